@@ -1,37 +1,18 @@
-"""Small tables for a terminal and for a notebook."""
+"""How values of the analyst show themselves: as text in a terminal, as a table in a notebook, as a data frame."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from html import escape
+from typing import Any
+
+from sordino_analysis.answers.frames import as_pandas, as_polars
+from sordino_analysis.answers.html import as_html, html_table
+from sordino_analysis.answers.shown import ShownAnswers
+from sordino_analysis.answers.table import AnswerTable
+from sordino_analysis.answers.text import as_text, text_facts
 
 # Rows of a long table that are shown, from both its ends.
 SHOWN = 12
-
-Row = Sequence[str]
-
-
-def text_table(headings: Row, rows: Sequence[Row]) -> str:
-    """The first column aligned left and the others right, two blanks apart, as lines of text."""
-    table = [headings, *rows]
-    widths = [max(len(row[column]) for row in table) for column in range(len(headings))]
-    return "\n".join("  ".join(_cells(row, widths)).rstrip() for row in table)
-
-
-def text_facts(title: str, rows: Sequence[tuple[str, str]]) -> str:
-    """A title and a line for each name and its text, in two columns aligned left."""
-    width = max(len(name) for name, _ in rows)
-    return "\n".join([title, *(f"  {name.ljust(width)}  {text}" for name, text in rows)])
-
-
-def html_table(title: str, headings: Row, rows: Sequence[Row], notes: Sequence[str] = ()) -> str:
-    """An HTML table with a caption, and paragraphs below it; every text is escaped."""
-    head = "".join(f"<th>{escape(text)}</th>" for text in headings)
-    body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
-    below = "".join(f"<p>{escape(note)}</p>" for note in notes)
-    header = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
-    return f"<table><caption>{escape(title)}</caption>{header}<tbody>{body}</tbody></table>{below}"
 
 
 class Facts(ABC):
@@ -49,13 +30,39 @@ class Facts(ABC):
         return html_table(title, ("", ""), rows)
 
 
+class Answers(ABC):
+    """Answers as a table, which shows some of its rows and becomes a data frame."""
+
+    @property
+    @abstractmethod
+    def table(self) -> AnswerTable:
+        """The answers under the names of docs/results.md, one a row."""
+
+    @abstractmethod
+    def _shown(self) -> ShownAnswers:
+        """What is printed."""
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Plain columns of one length, which csv.writer takes; `to_pandas` and `to_polars` make a frame of them."""
+        return {name: list(cells) for name, cells in self.table.columns.items()}
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame of the columns; raises SordinoError where pandas is not installed."""
+        return as_pandas(AnswerTable({}, self.table.columns))
+
+    def to_polars(self) -> Any:
+        """A polars DataFrame of the columns; raises SordinoError where polars is not installed."""
+        return as_polars(AnswerTable({}, self.table.columns))
+
+    def __repr__(self) -> str:
+        return as_text(self._shown())
+
+    def _repr_html_(self) -> str:
+        return as_html(self._shown())
+
+
 def shown(count: int) -> list[int]:
     """Indices of the rows that a table of `count` rows shows."""
     if count <= SHOWN:
         return list(range(count))
     return [*range(SHOWN // 2), *range(count - SHOWN // 2, count)]
-
-
-def _cells(row: Row, widths: Sequence[int]) -> list[str]:
-    first, *others = (text.ljust(width) for text, width in zip(row, widths, strict=True))
-    return [first, *(text.strip().rjust(width) for text, width in zip(others, widths[1:], strict=True))]

@@ -5,96 +5,97 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.analyst.arguments import NAMES, NUMBER, WrongType, instance, takes
 from sordino_analysis.analyst.chosen_items import workload_of_items
-from sordino_analysis.analyst.display import html_table, shown, text_table
-from sordino_analysis.analyst.frames import Tabular, is_series, values_of_series
+from sordino_analysis.analyst.display import Answers, shown
+from sordino_analysis.analyst.frames import is_series, values_of_series
 from sordino_analysis.analyst.plans import Plan
+from sordino_analysis.answers.columns import Cell
+from sordino_analysis.answers.filling import cells_of_estimate, columns_of_bounds
+from sordino_analysis.answers.shown import ShownAnswers, shown_answers
+from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.answers_on_demand import Answer, Answerer, answer, answerer_of
 from sordino_analysis.estimation.items import MOST_PUBLISHED_ITEMS, ItemEstimate, ItemEstimator
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimate, LinearEstimator
 from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.figures import amount, span
-from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.on_demand import QUESTION_KINDS, QuestionKind
+from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_analysis.questions.linear.units import units_of
 from sordino_shared.errors import InvalidValue
-from sordino_shared.quantities import quantity
 
 # (n, width) bytes, or n payloads: a list, or a column of a data frame.
 Reports = NDArray[np.uint8] | Sequence[bytes] | Any
-_HEADINGS = ("query", "answer", "std. error", "interval", "consistent")
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Estimate(Tabular):
+class Estimate(Answers):
     """Answers to the Q queries of a workload; all arrays are in their `units`, where .01 of a share is one point.
 
-    `values` (Q,) and all ends are cut to [0, 1] where they are shares, `uncut` (Q,) are unbiased; `standard_errors`
-    (Q,), `intervals` (Q, 2) and the simultaneous `band` (Q, 2) are about the users who reported; `population_intervals`
-    (Q, 2) about the population that they are an independent sample of. `consistent` (Q,) are the answers of the nearest
-    true histogram: closer to the truth, and no longer unbiased.
+    `found` is the estimate of one closed round, with the `workload` that it answers.
     """
 
     workload: Workload
-    values: Floats
-    uncut: Floats
-    standard_errors: Floats
-    intervals: Floats
-    band: Floats
-    population_intervals: Floats
-    consistent: Floats
-    users: int
-    level: float
-    warnings: tuple[str, ...]
     plan: Plan
     aggregate: Aggregate
+    found: LinearEstimate | ItemEstimate
 
-    @classmethod
-    def of(cls, plan: Plan, aggregate: Aggregate, estimate: LinearEstimate, workload: Workload | None = None) -> Self:
-        """The estimate of one closed round with the queries that it answers, those of the plan if none are given."""
-        return cls(
-            workload=workload or plan.workload,
-            plan=plan,
-            aggregate=aggregate,
-            values=estimate.value,
-            uncut=estimate.unbiased,
-            standard_errors=estimate.standard_error,
-            intervals=np.column_stack([estimate.lower, estimate.upper]),
-            band=np.column_stack([estimate.band_lower, estimate.band_upper]),
-            population_intervals=np.column_stack([estimate.population_lower, estimate.population_upper]),
-            consistent=estimate.consistent,
-            users=estimate.users,
-            level=estimate.level,
-            warnings=estimate.warnings,
-        )
+    @property
+    def values(self) -> Floats:
+        """(Q,) the answers: those of shares are cut to [0, 1], as all ends are."""
+        return self.found.value
 
-    @classmethod
-    def of_items(cls, plan: Plan, aggregate: Aggregate, found: ItemEstimate, workload: Workload) -> Self:
-        """The estimate of some items of a histogram that is too long to list, by the workload that names them."""
-        return cls(
-            workload=workload,
-            plan=plan,
-            aggregate=aggregate,
-            values=found.value,
-            uncut=found.uncut,
-            standard_errors=found.standard_error,
-            intervals=found.interval,
-            band=found.band,
-            population_intervals=found.interval,
-            consistent=found.consistent,
-            users=found.users,
-            level=found.level,
-            warnings=found.warnings,
-        )
+    @property
+    def uncut(self) -> Floats:
+        """(Q,) the unbiased answers."""
+        return self.found.uncut
+
+    @property
+    def standard_errors(self) -> Floats:
+        """(Q,) about the users who reported."""
+        return self.found.standard_error
+
+    @property
+    def intervals(self) -> Floats:
+        """(Q, 2) about the users who reported."""
+        return self.found.interval
+
+    @property
+    def band(self) -> Floats:
+        """(Q, 2) about the users who reported, for all queries at once."""
+        return self.found.band
+
+    @property
+    def population_intervals(self) -> Floats:
+        """(Q, 2) about the population that the users are an independent sample of."""
+        return self.found.population_interval
+
+    @property
+    def consistent(self) -> Floats:
+        """(Q,) the answers of the nearest true histogram: closer to the truth, and no longer unbiased."""
+        return self.found.consistent
+
+    @property
+    def users(self) -> int:
+        """How many reports the answers come from."""
+        return self.found.users
+
+    @property
+    def level(self) -> float:
+        """The level of intervals and band."""
+        return self.found.level
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the answers warn of."""
+        return self.found.warnings
 
     def answer(self, kind: QuestionKind, *questions: str) -> tuple[Answer, ...]:
         """Answers to questions the workload need not list: a "range", "rectangle", "cell", "marginal" or "quantile".
@@ -128,45 +129,31 @@ class Estimate(Tabular):
         """Of the Q answers: "share", the unit of an attribute, or "" for another number."""
         return units_of(self.workload, range(self.workload.queries))
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Plain columns of length Q, which csv.writer takes; `to_pandas` and `to_polars` make a frame of them."""
-        return {
-            "query": self.labels,
-            "unit": self.units,
-            "value": self.values.tolist(),
-            "uncut": self.uncut.tolist(),
-            "standard_error": self.standard_errors.tolist(),
-            "lower": self.intervals[:, 0].tolist(),
-            "upper": self.intervals[:, 1].tolist(),
-            "band_lower": self.band[:, 0].tolist(),
-            "band_upper": self.band[:, 1].tolist(),
-            "consistent": self.consistent.tolist(),
+    @cached_property
+    def table(self) -> AnswerTable:
+        """The answers under the names of docs/results.md, one a row."""
+        workload = self.workload
+        scopes = [workload.scope(query) for query in range(workload.queries)]
+        columns: dict[str, Sequence[Cell]] = {
+            "kind": [scope.kind or None for scope in scopes],
+            "label": self.labels,
+            "unit": [unit or None for unit in self.units],
+            **columns_of_bounds([bounds_of(workload.domain, scope.sides) for scope in scopes]),
+            **cells_of_estimate(self.found),
         }
-
-    def __repr__(self) -> str:
-        return "\n".join([self._title, text_table(_HEADINGS, self._rows()), *self.warnings])
-
-    def _repr_html_(self) -> str:
-        return html_table(self._title, _HEADINGS, self._rows(), self.warnings)
-
-    @property
-    def _title(self) -> str:
-        return (
-            f"Estimate of {self.workload.name} from {quantity(self.users, 'user')}, intervals at {percent(self.level)}"
+        return AnswerTable.of_columns(
+            columns,
+            users=self.users,
+            compared=self.plan.workload.queries,
+            epsilon=self.plan.epsilon,
+            level=self.level,
+            bias_bound=self.plan.analyst.figures.bias_bound,
+            mechanism=self.plan.mechanism,
+            warnings=joined(self.warnings),
         )
 
-    def _rows(self) -> list[tuple[str, ...]]:
-        rows = shown(self.workload.queries)
-        return [
-            (
-                self.workload.label(query),
-                amount(self.values[query], unit),
-                amount(self.standard_errors[query], unit),
-                span(self.intervals[query], unit),
-                amount(self.consistent[query], unit),
-            )
-            for query, unit in zip(rows, units_of(self.workload, rows), strict=True)
-        ]
+    def _shown(self) -> ShownAnswers:
+        return shown_answers(self.table, rows=shown(len(self.table))).titled(f"Estimate of {self.workload.name}")
 
 
 # What other functions of the analyst take, too.
@@ -192,7 +179,7 @@ def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95) -> Estimate:
     if not plan.workload.is_listed:
         return _largest_items(plan, aggregate, level)
     found = LinearEstimator.of(plan.device, plan.analyst).estimate(aggregate, level)
-    return Estimate.of(plan, aggregate, found)
+    return Estimate(workload=plan.workload, plan=plan, aggregate=aggregate, found=found)
 
 
 def _largest_items(plan: Plan, aggregate: Aggregate, level: float) -> Estimate:
@@ -203,7 +190,8 @@ def _largest_items(plan: Plan, aggregate: Aggregate, level: float) -> Estimate:
             "items(plan, reports, values), which counts them in the reports"
         )
     found = estimator.largest(aggregate, MOST_PUBLISHED_ITEMS, level)
-    return Estimate.of_items(plan, aggregate, found, workload_of_items(plan, found.codes, found.labels))
+    workload = workload_of_items(plan, found.codes, found.labels)
+    return Estimate(workload=workload, plan=plan, aggregate=aggregate, found=found)
 
 
 @takes(plan=PLAN, aggregate=AGGREGATE, attributes=NAMES, level=NUMBER)
@@ -216,7 +204,8 @@ def marginal(plan: Plan, aggregate: Aggregate, attributes: Sequence[str], level:
     """
     estimator = MarginalEstimator.of(plan.device, plan.analyst)
     found = estimator.estimate(attributes, aggregate, level)
-    return Estimate.of(plan, aggregate, found, estimator.question(attributes).workload)
+    workload = estimator.question(attributes).workload
+    return Estimate(workload=workload, plan=plan, aggregate=aggregate, found=found)
 
 
 @takes(plan=PLAN)

@@ -1,42 +1,13 @@
-"""Data frames and series of pandas, polars and Arrow as plain values, and columns as data frames.
-
-No library is imported before a frame of it is made: what comes in is told by its methods.
-"""
+"""Data frames and series of pandas, polars and Arrow as plain values, told by their methods without an import."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 
-from sordino_shared.errors import InvalidValue, SordinoError
-
-
-class Tabular(ABC):
-    """A value with columns of one length, which becomes a data frame."""
-
-    @abstractmethod
-    def columns(self) -> dict[str, list[Any]]:
-        """Plain columns of one length, which csv.writer takes."""
-
-    def to_pandas(self) -> Any:
-        """A pandas DataFrame of the columns; raises SordinoError where pandas is not installed."""
-        return library("pandas").DataFrame(self.columns())
-
-    def to_polars(self) -> Any:
-        """A polars DataFrame of the columns; raises SordinoError where polars is not installed."""
-        return library("polars").DataFrame(self.columns(), strict=False)
-
-
-def library(name: str) -> Any:
-    """The imported library; raises SordinoError where it is not installed."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise SordinoError(f"{name} is not installed: install it, or take columns, which need no library") from error
+from sordino_shared.errors import InvalidValue
 
 
 def is_frame(value: object) -> bool:

@@ -7,33 +7,35 @@ from dataclasses import dataclass
 from typing import Any
 
 from sordino_analysis.analyst.arguments import NUMBER, takes
-from sordino_analysis.analyst.display import html_table, shown, text_table
+from sordino_analysis.analyst.display import Answers, shown
 from sordino_analysis.analyst.estimates import PLAN, Reports, checked_reports
-from sordino_analysis.analyst.frames import Tabular, values_of
+from sordino_analysis.analyst.frames import values_of
 from sordino_analysis.analyst.plans import Plan
+from sordino_analysis.answers.columns import Cell
+from sordino_analysis.answers.filling import cells_of_estimate
+from sordino_analysis.answers.shown import ShownAnswers, shown_answers
+from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.items import ItemEstimate, ItemEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.item_counts import count_items, counts_of_table
-from sordino_analysis.figures import SHARE, amount, span
-from sordino_analysis.percentages import percent
+from sordino_analysis.figures import SHARE
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
-_HEADINGS = ("item", "answer", "std. error", "interval", "band")
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Items(Tabular):
+class Items(Answers):
     """Shares of m items, as `values` named them; numbers are in units of the answers, where .01 is one point.
 
-    `answers` (m,) are `uncut`, which are unbiased, cut to [0, 1]; `intervals` (m, 2) are exact for an item that was
-    chosen before, `band` (m, 2) for all items of the histogram at once: use it for items that were chosen by their
-    answers.
+    `size` is the number of items that the band holds at once. `answers` (m,) are `uncut`, which are unbiased, cut to
+    [0, 1]; `intervals` (m, 2) are exact for an item that was chosen before, `band` (m, 2) for all items of the
+    histogram at once: use it for items that were chosen by their answers.
     """
 
     values: tuple[object, ...]
     estimate: ItemEstimate
+    size: int
 
     @property
     def answers(self) -> Floats:
@@ -57,42 +59,23 @@ class Items(Tabular):
     def band(self) -> Floats:
         return self.estimate.band
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Plain columns of length m, which csv.writer takes; `to_pandas` and `to_polars` make a frame of them."""
-        return {
-            "item": list(self.values),
-            "value": self.answers.tolist(),
-            "uncut": self.uncut.tolist(),
-            "standard_error": self.standard_errors.tolist(),
-            "lower": self.intervals[:, 0].tolist(),
-            "upper": self.intervals[:, 1].tolist(),
-            "band_lower": self.band[:, 0].tolist(),
-            "band_upper": self.band[:, 1].tolist(),
-        }
-
-    def __repr__(self) -> str:
-        return "\n".join([self._title, text_table(_HEADINGS, self._rows()), *self.estimate.warnings])
-
-    def _repr_html_(self) -> str:
-        return html_table(self._title, _HEADINGS, self._rows(), self.estimate.warnings)
-
     @property
-    def _title(self) -> str:
+    def table(self) -> AnswerTable:
+        """The answers under the names of docs/results.md, one a row."""
+        labels = [str(value) for value in self.values]
+        columns: dict[str, Sequence[Cell]] = {
+            "label": labels,
+            "unit": [SHARE] * len(labels),
+            **cells_of_estimate(self.estimate),
+        }
         found = self.estimate
-        items, users = quantity(len(self.values), "item"), quantity(found.users, "user")
-        return f"{items} from {users}, intervals at {percent(found.level)}"
+        return AnswerTable.of_columns(
+            columns, users=found.users, compared=self.size, level=found.level, warnings=joined(found.warnings)
+        )
 
-    def _rows(self) -> list[tuple[str, ...]]:
-        return [
-            (
-                str(self.values[item]),
-                amount(self.answers[item], SHARE),
-                amount(self.standard_errors[item], SHARE),
-                span(self.intervals[item], SHARE),
-                span(self.band[item], SHARE),
-            )
-            for item in shown(len(self.values))
-        ]
+    def _shown(self) -> ShownAnswers:
+        answers = shown_answers(self.table, "item", rows=shown(len(self.values)))
+        return answers.titled(quantity(len(self.values), "item"))
 
 
 @takes(plan=PLAN, level=NUMBER)
@@ -122,4 +105,4 @@ def items(plan: Plan, reports: Reports | Aggregate, values: Sequence[object] | A
         counts, users = count_items(estimator.randomizer, payloads, codes), len(payloads)
     if not len(codes):
         raise InvalidValue("there are no values: give one for each item", values)
-    return Items(tuple(values), estimator.of_counts(codes, counts, users, level))
+    return Items(tuple(values), estimator.of_counts(codes, counts, users, level), domain.size)

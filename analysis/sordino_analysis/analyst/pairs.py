@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
@@ -10,14 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.analyst.arguments import FLAG, FUNCTION, NONE, NUMBER, PATH, SEED, TEXT, instance, takes
-from sordino_analysis.analyst.display import Facts
+from sordino_analysis.analyst.display import Answers, Facts
 from sordino_analysis.analyst.plans import chosen_effort, planned, written_epsilon
 from sordino_analysis.analyst.simulation import Values, codes_of, randomized
+from sordino_analysis.answers.columns import Cell
+from sordino_analysis.answers.filling import cells_of_answers
+from sordino_analysis.answers.shown import ShownAnswers, shown_answers
+from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.figures import chosen, figure
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol_registry import step_protocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
-from sordino_analysis.percentages import percent
 from sordino_analysis.planning.finished_plan import Part, PartName
 from sordino_analysis.planning.plan_folder import read_protocol, read_round, write_parts
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
@@ -80,15 +85,15 @@ class PairwisePlan(Facts):
         title = f"Plan of {self.protocol.statistic['name']}: pairs of {self.protocol.users:,} users"
         rounds = ", ".join(str(guarantee) for guarantee in self.protocol.round_guarantees())
         return title, [
-            ("privacy", f"ε = {self.epsilon:g} for each device"),
+            ("privacy", f"ε = {chosen(self.epsilon)} for each device"),
             ("protocol", self.protocol.protocol),
             ("rounds", rounds),
-            ("predicted error", f"{self.error:.3g}"),
+            ("predicted error", figure(self.error, 3)),
         ]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairwiseSimulation:
+class PairwiseSimulation(Answers):
     """The estimate from simulated reports of every round, and the statistic of the same users without noise."""
 
     plan: PairwisePlan
@@ -105,12 +110,29 @@ class PairwiseSimulation:
         """Whether the interval holds the truth."""
         return self.estimate.lower <= self.truth <= self.estimate.upper
 
-    def __repr__(self) -> str:
-        answer, name = self.estimate, self.plan.protocol.statistic["name"]
-        value = "no value" if answer.value is None else f"{answer.value:.4f} ± {answer.standard_error:.4f}"
-        interval = f"{percent(answer.level)} interval {answer.lower:.4f} … {answer.upper:.4f}"
-        truth = f"truth {self.truth:.4f}, {'inside' if self.inside else 'outside'}"
-        return "\n".join([f"{name}: {value}, {interval}", truth, *answer.warnings, *answer.doubts])
+    @property
+    def table(self) -> AnswerTable:
+        """The answer under the names of docs/results.md, in one row."""
+        found = self.estimate
+        columns: dict[str, Sequence[Cell]] = {
+            **cells_of_answers([found]),
+            "kind": ["statistic"],
+            "label": [str(self.plan.protocol.statistic["name"])],
+            "truth": [self.truth],
+            "error": [self.error],
+            "inside": [self.inside],
+        }
+        return AnswerTable.of_columns(
+            columns,
+            users=found.users[-1],
+            epsilon=self.plan.epsilon,
+            level=found.level,
+            mechanism=found.protocol,
+            warnings=joined((*found.warnings, *found.doubts)),
+        )
+
+    def _shown(self) -> ShownAnswers:
+        return shown_answers(self.table, "statistic")
 
 
 @takes(

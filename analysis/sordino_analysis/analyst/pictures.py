@@ -11,26 +11,20 @@ from sordino_analysis.analyst.estimates import Estimate
 from sordino_analysis.analyst.items import Items
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.rules import RankedRules
+from sordino_analysis.answers.svg import draw_answers_of
 from sordino_analysis.arrays import Floats
 from sordino_analysis.charts import (
-    EstimateChart,
     PlanVariances,
-    RankedChart,
-    RankedRow,
     SeriesChart,
     SeriesPoint,
     VarianceChart,
-    draw_estimate,
     draw_kernel,
-    draw_ranked,
     draw_series,
     draw_variances,
 )
-from sordino_analysis.figures import only_unit
+from sordino_analysis.figures import chosen
 from sordino_analysis.panel.period_answers import PeriodAnswers
 from sordino_analysis.panel.series import SeriesEstimates
-from sordino_analysis.percentages import percent
-from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
@@ -67,52 +61,21 @@ def chart(of: object) -> Picture:
 
 @chart.register
 def _of_estimate(of: Estimate) -> Picture:
-    workload = of.workload
-    scopes = [workload.scope(query) for query in range(workload.queries)]
-    drawn = EstimateChart(
-        title=workload.name,
-        subtitle=f"{quantity(of.users, 'user')}, ε = {of.plan.epsilon:g}",
-        level=of.level,
-        labels=of.labels,
-        values=of.values.tolist(),
-        intervals=_pairs(of.intervals),
-        bands=_pairs(of.band),
-        answer_unit=only_unit(of.units),
-        kinds=[scope.kind for scope in scopes],
-        bounds=[bounds_of(workload.domain, scope.sides) for scope in scopes],
-    )
-    return Picture(draw_estimate(drawn))
+    subtitle = f"{quantity(of.users, 'user')}, ε = {chosen(of.plan.epsilon)}"
+    return Picture(draw_answers_of(of.table, of.workload.name, subtitle))
 
 
 @chart.register
 def _of_items(of: Items) -> Picture:
-    drawn = EstimateChart(
-        title="Items",
-        subtitle=quantity(of.estimate.users, "user"),
-        level=of.estimate.level,
-        labels=[str(value) for value in of.values],
-        values=of.answers.tolist(),
-        intervals=_pairs(of.intervals),
-        bands=_pairs(of.band),
-    )
-    return Picture(draw_estimate(drawn))
+    return Picture(draw_answers_of(of.table, "Items", quantity(of.estimate.users, "user")))
 
 
 @chart.register
 def _of_rules(of: RankedRules) -> Picture:
-    best, found = set(of.may_be_best), of.estimate
-    base = found.known.text(found.base)
-    rows = zip(of.rules, of.losses.tolist(), _pairs(of.band), strict=True)
-    drawn = RankedChart(
-        title="Rules by loss",
-        subtitle=f"{quantity(len(of.rules), 'rule')}, {quantity(found.users, 'user')}",
-        axis="loss of the rule, a share of users",
-        leading="rule that may be the best",
-        interval=f"{percent(found.level)} band of all rules",
-        rows=[RankedRow(rule, loss, band, rule in best) for rule, loss, band in rows],
-        base=(f"better constant: {base}", float(found.losses[found.base])),
-    )
-    return Picture(draw_ranked(drawn))
+    found = of.estimate
+    base = found.known.text(found.base), float(found.losses[found.base])
+    subtitle = f"{quantity(len(of.rules), 'rule')}, {quantity(found.users, 'user')}"
+    return Picture(draw_answers_of(of.table, "Rules by loss", subtitle, base))
 
 
 @chart.register

@@ -31,6 +31,7 @@ from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfi
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.figures import chosen, figure, ratio
 from sordino_analysis.guarantees.approximate import DELTA
 from sordino_analysis.guarantees.shuffled import FAKE_SHARE, Shuffled
 from sordino_analysis.planning.audit import Check, audit_plan
@@ -153,8 +154,8 @@ class Plan(Facts):
         low, high = self.workload.operator.entry_range()
         if error >= (scale := float((high - low).max())):
             raise InvalidValue(
-                f"an error of {error:g} is the whole scale of an answer, {scale:g}: give one in units of the answers, "
-                ".01 for one percentage point of a share",
+                f"an error of {chosen(error)} is the whole scale of an answer, {chosen(scale)}: give one in units of "
+                "the answers, .01 for one percentage point of a share",
                 error,
             )
         largest = self._profile.largest_variance if self.objective == "max" else self.analyst.figures.mean_variance
@@ -227,13 +228,13 @@ class Plan(Facts):
             f"Plan of {self.analyst.workload}: {quantity(self._whole.asked, 'query')} over "
             f"{quantity(self._whole.size, 'cell')}"
         )
-        ratio = "no bound above 0 proved" if self.ratio is None else f"{self.bound:.4g}, ratio {self.ratio:.3f}"
+        above = "no bound above 0 proved" if self.ratio is None else f"{figure(self.bound)}, ratio {ratio(self.ratio)}"
         return title, [
             ("privacy", f"{self.device.guarantee} for each report"),
             ("mechanism", self.mechanism),
-            (f"variance ({self.objective})", f"{self.variance:.4g} for each user"),
-            ("lower bound", ratio),
-            (f"error, {_USERS_SHOWN:,} users", f"at most {float(np.max(self.errors(_USERS_SHOWN))):.3g} rms"),
+            (f"variance ({self.objective})", f"{figure(self.variance)} for each user"),
+            ("lower bound", above),
+            (f"error, {_USERS_SHOWN:,} users", f"at most {figure(float(np.max(self.errors(_USERS_SHOWN))), 3)} rms"),
             ("device part", f"{len(self.device.content):,} bytes"),
             *(("warning", warning) for warning in self.warnings()),
         ]

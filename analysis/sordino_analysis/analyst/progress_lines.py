@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+from sordino_analysis.figures import figure, ratio
 from sordino_analysis.percentages import percent
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 
@@ -26,6 +27,6 @@ class StageLines:
         if progress.stage in ("", self.stage):
             return
         self.stage = progress.stage
-        variance = "" if progress.variance is None else f", variance {progress.variance:.4g}"
-        ratio = "" if progress.ratio is None else f", {progress.ratio:.3f} times the bound"
-        print(f"{percent(progress.fraction, 0):>5}  {progress.stage}{variance}{ratio}", file=sys.stderr)
+        variance = "" if progress.variance is None else f", variance {figure(progress.variance)}"
+        above = "" if progress.ratio is None else f", {ratio(progress.ratio)} times the bound"
+        print(f"{percent(progress.fraction, 0):>5}  {progress.stage}{variance}{above}", file=sys.stderr)

@@ -11,11 +11,9 @@ from pathlib import Path
 from tempfile import SpooledTemporaryFile
 from typing import IO, Any, Literal
 
-import numpy as np
-
 from sordino_analysis.analyst.arguments import NONE, PATH, TEXT, takes
-from sordino_analysis.analyst.frames import library
-from sordino_analysis.answers.columns import Cell, ColumnType, type_of
+from sordino_analysis.answers.columns import Cell, type_of
+from sordino_analysis.answers.frames import as_columns, as_pandas, as_polars
 from sordino_analysis.answers.parquet import read_parquet
 from sordino_analysis.answers.table import AnswerTable
 from sordino_shared.errors import InvalidValue, NoAnswer, OversizedDocument, SordinoError
@@ -27,18 +25,6 @@ Frame = Literal["pandas", "polars", "columns"]
 # A table of many campaigns; what is refused in the end was on the disk, never in memory.
 _MOST, _IN_MEMORY, _WITHIN_S = 256 << 20, 1 << 20, 300.0
 _HINT = "read what `sordino export estimates` wrote, or a server's /v1/estimates?campaign=ID"
-_PANDAS_TYPES: dict[ColumnType, str] = {
-    "text": "string",
-    "integer": "Int64",
-    "number": "float64",
-    "truth": "boolean",
-}
-_POLARS_TYPES: dict[ColumnType, str] = {
-    "text": "String",
-    "integer": "Int64",
-    "number": "Float64",
-    "truth": "Boolean",
-}
 
 
 @takes(source=PATH, key=TEXT | NONE, frame=TEXT | NONE)
@@ -160,37 +146,8 @@ def _installed() -> Frame:
     return "pandas" if find_spec("pandas") else "polars" if find_spec("polars") else "columns"
 
 
-def _pandas(table: AnswerTable) -> Any:
-    pandas = library("pandas")
-    arrays = {name: pandas.array(cells, dtype=_PANDAS_TYPES[table.types[name]]) for name, cells in _cells(table)}
-    return pandas.DataFrame(arrays)
-
-
-def _polars(table: AnswerTable) -> Any:
-    polars = library("polars")
-    schema = {name: getattr(polars, _POLARS_TYPES[kind]) for name, kind in table.types.items()}
-    return polars.DataFrame(dict(_cells(table)), schema=schema)
-
-
-def _cells(table: AnswerTable) -> list[tuple[str, list[Cell]]]:
-    """The columns; every cell of a column of numbers is a float."""
-    return [
-        (name, [None if cell is None else float(cell) for cell in cells] if kind == "number" else [*cells])
-        for name, kind in table.types.items()
-        for cells in [table.cells(name)]
-    ]
-
-
-def _columns(table: AnswerTable) -> dict[str, Any]:
-    return {name: _column(kind, table.cells(name)) for name, kind in table.types.items()}
-
-
-def _column(kind: ColumnType, cells: Sequence[Cell]) -> Any:
-    if kind in ("text", "truth"):
-        return list(cells)
-    if kind == "integer" and None not in cells:
-        return np.array(cells, dtype=np.int64)
-    return np.array([np.nan if cell is None else cell for cell in cells], dtype=np.float64)
-
-
-_FRAMES: dict[Frame, Callable[[AnswerTable], Any]] = {"pandas": _pandas, "polars": _polars, "columns": _columns}
+_FRAMES: dict[Frame, Callable[[AnswerTable], Any]] = {
+    "pandas": as_pandas,
+    "polars": as_polars,
+    "columns": as_columns,
+}

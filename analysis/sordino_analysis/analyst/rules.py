@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from sordino_analysis.analyst.arguments import NUMBER, takes
-from sordino_analysis.analyst.display import SHOWN, html_table, text_table
+from sordino_analysis.analyst.display import SHOWN, Answers
 from sordino_analysis.analyst.estimates import AGGREGATE, PLAN
 from sordino_analysis.analyst.plans import Plan
+from sordino_analysis.answers.shown import ShownAnswers, shown_answers
+from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.concepts import ConceptEstimate, ConceptEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.figures import SHARE, span
-from sordino_analysis.percentages import percent
-from sordino_shared.quantities import quantity
-
-_HEADINGS = ("rule", "loss", "std. error", "band", "may be the best")
+from sordino_analysis.figures import SHARE, amount
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankedRules:
+class RankedRules(Answers):
     """The rules of a class by estimated loss, and statements that hold although the same reports chose the first.
 
     `statement` is one sentence; `chosen` the rule with the least estimated loss, which exceeds the least of the class
@@ -68,54 +65,35 @@ class RankedRules:
         """(Q, 2) ends that hold all losses at once, in the order of `rules`."""
         return np.column_stack([self.estimate.band_low, self.estimate.band_high])[self._order]
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Plain columns of length Q, which a data frame or csv.writer takes."""
-        best = set(self.may_be_best)
-        return {
-            "rule": self.rules,
-            "loss": self.losses.tolist(),
-            "standard_error": self.estimate.standard_errors[self._order].tolist(),
+    @property
+    def table(self) -> AnswerTable:
+        """The rules under the names of docs/results.md, by estimated loss."""
+        found, order, best = self.estimate, self._order, set(self.estimate.best.tolist())
+        columns = {
+            "kind": ["concept"] * len(order),
+            "label": self.rules,
+            "unit": [SHARE] * len(order),
+            "value": self.losses.tolist(),
+            "population_standard_error": found.standard_errors[order].tolist(),
             "band_lower": self.band[:, 0].tolist(),
             "band_upper": self.band[:, 1].tolist(),
-            "may_be_best": [rule in best for rule in self.rules],
+            "width": [found.known.width(rule) for rule in order],
+            "may_be_best": [rule in best for rule in order],
         }
-
-    def __repr__(self) -> str:
-        return "\n".join([self._title, text_table(_HEADINGS, self._rows()), *self._notes()])
-
-    def _repr_html_(self) -> str:
-        return html_table(self._title, _HEADINGS, self._rows(), self._notes())
+        return AnswerTable.of_columns(
+            columns, users=found.users, compared=len(order), level=found.level, warnings=joined(found.warnings)
+        )
 
     @property
     def _order(self) -> list[int]:
         order: list[int] = self.estimate.losses.argsort(kind="stable").tolist()
         return order
 
-    @property
-    def _title(self) -> str:
-        found = self.estimate
-        return (
-            f"{quantity(len(found.losses), 'rule')} from {quantity(found.users, 'user')}, statements at "
-            f"{percent(found.level)}"
-        )
-
-    def _rows(self) -> list[tuple[str, ...]]:
+    def _shown(self) -> ShownAnswers:
         """Those with the least estimated losses."""
-        columns = self.columns()
-        return [
-            (
-                columns["rule"][row],
-                percent(columns["loss"][row], 2),
-                percent(columns["standard_error"][row], 2),
-                span(self.band[row], SHARE),
-                "yes" if columns["may_be_best"][row] else "no",
-            )
-            for row in range(min(SHOWN, len(columns["rule"])))
-        ]
-
-    def _notes(self) -> list[str]:
-        most = f"the loss of {self.chosen} exceeds the least of the class by at most {percent(self.excess, 2)}"
-        return [self.statement, most, *self.estimate.warnings]
+        most = f"the loss of {self.chosen} exceeds the least of the class by at most {amount(self.excess, SHARE)}"
+        rows = range(min(SHOWN, len(self.estimate.losses)))
+        return shown_answers(self.table, "rule", answer="loss", rows=rows).titled("Rules by loss", self.statement, most)
 
 
 @takes(plan=PLAN, aggregate=AGGREGATE, level=NUMBER)

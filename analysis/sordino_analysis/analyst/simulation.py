@@ -13,38 +13,31 @@ from numpy.typing import NDArray
 
 from sordino_analysis.analyst.arguments import FLAG, MAPPING, NONE, PATH, SEED, WrongType, takes
 from sordino_analysis.analyst.chosen_items import SimulatedItems, simulated_items
-from sordino_analysis.analyst.display import html_table, shown, text_table
+from sordino_analysis.analyst.display import Answers, shown
 from sordino_analysis.analyst.estimates import PLAN, Estimate, estimate
-from sordino_analysis.analyst.frames import (
-    Tabular,
-    check_collected,
-    is_frame,
-    rows_of_frame,
-    values_of,
-)
+from sordino_analysis.analyst.frames import check_collected, is_frame, rows_of_frame, values_of
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.tables import device_values, read_table
+from sordino_analysis.answers.shown import ShownAnswers, shown_answers
+from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.figures import amount, only_unit, span
+from sordino_analysis.figures import amount, only_unit
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
-from sordino_analysis.questions.linear.units import units_of
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OutsideDomain
 from sordino_shared.protocol import DevicePart
-from sordino_shared.quantities import quantity
 from sordino_shared.randomness import Randomness, SeededRandomness
 
 # The last are data frames and series, which are told by their methods.
 Values = Sequence[object] | NDArray[Any] | Mapping[str, Sequence[object]] | Any
 # Reports that are drawn and added up at once.
 _BATCH = 1 << 14
-_HEADINGS = ("query", "truth", "answer", "interval", "inside")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Simulation(Tabular):
+class Simulation(Answers):
     """What an aggregator would hold, what it would answer, and the truth, which only a simulation has.
 
     `aggregate` is the exact sum of the n reports, `truth` (Q,) the answers without noise. Of a histogram that is too
@@ -61,7 +54,9 @@ class Simulation(Tabular):
         """The answers, with intervals at 95 %."""
         if self.items is None:
             return estimate(self.plan, self.aggregate)
-        return Estimate.of_items(self.plan, self.aggregate, self.items.estimate, self.items.workload)
+        return Estimate(
+            workload=self.items.workload, plan=self.plan, aggregate=self.aggregate, found=self.items.estimate
+        )
 
     @property
     def errors(self) -> Floats:
@@ -74,48 +69,30 @@ class Simulation(Tabular):
         low, high = self.estimate.intervals.T
         return np.asarray((low <= self.truth) & (self.truth <= high))
 
-    def columns(self) -> dict[str, list[Any]]:
-        """Those of the estimate with `truth`, `error` and `inside`."""
-        known = {"truth": self.truth.tolist(), "error": self.errors.tolist(), "inside": self.inside.tolist()}
-        return self.estimate.columns() | known
-
-    def __repr__(self) -> str:
-        return "\n".join([self._title, text_table(_HEADINGS, self._rows()), *self._notes()])
-
-    def _repr_html_(self) -> str:
-        return html_table(self._title, _HEADINGS, self._rows(), self._notes())
-
     @property
-    def _title(self) -> str:
-        name, users = self.plan.workload.name, self.estimate.users
-        return f"Simulation of {name}: {quantity(users, 'user')}, ε = {self.plan.epsilon:g}, intervals at 95 %"
+    def table(self) -> AnswerTable:
+        """That of the estimate with `truth`, `error` and `inside`."""
+        known = {"truth": self.truth.tolist(), "error": self.errors.tolist(), "inside": self.inside.tolist()}
+        return self.estimate.table.with_columns(**known)
 
-    def _rows(self) -> list[tuple[str, ...]]:
-        label, answers, rows = self.estimate.workload.label, self.estimate, shown(len(self.truth))
-        return [
-            (
-                label(query),
-                amount(self.truth[query], unit),
-                amount(answers.values[query], unit),
-                span(answers.intervals[query], unit),
-                "yes" if self.inside[query] else "no",
-            )
-            for query, unit in zip(rows, units_of(answers.workload, rows), strict=True)
-        ]
+    def _shown(self) -> ShownAnswers:
+        rows = shown(len(self.truth))
+        answers = shown_answers(self.table, rows=rows, parts=("truth", "answer", "interval", "inside"))
+        return answers.titled(f"Simulation of {self.plan.workload.name}", *self._notes())
 
     def _notes(self) -> list[str]:
         error = amount(float(np.sqrt(np.mean(self.errors**2))), only_unit(self.estimate.units))
         queries, level = len(self.truth), percent(self.estimate.level)
         inside = f"{int(self.inside.sum())} of {queries} intervals hold the truth; error {error} rms"
         if self.inside.all():
-            return [inside, *self.estimate.warnings]
+            return [inside]
         low, high = self.estimate.band.T
         banded = int(((low <= self.truth) & (self.truth <= high)).sum())
         together = (
             f"the band holds {banded} of {queries}: it holds all at once in {level} of rounds; an interval holds its "
             f"own truth in {level}, and answers of one round err together, so that some rounds miss several"
         )
-        return [inside, together, *self.estimate.warnings]
+        return [inside, together]
 
 
 @takes(plan=PLAN, seed=SEED, strict=FLAG)

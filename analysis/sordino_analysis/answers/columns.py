@@ -7,9 +7,10 @@ ends like these, so that an attribute may have any name.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from types import NoneType
+from typing import Any, Literal
 
 from sordino_analysis.documents.attribute_bounds import AttributeBounds
 from sordino_shared.errors import InvalidValue
@@ -20,6 +21,12 @@ Place = Literal["origin", "answer", "terms"]
 
 _TEXT_ENDS, _NUMBER_ENDS = ("_label", "_unit"), ("_low", "_high")
 _LEAST, _MOST = -(2**63), 2**63 - 1
+_PYTHON_TYPES: Mapping[ColumnType, set[type]] = {
+    "text": {str},
+    "integer": {int},
+    "number": {int, float},
+    "truth": {bool},
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,6 +61,10 @@ _NOT_LINEAR = "unless the question is linear"
 _NO_RULE = "for a rule"
 _NO_QUANTILE = "unless it is a quantile"
 _OF_SERIES = "unless the campaign is a series"
+_OF_WINDOW = "unless it is a window of a series"
+_NO_COMPARISON = "unless two answers are compared"
+_NO_GUESS = "where no best guess was made"
+_NO_TRUTH = "unless it was simulated"
 _OF_RELEASE = "unless a trusted curator answered"
 
 COLUMNS: tuple[Column, ...] = (
@@ -66,6 +77,11 @@ COLUMNS: tuple[Column, ...] = (
     _origin("release", "text", "id of the release", _OF_RELEASE, exported=False),
     _origin("period", "integer", "number of the period", _OF_SERIES),
     _origin("period_start", "text", "when the period began, ISO 8601 in UTC", _OF_SERIES),
+    _origin("period_last", "integer", "last period of a window, which `period` begins", _OF_WINDOW, exported=False),
+    _origin("arm", "text", "name of the arm", "unless the campaign is an experiment", exported=False),
+    _origin("left", "text", "what is compared: a campaign, an arm or a window", _NO_COMPARISON, exported=False),
+    _origin("right", "text", "what it is compared with: `value` is right less left", _NO_COMPARISON, exported=False),
+    _answer("part", "text", "`period`, `window`, `change` or `trend`", "unless it is of a series", exported=False),
     _answer(
         "kind",
         "text",
@@ -87,6 +103,9 @@ COLUMNS: tuple[Column, ...] = (
     _answer("share_lower", "number", "lower end of a count as a share of the rows", _OF_RELEASE, exported=False),
     _answer("share_upper", "number", "upper end of a count as a share of the rows", _OF_RELEASE, exported=False),
     _answer("consistent", "number", "the answer of the nearest valid histogram: biased", _NOT_LINEAR),
+    _answer("best", "number", "the answer of the best guess at the histogram: biased", _NO_GUESS, exported=False),
+    _answer("cut", "truth", "whether the best guess is cut to what shares can be", _NO_GUESS, exported=False),
+    _answer("verdict", "text", "`higher`, `lower` or `undecided`", _NO_COMPARISON, exported=False),
     _answer(
         "coverage", "number", "how often intervals like this one hold, from the exact law", "where the law is unknown"
     ),
@@ -100,10 +119,13 @@ COLUMNS: tuple[Column, ...] = (
     _answer("may_be_best", "truth", "whether the rule may be the best one", "unless it is a rule", exported=False),
     _answer("p_value", "number", "of the rule against always and never", "unless it was asked for", exported=False),
     _answer("sentence", "text", "the answer in words", "unless it was asked for", exported=False),
+    _answer("truth", "number", "the answer without noise", _NO_TRUTH, exported=False),
+    _answer("error", "number", "the unbiased answer less the truth", _NO_TRUTH, exported=False),
+    _answer("inside", "truth", "whether the interval holds the truth", _NO_TRUTH, exported=False),
     _term("users", "integer", "reports counted; where each device answers every round, those of the last round"),
     _term("users_by_round", "text", "reports of each round", "unless there are several", exported=False),
-    _term("unlisted", "integer", "queries that are asked and have no row", _NOT_LINEAR, exported=False),
-    _term("compared", "integer", "answers whose bands hold at once", _NO_STATISTIC),
+    _term("unlisted", "number", "queries that are asked and have no row", _NOT_LINEAR, exported=False),
+    _term("compared", "number", "answers whose bands hold at once", _NO_STATISTIC),
     _term("epsilon", "number", "ε of one device; of a release the ε that ρ implies"),
     _term("rho", "number", "ρ of the release", _OF_RELEASE, exported=False),
     _term("delta", "number", "δ of the release", _OF_RELEASE, exported=False),
@@ -150,13 +172,15 @@ def type_of(name: str) -> ColumnType | None:
     return "text" if name.endswith(_TEXT_ENDS) else None
 
 
-def type_of_cells(name: str, cells: Iterable[Cell]) -> ColumnType:
+def type_of_cells(name: str, cells: Sequence[Cell]) -> ColumnType:
     """The type of a column with these cells; raises InvalidValue for a cell that is of another."""
-    given = list(cells)
-    kind = type_of(name) or ("integer" if all(isinstance(cell, int | None) for cell in given) else "number")
-    for row, cell in enumerate(given, 1):
-        if cell is not None and not _fits(kind, cell):
-            raise InvalidValue(f"row {row}: column {name!r} holds {kind} cells, not {str(cell)[:100]!r}", cell)
+    given = set(map(type, cells)) - {NoneType}
+    kind = type_of(name) or ("integer" if given <= {int} else "number")
+    if not given <= _PYTHON_TYPES[kind] or not _in_range(kind, cells):
+        row, wrong = next(
+            (row, cell) for row, cell in enumerate(cells, 1) if cell is not None and not _fits(kind, cell)
+        )
+        raise InvalidValue(f"row {row}: column {name!r} holds {kind} cells, not {str(wrong)[:100]!r}", wrong)
     return kind
 
 
@@ -169,11 +193,28 @@ def cells_of_bounds(bounds: Iterable[AttributeBounds]) -> dict[str, Cell]:
     return cells
 
 
-def _fits(kind: ColumnType, cell: object) -> bool:
-    if kind == "text":
-        return isinstance(cell, str)
-    if kind == "truth" or isinstance(cell, bool):
-        return kind == "truth" and isinstance(cell, bool)
-    if kind == "integer":
-        return isinstance(cell, int) and _LEAST <= cell <= _MOST
-    return isinstance(cell, int | float) and math.isfinite(cell)
+def bounds_of_cells(row: Mapping[str, Any]) -> list[AttributeBounds]:
+    """The bounds that the cells of a row say: the inverse of `cells_of_bounds`."""
+    found: dict[str, dict[str, Any]] = {}
+    for name, cell in row.items():
+        if cell is not None and named(name) is None:
+            attribute, _, part = name.rpartition("_")
+            found.setdefault(attribute, {})[part] = cell
+    return [AttributeBounds(attribute=attribute, **parts) for attribute, parts in found.items()]
+
+
+def _in_range(kind: ColumnType, cells: Sequence[Cell]) -> bool:
+    """Whether all numbers are finite, and all integers of 64 bits; cells have the kind's types."""
+    if kind in ("text", "truth"):
+        return True
+    numbers: list[Any] = [cell for cell in cells if cell is not None]
+    if kind == "number":
+        try:
+            return all(map(math.isfinite, numbers))
+        except OverflowError:  # an integer beyond all floats
+            return False
+    return not numbers or (min(numbers) >= _LEAST and max(numbers) <= _MOST)
+
+
+def _fits(kind: ColumnType, cell: Cell) -> bool:
+    return type(cell) in _PYTHON_TYPES[kind] and _in_range(kind, [cell])

@@ -7,9 +7,19 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
 
-from sordino_analysis.answers.columns import COLUMNS, Cell, ColumnType, in_order, type_of_cells
+from sordino_analysis.answers.columns import (
+    COLUMNS,
+    Cell,
+    ColumnType,
+    bounds_of_cells,
+    in_order,
+    named,
+    type_of_cells,
+)
+from sordino_analysis.documents.attribute_bounds import AttributeBounds
 from sordino_shared.errors import InvalidValue
 
+WARNING_SEPARATOR = " | "
 EXPORTED: Mapping[str, ColumnType] = {column.name: column.type for column in COLUMNS if column.exported}
 
 
@@ -51,6 +61,12 @@ class AnswerTable:
         """The type of each column and term, in the order in which tables are written."""
         return {name: type_of_cells(name, self._distinct(name)) for name in self.names}
 
+    @classmethod
+    def of_columns(cls, columns: Mapping[str, Sequence[Cell]], **terms: Cell) -> Self:
+        """The table of these columns; those in which every cell is empty are left out."""
+        filled = {name: columns[name] for name in in_order(columns) if any(cell is not None for cell in columns[name])}
+        return cls(terms, filled)
+
     @cached_property
     def names(self) -> list[str]:
         """Columns and terms in the order in which tables are written."""
@@ -76,8 +92,36 @@ class AnswerTable:
         described = [{"name": name, "type": kind} for name, kind in self.types.items()]
         return {"columns": described, "rows": [dict(zip(self.names, row, strict=True)) for row in self.rows()]}
 
-    def _distinct(self, name: str) -> Iterable[Cell]:
+    def with_columns(self, **columns: Sequence[Cell]) -> Self:
+        """The same answers with further columns."""
+        return replace(self, columns={**self.columns, **columns})
+
+    def only(self, rows: Sequence[int]) -> Self:
+        """The table of some of the rows."""
+        return replace(self, columns={name: [cells[row] for row in rows] for name, cells in self.columns.items()})
+
+    def bounds(self) -> list[list[AttributeBounds]]:
+        """What each row is about, of each attribute that it restricts."""
+        names = [name for name in self.columns if named(name) is None]
+        cells = [self.columns[name] for name in names]
+        return [
+            bounds_of_cells({name: column[row] for name, column in zip(names, cells, strict=True)})
+            for row in range(len(self))
+        ]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the answers warn of."""
+        joined = self.terms.get("warnings")
+        return tuple(joined.split(WARNING_SEPARATOR)) if isinstance(joined, str) else ()
+
+    def _distinct(self, name: str) -> Sequence[Cell]:
         return self.columns[name] if name in self.columns else (self.terms[name],)
+
+
+def joined(warnings: Sequence[str]) -> str | None:
+    """The cell of all warnings."""
+    return WARNING_SEPARATOR.join(warnings) or None
 
 
 def wider(types: Mapping[str, ColumnType], others: Mapping[str, ColumnType]) -> dict[str, ColumnType]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from sordino_analysis.charts.estimate_shapes import EstimateChart
 from sordino_analysis.charts.marginals import draw_marginals
-from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Plot, Tick, heading, legend, shortened, signed
+from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Plot, Tick, heading, legend, shortened
 from sordino_analysis.charts.range_maps import draw_ranges
 from sordino_analysis.charts.svg import document, dot, line, path
-from sordino_analysis.figures import amount
+from sordino_analysis.figures import amount, chosen
 from sordino_shared.quantities import quantity
 
 HEIGHT = 480
@@ -57,7 +57,7 @@ def _ticks(chart: EstimateChart) -> Iterable[Tick]:
         return ((float(place), shortened(label)) for place, label in enumerate(chart.labels))
     highs = ([bound.high for bound in bounds] for bounds in chart.bounds)
     return (
-        (float(place), f"≤ {signed(float(high[0]))}")
+        (float(place), f"≤ {chosen(float(high[0]))}")
         for place, high in enumerate(highs)
         if len(high) == 1 and high[0] is not None
     )

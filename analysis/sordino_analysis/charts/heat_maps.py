@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Plot, heading, shortened, signed
+from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Plot, heading, shortened
 from sordino_analysis.charts.svg import SHADES, document, squares, text
+from sordino_analysis.figures import SHARE, figure
 from sordino_shared.errors import InvalidValue
 
 # More rows or columns than this are thinned out evenly: a cell stays a few pixels wide.
@@ -23,7 +24,7 @@ _GAP = 110
 class HeatMap:
     """A table `cells` (r, c), NaN where nothing is drawn, with the names of its rows and columns.
 
-    The colours begin at 0 or below, unless `from_zero` is false: then at the least cell.
+    The colours begin at 0 or below, unless `from_zero` is false: then at the least cell. `unit` is that of the cells.
 
     Raises InvalidValue unless there is a name for each row and column and a number to draw.
     """
@@ -35,6 +36,7 @@ class HeatMap:
     column_axis: str
     cells: Floats
     from_zero: bool = True
+    unit: str = ""
 
     def __post_init__(self) -> None:
         if self.cells.shape != (len(self.rows), len(self.columns)) or not np.isfinite(self.cells).any():
@@ -51,6 +53,7 @@ class HeatMap:
             column_axis=self.column_axis,
             cells=self.cells[np.ix_(rows, columns)],
             from_zero=self.from_zero,
+            unit=self.unit,
         )
 
 
@@ -85,25 +88,27 @@ def _map(drawn: HeatMap, left: float, width: float) -> list[str]:
     ticks_up = _thin([(row + 0.5, shortened(name, 8)) for row, name in enumerate(drawn.rows)], 12)
     ticks_across = [(column + 0.5, shortened(name, 14)) for column, name in enumerate(drawn.columns)]
     axes = [*plot.rows(drawn.row_axis, ticks=ticks_up, grid=False), *plot.columns(drawn.column_axis, ticks_across)]
-    return [*cells, *axes, *_scale(drawn.title, low, high, left)]
+    return [*cells, *axes, *_scale(drawn, low, high, left)]
 
 
-def _scale(title: str, low: float, high: float, left: float) -> list[str]:
+def _scale(drawn: HeatMap, low: float, high: float, left: float) -> list[str]:
     """The title of the map and the colours from `low` to `high`."""
+    title = drawn.title
     start = left + 7.4 * len(title) + 14
     shades = [squares([(start + 46 + 12 * step, 76.0)], 12, 12, f"h{step}") for step in range(SHADES)]
-    ends = [text((start + 40, 86.5), signed(_rounded(low)), "end"), text((start + 172, 86.5), signed(_rounded(high)))]
+    ends = [text((start + 40, 86.5), _end(drawn, low), "end"), text((start + 172, 86.5), _end(drawn, high))]
     return [text((left, 86.5), title), *shades, *ends]
 
 
 def _description(drawn: HeatMap) -> str:
     rows, columns = drawn.cells.shape
     low, high = float(np.nanmin(drawn.cells)), float(np.nanmax(drawn.cells))
-    return f"{drawn.title}: {rows} × {columns} cells, from {low:.4g} to {high:.4g}"
+    return f"{drawn.title}: {rows} × {columns} cells, from {_end(drawn, low)} to {_end(drawn, high)}"
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.3g}")
+def _end(drawn: HeatMap, value: float) -> str:
+    """An end of the scale with three digits."""
+    return f"{figure(100 * value, 3)} %" if drawn.unit == SHARE else figure(value, 3)
 
 
 def _spread(count: int, most: int) -> list[int]:

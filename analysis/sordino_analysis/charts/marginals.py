@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sordino_analysis.charts.estimate_shapes import EstimateChart
 from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Plot, heading, legend, shortened
 from sordino_analysis.charts.svg import document, dot, text
-from sordino_analysis.figures import SHARE, amount
+from sordino_analysis.figures import SHARE, amount, chosen
 
 MOST_PANELS = 24
 MOST_CELLS = 32
@@ -78,8 +78,9 @@ def _cell(chart: EstimateChart, place: int) -> str:
 def _member(label: str | None, low: float | None, high: float | None) -> str:
     if label is not None:
         return label
-    if low == high:
-        return f"{low:g}"
-    if low is None or high is None:
-        return f"≤ {high:g}" if low is None else f"> {low:g}"
-    return f"{low:g}–{high:g}"
+    least, most = (None if end is None else chosen(end) for end in (low, high))
+    if least == most:
+        return str(least)
+    if least is None or most is None:
+        return f"≤ {most}" if least is None else f"> {least}"
+    return f"{least}–{most}"

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from sordino_analysis.charts.scales import Scale, room_for, round_ticks
 from sordino_analysis.charts.svg import Point, dot, line, path, text, upright_text
-from sordino_analysis.figures import SHARE, rounded
+from sordino_analysis.figures import SHARE, chosen, rounded
 
 WIDTH = 960
 LEFT, RIGHT = 84, 924
@@ -58,9 +58,9 @@ class Plot:
         drawn += [text((left - 8, self.up(value) + 4), label, "end", "small") for value, label in shown]
         return [*drawn, upright_text((left - 58, middle), title)] if title else drawn
 
-    def columns(self, title: str, ticks: Iterable[Tick] | None = None, *, most: int = 8) -> list[str]:
-        """The horizontal axis: its title, and round numbers or those of the ticks that do not touch."""
-        shown = room_for(numbers(self.across, most) if ticks is None else ticks, self.across)
+    def columns(self, title: str, ticks: Iterable[Tick] | None = None, *, most: int = 8, unit: str = "") -> list[str]:
+        """The horizontal axis: its title, and round numbers in the unit or those of the ticks that do not touch."""
+        shown = room_for(numbers(self.across, most, unit) if ticks is None else ticks, self.across)
         bottom, middle = self.up.start, (self.across.start + self.across.end) / 2
         drawn = [text((self.across(place), bottom + 20), label, "middle", "small") for place, label in shown]
         return [*drawn, text((middle, bottom + 44), title, "middle")] if title else drawn
@@ -68,14 +68,8 @@ class Plot:
 
 def numbers(scale: Scale, most: int, unit: str = "") -> list[Tick]:
     """Round numbers of the scale with their text."""
-    written = signed if unit != SHARE else partial(rounded, unit=unit)
+    written = chosen if unit != SHARE else partial(rounded, unit=unit)
     return [(value, written(value)) for value in round_ticks(scale.low, scale.high, most)]
-
-
-def signed(value: float) -> str:
-    """A number as a label: with a minus sign, and a comma for thousands."""
-    written = f"{value:,.0f}" if abs(value) >= 10_000 and value == round(value) else f"{value:g}"
-    return ("0" if written == "-0" else written).replace("-", "−")
 
 
 def heading(title: str, subtitle: str) -> list[str]:

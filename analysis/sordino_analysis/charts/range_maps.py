@@ -9,7 +9,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.charts.estimate_shapes import EstimateChart
 from sordino_analysis.charts.heat_maps import HeatMap, draw_heat_maps
-from sordino_analysis.charts.plots import signed
+from sordino_analysis.figures import SHARE, chosen
 
 
 def draw_ranges(chart: EstimateChart) -> str:
@@ -31,6 +31,7 @@ def draw_ranges(chart: EstimateChart) -> str:
             column_axis=f"to {chart.axis}",
             cells=cells,
             from_zero=from_zero,
+            unit=SHARE,
         )
 
     maps = [drawn("share of users", shares, True), drawn(f"± of the {chart.level_text} band", halves, False)]
@@ -47,4 +48,4 @@ def _ends(chart: EstimateChart, place: int) -> tuple[float, float]:
 
 
 def _written(end: float) -> str:
-    return {-math.inf: "least", math.inf: "most"}.get(end) or signed(end)
+    return {-math.inf: "least", math.inf: "most"}.get(end) or chosen(end)

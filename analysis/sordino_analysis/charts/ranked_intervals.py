@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sordino_analysis.charts.plots import RIGHT, WIDTH, Interval, Plot, heading, legend, shortened
 from sordino_analysis.charts.svg import document, dot, line, path, text
+from sordino_analysis.figures import SHARE, amount
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
@@ -53,7 +54,7 @@ def draw_ranked(chart: RankedChart) -> str:
     samples = [("answer", f"{chart.leading} ({chart.interval})")]
     if chart.base is not None:
         samples.append(("limit", chart.base[0]))
-    elements = [*heading(chart.title, chart.subtitle), *legend(samples), *plot.columns(chart.axis)]
+    elements = [*heading(chart.title, chart.subtitle), *legend(samples), *plot.columns(chart.axis, unit=SHARE)]
     if chart.base is not None:
         x = plot.across(chart.base[1])
         elements.append(line((x, _TOP), (x, bottom), "limit"))
@@ -62,7 +63,7 @@ def draw_ranked(chart: RankedChart) -> str:
     left_out = len(chart.rows) - len(rows)
     more = f" {left_out:,} more are not drawn." if left_out else ""
     description = (
-        f"{chart.subtitle}. {quantity(len(rows), 'row')}, first {rows[0].label} with {rows[0].value:.4g}; "
+        f"{chart.subtitle}. {quantity(len(rows), 'row')}, first {rows[0].label} with {amount(rows[0].value, SHARE)}; "
         f"{sum(row.leads for row in rows)} are marked: {chart.leading}.{more}"
     )
     return document(WIDTH, bottom + 60, chart.title, description, elements)

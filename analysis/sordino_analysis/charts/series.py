@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Interval, Plot, Tick, heading, legend, shortened
 from sordino_analysis.charts.svg import document, dot, text
+from sordino_analysis.figures import SHARE
 from sordino_analysis.percentages import percent
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
@@ -31,7 +32,8 @@ class SeriesPoint:
 class SeriesChart:
     """Q answers over periods: `periods` and `windows` in order, and where known a smoothed line (periods, Q).
 
-    `ticks` are (period, text) below the last panel. Raises InvalidValue without periods or queries.
+    `ticks` are (period, text) below the last panel; `units` (Q,) are those of the answers, without them all are shares.
+    Raises InvalidValue without periods or queries.
     """
 
     title: str
@@ -42,6 +44,7 @@ class SeriesChart:
     windows: Sequence[SeriesPoint]
     trend: Sequence[tuple[int, Sequence[float]]] = ()
     ticks: Sequence[Tick] = ()
+    units: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if not self.periods or not self.labels:
@@ -88,10 +91,11 @@ def _panel(chart: SeriesChart, query: int, top: float, *, last: bool) -> list[st
     windows = [(each.last, each.values[query], _of(each.band, query)) for each in chart.windows]
     ends = [end for _, value, interval in (*periods, *windows) for end in (value, *(interval or ()))]
     first, final = chart.span
+    unit = chart.units[query] if chart.units else SHARE
     corner, opposite = (LEFT, top + _ROW - 62.0), (RIGHT, top + 10.0)
     plot = Plot.between((first - 0.5, final + 0.5), (min(ends), max(ends)), corner, opposite)
     bands = [band for each in windows if each[2] is not None for band in [(each[0], each[1], each[2])]]
-    elements = [text((LEFT, top), shortened(chart.labels[query], 100)), *plot.rows("share of users", most=4)]
+    elements = [text((LEFT, top), shortened(chart.labels[query], 100)), *plot.rows(_axis(unit), most=4, unit=unit)]
     for place, _, (low, high) in bands:
         elements.append(plot.box((place - 0.5, place + 0.5), (low, high), "band"))
     for place, value, interval in periods:
@@ -101,6 +105,10 @@ def _panel(chart: SeriesChart, query: int, top: float, *, last: bool) -> list[st
     if chart.trend:
         elements.append(plot.curve([(period, line[query]) for period, line in chart.trend], "other"))
     return [*elements, *plot.columns("period" if last else "", chart.ticks or None)]
+
+
+def _axis(unit: str) -> str:
+    return "share of users" if unit == SHARE else f"answer in {unit}" if unit else "answer"
 
 
 def _of(ends: Sequence[Interval] | None, query: int) -> Interval | None:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Plot, Tick, heading, legend
 from sordino_analysis.charts.scales import round_ticks
 from sordino_analysis.charts.svg import document, text
+from sordino_analysis.figures import chosen
 from sordino_shared.errors import InvalidValue
 
 HEIGHT = 400
@@ -67,8 +68,8 @@ def draw_steps(chart: StepChart) -> str:
     ]
     for curve in chart.curves:
         elements.append(plot.curve(_stairs(curve, until), curve.kind))
-    ends = "; ".join(f"{curve.label}: {curve.steps[-1][1]:,.6g} at last" for curve in chart.curves if curve.steps)
-    limits = "".join(f"; {name}: {level:,.6g}" for name, level in chart.levels)
+    ends = "; ".join(f"{curve.label}: {chosen(curve.steps[-1][1])} at last" for curve in chart.curves if curve.steps)
+    limits = "".join(f"; {name}: {chosen(level)}" for name, level in chart.levels)
     return document(WIDTH, HEIGHT, chart.title, f"{chart.subtitle}. {ends}{limits}.", elements)
 
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Plot, Tick, heading, legend, signed
+from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Plot, Tick, heading, legend
 from sordino_analysis.charts.scales import round_ticks
 from sordino_analysis.charts.svg import Point, document, dot, text
 from sordino_analysis.documents.plan_summary import LinearSummary
+from sordino_analysis.figures import chosen
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
@@ -65,7 +66,7 @@ def draw_variances(chart: VarianceChart) -> str:
     side = 0.3 if lowest == highest else 0.05 * (highest - lowest)
     across, up = (lowest - side, highest + side), (min(logarithms) - room, max(logarithms) + room)
     plot = Plot.between(across, up, (LEFT, _BOTTOM), (_NAMES_START - 12, _TOP))
-    epsilons = [(math.log(plan.epsilon), f"{plan.epsilon:g}") for plan in plans]
+    epsilons = [(math.log(plan.epsilon), chosen(plan.epsilon)) for plan in plans]
     elements = [
         *heading(chart.title, chart.subtitle),
         *legend([("estimate", "mechanism"), ("mark", "taken"), ("limit", "lower bound of any mechanism")]),
@@ -116,4 +117,4 @@ def _decades(low: float, high: float) -> list[Tick]:
     shown = [value for value in found if low <= math.log10(value) <= high]
     if len(shown) < 2:
         shown = [value for value in round_ticks(10.0**low, 10.0**high, 5) if value > 0]
-    return [(math.log10(value), signed(float(f"{value:.6g}"))) for value in shown]
+    return [(math.log10(value), chosen(value)) for value in shown]

@@ -55,6 +55,11 @@ class ItemEstimate:
     level: float
     warnings: tuple[str, ...]
 
+    @property
+    def population_interval(self) -> Floats:
+        """(m, 2) the same as `interval`, which holds the population's shares too."""
+        return self.interval
+
 
 @dataclass(frozen=True, eq=False)
 class ItemEstimator:

@@ -61,6 +61,26 @@ class LinearEstimate:
     warnings: tuple[str, ...]
 
     @property
+    def uncut(self) -> Floats:
+        """(Q,) the unbiased answers, by the name of their column."""
+        return self.unbiased
+
+    @property
+    def interval(self) -> Floats:
+        """(Q, 2) from `lower` to `upper`."""
+        return np.column_stack([self.lower, self.upper])
+
+    @property
+    def band(self) -> Floats:
+        """(Q, 2) from `band_lower` to `band_upper`."""
+        return np.column_stack([self.band_lower, self.band_upper])
+
+    @property
+    def population_interval(self) -> Floats:
+        """(Q, 2) from `population_lower` to `population_upper`."""
+        return np.column_stack([self.population_lower, self.population_upper])
+
+    @property
     def normality(self) -> tuple[Normality | None, ...]:
         """How often the intervals of each query hold."""
         return self.reliability.normality

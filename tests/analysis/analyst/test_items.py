@@ -27,8 +27,9 @@ def test_texts_are_asked_by_name():
     assert (found.band[:, 0] <= found.intervals[:, 0]).all()
     assert (found.band[:, 1] >= found.intervals[:, 1]).all()
     assert "nobody's" in repr(found)
-    assert "3 items from 10,000 users" in found._repr_html_()
-    assert found.columns()["item"] == ["a", "b", "nobody's"]
+    assert "<caption>3 items</caption>" in found._repr_html_()
+    assert "10,000 users" in found._repr_html_()
+    assert found.columns()["label"] == ["a", "b", "nobody's"]
 
 
 def test_a_table_and_its_reports_give_the_same_answers():

@@ -38,8 +38,8 @@ def test_rules_go_by_their_losses_and_the_table_says_which_may_be_the_best(plan:
     assert 0 <= found.excess < 0.25
     assert found.statement == "hour > 1 is the best of 6 rules, and beats never and always"
     columns = found.columns()
-    assert sorted(columns["rule"]) == sorted(plan.workload.labels())
-    assert columns["loss"] == sorted(columns["loss"])
+    assert sorted(columns["label"]) == sorted(plan.workload.labels())
+    assert columns["value"] == sorted(columns["value"])
     assert columns["may_be_best"] == [True] + [False] * 5
     assert np.allclose(found.band.mean(axis=1), found.losses)
     assert found.statement in repr(found)

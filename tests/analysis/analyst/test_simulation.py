@@ -137,7 +137,7 @@ def test_an_estimate_is_written_as_columns(plan: sa.Plan, minutes: np.ndarray) -
     answers = sa.simulate(plan, minutes[:500], seed=1).estimate
     columns = answers.columns()
     assert {len(column) for column in columns.values()} == {3}
-    assert columns["query"] == plan.workload.labels()
+    assert columns["label"] == plan.workload.labels()
     assert columns["lower"] == answers.intervals[:, 0].tolist()
 
 

@@ -25,7 +25,7 @@ def test_a_mean_of_milliseconds_is_printed_in_them():
     assert "%" not in truth
     assert repr(run).splitlines()[-1].endswith(" ms rms") or " ms rms" in repr(run)
     row = next(line for line in repr(run.estimate).splitlines() if line.startswith("mean"))
-    assert row.count(" ms") == 4
+    assert row.count(" ms") == 5
     assert "%" not in row
     assert run.estimate.units == ["ms"]
     assert run.estimate.columns()["unit"] == ["ms"]

@@ -91,7 +91,7 @@ def test_ranges_are_two_triangles() -> None:
     assert drawn[SHADES - 1] == 2 + (2 + 1)
     assert drawn[0] >= 55
     assert {"from delay in min", "to delay in min", "share of users", "± of the 95 % band"} <= set(texts(root))
-    assert "10 × 10 cells, from 0.1 to 1" in (root.findtext(SVG + "desc") or "")
+    assert "10 × 10 cells, from 10 % to 100 %" in (root.findtext(SVG + "desc") or "")
 
 
 def test_many_ranges_are_thinned_out_to_few_cells() -> None:

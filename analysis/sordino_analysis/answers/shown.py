@@ -1,0 +1,180 @@
+"""What people see of a table of answers, as texts: the same in a terminal, a notebook and a page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sordino_analysis.answers.table import AnswerTable
+from sordino_analysis.figures import amount, chosen, figure, number_span, span
+from sordino_analysis.percentages import percent
+from sordino_shared.quantities import quantity
+
+Row = Mapping[str, Any]
+_NONE = "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownAnswers:
+    """Headings and rows of text, `notes` on whom the answers are about, and `warnings`."""
+
+    title: str = ""
+    headings: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def titled(self, title: str, *notes: str) -> ShownAnswers:
+        """The same with a title, and with further notes before its own."""
+        return replace(self, title=title, notes=(*notes, *self.notes))
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A column of text: it is shown where the column `needs` has a cell and none of `unless` has one."""
+
+    heading: str
+    needs: str
+    text: Callable[[Row], str]
+    unless: tuple[str, ...] = ()
+    levelled: bool = False
+
+    def is_shown(self, filled: AbstractSet[str]) -> bool:
+        return self.needs in filled and filled.isdisjoint(self.unless)
+
+    def headed(self, level: str) -> str:
+        """The heading, with the level of what has one: "95 % band"."""
+        return f"{level} {self.heading}" if self.levelled and level else self.heading
+
+
+def shown_answers(
+    table: AnswerTable,
+    noun: str = "query",
+    *,
+    answer: str = "answer",
+    rows: Sequence[int] | None = None,
+    parts: Sequence[str] = (),
+) -> ShownAnswers:
+    """The texts of a table, of the given rows or all; `noun` is what a row is, `answer` what its number is.
+
+    Without `parts`, the headings to show, every part is shown that the table fills.
+    """
+    level = table.terms.get("level")
+    written = percent(level) if isinstance(level, int | float) else ""
+    filled = {name for name, cells in table.columns.items() if name == "value" or any(c is not None for c in cells)}
+    taken = [part for part in _PARTS if part.is_shown(filled) and (not parts or part.heading in parts)]
+    columns = {name: table.columns[name] for name in filled}
+    picked = range(len(table)) if rows is None else rows
+    found = [{name: cells[row] for name, cells in columns.items()} for row in picked]
+    return ShownAnswers(
+        headings=(noun, *(answer if part.heading == "answer" else part.headed(written) for part in taken)),
+        rows=tuple((str(row.get("label", "")), *(part.text(row) for part in taken)) for row in found),
+        notes=(about(table),),
+        warnings=table.warnings,
+    )
+
+
+def about(table: AnswerTable) -> str:
+    """Who was asked, for how much, and how many answers the band holds."""
+    terms = table.terms
+    said = []
+    if isinstance(users := terms.get("users"), int):
+        said.append(quantity(users, "user"))
+    if isinstance(epsilon := terms.get("epsilon"), int | float):
+        said.append(f"ε = {chosen(epsilon)}")
+    if terms.get("mechanism"):
+        said.append(f"mechanism {terms['mechanism']}")
+    line = ", ".join(said)
+    compared, unlisted = terms.get("compared"), terms.get("unlisted")
+    if isinstance(unlisted, int) and unlisted:
+        return (
+            f"{line}; {len(table):,} answers are listed and {unlisted:,} are not, the band holds {compared:,} at once"
+        )
+    if isinstance(compared, int) and "band_lower" in table.columns:
+        return f"{line}; the band holds {quantity(compared, 'answer')} at once"
+    return line
+
+
+def _error(row: Row) -> float | None:
+    """The ± that the digits of a row follow."""
+    error: float | None = row.get("standard_error", row.get("population_standard_error"))
+    return error
+
+
+def _number(name: str) -> Callable[[Row], str]:
+    """A number with the digits that the row's error leaves."""
+
+    def text(row: Row) -> str:
+        number = row.get(name)
+        return _NONE if number is None else amount(number, row.get("unit") or "", _error(row))
+
+    return text
+
+
+def _ends(prefix: str) -> Callable[[Row], str]:
+    """Both ends of an interval, of a quantile those of its members."""
+
+    def text(row: Row) -> str:
+        low, high = row.get(f"{prefix}lower"), row.get(f"{prefix}upper")
+        if row.get("member") is not None:
+            return number_span((low, high), row.get("unit") or "")
+        if low is None or high is None:
+            return _NONE
+        return span((low, high), row.get("unit") or "", _error(row))
+
+    return text
+
+
+def _member(row: Row) -> str:
+    """The member of an attribute that a quantile is."""
+    if row.get("beyond"):
+        return str(row["member"])
+    return number_span((row.get("value_lower"), row.get("value_upper")), row.get("unit") or "")
+
+
+def _holds(row: Row) -> str:
+    """How often an interval holds, and the number of reports that it needs if that is too seldom."""
+    if row.get("coverage") is None:
+        return "not known"
+    enough = row.get("enough_reports")
+    return percent(row["coverage"], 1) + (f", needs {quantity(enough, 'report')}" if enough is not None else "")
+
+
+def _yes(name: str) -> Callable[[Row], str]:
+    return lambda row: "yes" if row.get(name) else "no"
+
+
+def _text(name: str) -> Callable[[Row], str]:
+    return lambda row: str(row.get(name) or "")
+
+
+def _p_value(row: Row) -> str:
+    return _NONE if row.get("p_value") is None else figure(row["p_value"], 3)
+
+
+_PARTS = (
+    _Part("truth", "truth", _number("truth")),
+    _Part("answer", "value", _number("value")),
+    _Part("answer", "member", _member),
+    _Part("std. error", "standard_error", _number("standard_error")),
+    _Part("std. error", "population_standard_error", _number("population_standard_error"), ("standard_error",)),
+    _Part("interval", "lower", _ends(""), levelled=True),
+    _Part("interval", "population_lower", _ends("population_"), ("lower",), levelled=True),
+    _Part(
+        "interval of the population",
+        "population_lower",
+        _ends("population_"),
+        ("band_lower", "truth", "p_value"),
+        levelled=True,
+    ),
+    _Part("band", "band_lower", _ends("band_"), levelled=True),
+    _Part("consistent", "consistent", _number("consistent")),
+    _Part("best", "best", _number("best")),
+    _Part("holds in", "coverage", _holds),
+    _Part("p-value of the assumption", "p_value", _p_value),
+    _Part("may be the best", "may_be_best", _yes("may_be_best")),
+    _Part("verdict", "verdict", _text("verdict")),
+    _Part("inside", "inside", _yes("inside")),
+)

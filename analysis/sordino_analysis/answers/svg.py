@@ -1,0 +1,179 @@
+"""The picture of a table of answers: what its rows are about decides which chart it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from sordino_analysis.answers.table import AnswerTable
+from sordino_analysis.charts import (
+    EstimateChart,
+    RankedChart,
+    RankedRow,
+    SeriesChart,
+    SeriesPoint,
+    draw_estimate,
+    draw_ranked,
+    draw_series,
+)
+from sordino_analysis.figures import only_unit
+from sordino_analysis.percentages import percent
+from sordino_shared.errors import SordinoError
+
+Base = tuple[str, float]
+Pairs = list[tuple[float, float]]
+_MOST_TICKS = 10
+_DAY_S = 86_400
+
+
+class NoPicture(SordinoError):
+    """The answers are no list that could be drawn."""
+
+
+def draw_answers_of(table: AnswerTable, title: str, subtitle: str, base: Base | None = None) -> str:
+    """The text of an SVG file: rules by loss, a series over its periods, or shares with intervals and band.
+
+    Rules are compared with the loss of `base`, which has a name and a number. Raises NoPicture for a table without
+    a band and for one without rows.
+    """
+    if "part" in table.columns:
+        return draw_series(_series(table, title, subtitle))
+    if not is_drawable(table):
+        raise NoPicture("there are pictures of lists of answers with a band; the table has all of these answers")
+    if "may_be_best" in table.columns:
+        return draw_ranked(_rules(table, title, subtitle, base))
+    return draw_estimate(_answers(table, title, subtitle))
+
+
+def is_drawable(table: AnswerTable) -> bool:
+    """Whether there is a picture: of answers with a band, or of a series with a period that has reports."""
+    return len(table) > 0 and ("part" in table.columns or {"value", "band_lower"} <= table.columns.keys())
+
+
+def _answers(table: AnswerTable, title: str, subtitle: str) -> EstimateChart:
+    bounds = table.bounds()
+    kinds = [str(kind) for kind in table.cells("kind")]
+    has_kinds = None not in table.cells("kind") and any(bounds)
+    return EstimateChart(
+        title=title,
+        subtitle=subtitle,
+        level=_level(table),
+        labels=_texts(table, "label"),
+        values=_numbers(table, "value"),
+        intervals=_pairs(table, ""),
+        bands=_pairs(table, "band_"),
+        answer_unit=only_unit(unit or "" for unit in map(_text, table.cells("unit"))),
+        kinds=kinds if has_kinds else (),
+        bounds=bounds if has_kinds else (),
+    )
+
+
+def _rules(table: AnswerTable, title: str, subtitle: str, base: Base | None) -> RankedChart:
+    rows = zip(
+        _texts(table, "label"),
+        _numbers(table, "value"),
+        _pairs(table, "band_"),
+        table.cells("may_be_best"),
+        strict=True,
+    )
+    return RankedChart(
+        title=title,
+        subtitle=subtitle,
+        axis="loss of the rule, a share of users",
+        leading="rule that may be the best",
+        interval=f"{percent(_level(table))} band of all rules",
+        rows=[RankedRow(label, value, band, bool(best)) for label, value, band, best in rows],
+        base=None if base is None else (f"better constant: {base[0]}", base[1]),
+    )
+
+
+def _series(table: AnswerTable, title: str, subtitle: str) -> SeriesChart:
+    parts = _texts(table, "part")
+    by_part = {name: table.only([row for row, part in enumerate(parts) if part == name]) for name in set(parts)}
+    periods = by_part.get("period")
+    if periods is None:
+        raise NoPicture("no closed period of the series has an answer yet")
+    labels = list(dict.fromkeys(_texts(periods, "label")))
+    windows, trend = by_part.get("window"), by_part.get("trend")
+    points = _points(periods, len(labels))
+    smoothed = [] if trend is None else _points(trend, len(labels))
+    return SeriesChart(
+        title=title,
+        subtitle=subtitle,
+        level=_level(table),
+        labels=labels,
+        periods=points,
+        windows=[] if windows is None else _points(windows, len(labels)),
+        trend=[(each.last, each.values) for each in smoothed],
+        units=[str(unit or "") for unit in periods.cells("unit")[: len(labels)]],
+        ticks=_ticks(points, _begins(periods, len(labels))),
+    )
+
+
+def _points(table: AnswerTable, answers: int) -> list[SeriesPoint]:
+    """The points of a part, whose rows have all answers about one period or window after the other."""
+    first = table.cells("period")
+    last = [begin if end is None else end for begin, end in zip(first, table.cells("period_last"), strict=True)]
+    values, intervals, bands = _numbers(table, "value"), _ends(table, ""), _ends(table, "band_")
+    return [
+        SeriesPoint(
+            first=int(first[row] or 0),
+            last=int(last[row] or 0),
+            values=values[row : row + answers],
+            intervals=_all(intervals[row : row + answers]),
+            band=_all(bands[row : row + answers]),
+        )
+        for row in range(0, len(table), answers)
+    ]
+
+
+def _begins(table: AnswerTable, answers: int) -> list[datetime | None]:
+    starts = table.cells("period_start")[::answers]
+    return [None if start is None else datetime.fromisoformat(str(start)) for start in starts]
+
+
+def _ticks(points: Sequence[SeriesPoint], begins: Sequence[datetime | None]) -> list[tuple[float, str]]:
+    """When some of the periods begin: the day, or the minute of shorter ones."""
+    known = [(each.first, begin) for each, begin in zip(points, begins, strict=True) if begin is not None]
+    if not known:
+        return []
+    (first, start), (last, end) = known[0], known[-1]
+    in_days = last == first or (end - start).total_seconds() >= _DAY_S * (last - first)
+    form = "%Y-%m-%d" if in_days else "%m-%d %H:%M"
+    return [(period, begin.strftime(form)) for period, begin in known[:: -(-len(known) // _MOST_TICKS)]]
+
+
+def _level(table: AnswerTable) -> float:
+    level = table.terms.get("level")
+    assert isinstance(level, int | float)
+    return float(level)
+
+
+def _text(cell: Any) -> str | None:
+    return None if cell is None else str(cell)
+
+
+def _texts(table: AnswerTable, name: str) -> list[str]:
+    return [str(cell) for cell in table.cells(name)]
+
+
+def _numbers(table: AnswerTable, name: str) -> list[float]:
+    return [float(cell or 0.0) for cell in table.cells(name)]
+
+
+def _ends(table: AnswerTable, prefix: str) -> list[tuple[float, float] | None]:
+    lower, upper = table.cells(f"{prefix}lower"), table.cells(f"{prefix}upper")
+    return [
+        None if low is None or high is None else (float(low), float(high))
+        for low, high in zip(lower, upper, strict=True)
+    ]
+
+
+def _pairs(table: AnswerTable, prefix: str) -> Pairs:
+    return [ends for ends in _ends(table, prefix) if ends is not None]
+
+
+def _all(ends: Sequence[tuple[float, float] | None]) -> Pairs | None:
+    known = [each for each in ends if each is not None]
+    return known if len(known) == len(ends) else None
