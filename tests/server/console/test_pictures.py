@@ -100,7 +100,7 @@ def test_an_estimate_of_ranges_is_a_heat_map(running: Any, browsers: Any) -> Non
     drawn = browsers.of(Role.ANALYST).page(f"/console/campaigns/{campaign['id']}/estimate.svg")
     assert drawn == picture.draw(content, "delays")
     assert "from delay in min" in drawn
-    shares = re.search(r"share of users: 4 × 4 cells, from (\S+) to", description(drawn))
+    shares = re.search(r"share of users: 4 × 4 cells, from (\S+) % to", description(drawn))
     assert shares is not None
     values = [query["value"] for query in json.loads(content)["queries"]]
-    assert float(shares[1]) == pytest.approx(min(values), rel=1e-3)
+    assert float(shares[1]) == pytest.approx(100 * min(values), rel=1e-2)
