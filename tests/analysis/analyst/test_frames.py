@@ -97,6 +97,7 @@ def test_frames_that_do_not_fit_say_what_to_change(phones: sa.Plan) -> None:
 def test_answers_become_frames(phones: sa.Plan, monkeypatch: pytest.MonkeyPatch) -> None:
     run = sa.simulate(phones, pandas_frame(), seed=1)
     for of in (run, run.estimate):
+        pandas = pytest.importorskip("pandas")
         assert of.to_pandas().astype(object).replace({pandas.NA: None, np.nan: None}).to_dict("list") == of.columns()
         assert of.to_polars().to_dict(as_series=False) == of.columns()
     assert {"truth", "error", "inside"} <= run.columns().keys()
