@@ -30,7 +30,7 @@ class Facts(ABC):
         return html_table(title, ("", ""), rows)
 
 
-class Answers(ABC):
+class AnswersShown(ABC):
     """Answers as a table, which shows some of its rows and becomes a data frame."""
 
     @property

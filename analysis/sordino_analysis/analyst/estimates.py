@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.analyst.arguments import NAMES, NUMBER, WrongType, instance, takes
 from sordino_analysis.analyst.chosen_items import workload_of_items
-from sordino_analysis.analyst.display import Answers, shown
+from sordino_analysis.analyst.display import AnswersShown, shown
 from sordino_analysis.analyst.frames import is_series, values_of_series
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.answers.columns import Cell
@@ -36,7 +36,7 @@ Reports = NDArray[np.uint8] | Sequence[bytes] | Any
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
-class Estimate(Answers):
+class Estimate(AnswersShown):
     """Answers to the Q queries of a workload; all arrays are in their `units`, where .01 of a share is one point.
 
     `found` is the estimate of one closed round, with the `workload` that it answers.

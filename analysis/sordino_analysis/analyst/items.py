@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sordino_analysis.analyst.arguments import NUMBER, takes
-from sordino_analysis.analyst.display import Answers, shown
+from sordino_analysis.analyst.display import AnswersShown, shown
 from sordino_analysis.analyst.estimates import PLAN, Reports, checked_reports
 from sordino_analysis.analyst.frames import values_of
 from sordino_analysis.analyst.plans import Plan
@@ -25,7 +25,7 @@ from sordino_shared.quantities import quantity
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Items(Answers):
+class Items(AnswersShown):
     """Shares of m items, as `values` named them; numbers are in units of the answers, where .01 is one point.
 
     `size` is the number of items that the band holds at once. `answers` (m,) are `uncut`, which are unbiased, cut to

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.analyst.arguments import FLAG, FUNCTION, NONE, NUMBER, PATH, SEED, TEXT, instance, takes
-from sordino_analysis.analyst.display import Answers, Facts
+from sordino_analysis.analyst.display import AnswersShown, Facts
 from sordino_analysis.analyst.plans import chosen_effort, planned, written_epsilon
 from sordino_analysis.analyst.simulation import Values, codes_of, randomized
 from sordino_analysis.answers.columns import Cell
@@ -93,7 +93,7 @@ class PairwisePlan(Facts):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PairwiseSimulation(Answers):
+class PairwiseSimulation(AnswersShown):
     """The estimate from simulated reports of every round, and the statistic of the same users without noise."""
 
     plan: PairwisePlan

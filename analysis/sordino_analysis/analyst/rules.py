@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from sordino_analysis.analyst.arguments import NUMBER, takes
-from sordino_analysis.analyst.display import SHOWN, Answers
+from sordino_analysis.analyst.display import SHOWN, AnswersShown
 from sordino_analysis.analyst.estimates import AGGREGATE, PLAN
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
@@ -20,7 +20,7 @@ from sordino_analysis.figures import SHARE, amount
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RankedRules(Answers):
+class RankedRules(AnswersShown):
     """The rules of a class by estimated loss, and statements that hold although the same reports chose the first.
 
     `statement` is one sentence; `chosen` the rule with the least estimated loss, which exceeds the least of the class

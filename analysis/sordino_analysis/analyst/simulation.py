@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.analyst.arguments import FLAG, MAPPING, NONE, PATH, SEED, WrongType, takes
 from sordino_analysis.analyst.chosen_items import SimulatedItems, simulated_items
-from sordino_analysis.analyst.display import Answers, shown
+from sordino_analysis.analyst.display import AnswersShown, shown
 from sordino_analysis.analyst.estimates import PLAN, Estimate, estimate
 from sordino_analysis.analyst.frames import check_collected, is_frame, rows_of_frame, values_of
 from sordino_analysis.analyst.plans import Plan
@@ -37,7 +37,7 @@ _BATCH = 1 << 14
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Simulation(Answers):
+class Simulation(AnswersShown):
     """What an aggregator would hold, what it would answer, and the truth, which only a simulation has.
 
     `aggregate` is the exact sum of the n reports, `truth` (Q,) the answers without noise. Of a histogram that is too

@@ -14,6 +14,7 @@ from sordino_shared.quantities import quantity
 
 Row = Mapping[str, Any]
 _NONE = "none"
+_LEVELLED = ("interval", "band")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,14 +40,13 @@ class _Part:
     needs: str
     text: Callable[[Row], str]
     unless: tuple[str, ...] = ()
-    levelled: bool = False
 
     def is_shown(self, filled: AbstractSet[str]) -> bool:
         return self.needs in filled and filled.isdisjoint(self.unless)
 
     def headed(self, level: str) -> str:
         """The heading, with the level of what has one: "95 % band"."""
-        return f"{level} {self.heading}" if self.levelled and level else self.heading
+        return f"{level} {self.heading}".strip() if self.heading.startswith(_LEVELLED) else self.heading
 
 
 def shown_answers(
@@ -160,16 +160,15 @@ _PARTS = (
     _Part("answer", "member", _member),
     _Part("std. error", "standard_error", _number("standard_error")),
     _Part("std. error", "population_standard_error", _number("population_standard_error"), ("standard_error",)),
-    _Part("interval", "lower", _ends(""), levelled=True),
-    _Part("interval", "population_lower", _ends("population_"), ("lower",), levelled=True),
+    _Part("interval", "lower", _ends("")),
+    _Part("interval", "population_lower", _ends("population_"), ("lower",)),
     _Part(
         "interval of the population",
         "population_lower",
         _ends("population_"),
         ("band_lower", "truth", "p_value"),
-        levelled=True,
     ),
-    _Part("band", "band_lower", _ends("band_"), levelled=True),
+    _Part("band", "band_lower", _ends("band_")),
     _Part("consistent", "consistent", _number("consistent")),
     _Part("best", "best", _number("best")),
     _Part("holds in", "coverage", _holds),
