@@ -164,7 +164,8 @@ def test_the_worker_reaches_the_archives_that_it_deletes() -> None:
     folders = {name: service.get("volumes", ()) for name, service in services().items()}
     assert "archives:/archives" in folders["worker"]
     assert "archives:/archives" in folders["archive"]
-    assert "install --directory --owner=10001 /archives" in (ROOT / "Dockerfile").read_text()
+    assert "backups:/backups" in folders["sordino"]
+    assert "install --directory --owner=10001 /archives /backups" in (ROOT / "Dockerfile").read_text()
 
 
 def test_the_example_of_settings_has_every_variable_of_the_file_and_real_settings() -> None:

@@ -17,6 +17,7 @@ from tests.patience import PATIENCE_S
 
 JOB = ROOT / ".ci" / "compose"
 PAGE = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
+OPERATIONS = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -31,7 +32,7 @@ def job() -> ModuleType:
 
 
 def test_the_page_s_blocks_are_one_program_in_the_page_s_order(job: ModuleType) -> None:
-    program = job.script(PAGE)
+    program = job.script(PAGE, OPERATIONS)
     subprocess.run(["bash", "-n"], input=program, text=True, check=True)
     wanted = (
         "docker compose up --build --detach --wait",
@@ -45,6 +46,10 @@ def test_the_page_s_blocks_are_one_program_in_the_page_s_order(job: ModuleType) 
         "FIRST ESTIMATE",
         "/rounds/0/estimates?format=csv",
         "sordino audit delays",
+        "sordino db backup /backups/monday.sqlite3",
+        "dropdb --username sordino --force sordino",
+        "sordino db restore monday.sqlite3",
+        'campaigns estimates delays)" = "$(cat before)"',
     )
     places = [program.index(text) for text in wanted]
     assert places == sorted(places)
@@ -54,7 +59,7 @@ def test_the_page_s_blocks_are_one_program_in_the_page_s_order(job: ModuleType) 
 
 def test_a_block_that_the_page_lost_is_missed(job: ModuleType) -> None:
     with pytest.raises(ValueError, match="unpack"):
-        job.script(PAGE.replace("sordino campaigns close", "sordino campaigns end"))
+        job.script(PAGE.replace("sordino campaigns close", "sordino campaigns end"), OPERATIONS)
 
 
 @pytest.mark.parametrize(("wanted", "code"), [("", 0), ("required", 1)])

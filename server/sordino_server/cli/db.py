@@ -1,4 +1,4 @@
-"""`sordino db`: migrate and check the database, delete old reports, change the key of datasets."""
+"""`sordino db`: migrate, check, back up and restore the database, delete old reports, change the key of datasets."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sordino_server.cli import json_lines
+from sordino_server.cli.db_backup import backup, restore
 from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
 from sordino_server.cli.processes import existing_database, started, wait_for
 from sordino_server.kit import migrations, schema_version
@@ -25,9 +26,13 @@ app = typer.Typer(
     name="db",
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Migrate and check the database SORDINO_DATABASE_URL, delete old reports, or change the key of its datasets.",
+    help="Migrate and check the database SORDINO_DATABASE_URL, back it up and restore it, delete old "
+    "reports, or change the key of datasets.",
     no_args_is_help=True,
 )
+
+app.command()(backup)
+app.command()(restore)
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -112,3 +113,22 @@ def test_a_database_that_starts_is_waited_for_and_a_wrong_password_is_not(
     refused = run_command("db", "upgrade", "--wait", "600", code=2, SORDINO_DATABASE_URL=wrong)
     assert "refuses the user or the password" in " ".join(refused.stderr.split())
     assert not slept
+
+
+def test_a_backup_is_written_and_restored_by_commands(run_command: Run, json_of: Run, tmp_path: Path) -> None:
+    run_command("db", "upgrade")
+    made = json_of("keys", "create", "--role", "admin", "--name", "me")
+    said = run_command("db", "backup", "monday.sqlite3")
+    assert re.match(r"wrote monday.sqlite3, [\d,]+ bytes\n", said.stdout)
+    assert "is there already" in run_command("db", "backup", "monday.sqlite3", code=2).stderr
+    written = json_of("db", "backup", "again.sqlite3")
+    assert written == {"file": "again.sqlite3", "bytes": (tmp_path / "again.sqlite3").stat().st_size}
+    refused = run_command("db", "restore", "monday.sqlite3", code=2).stderr
+    assert "restore into an empty one" in " ".join(refused.split())
+    new = {"SORDINO_DATABASE_URL": f"sqlite:///{tmp_path}/new.sqlite3"}
+    restored = json_of("db", "restore", "monday.sqlite3", **new)
+    assert (restored["rows"], restored["tables"]["keys"]) == (1, 1)
+    assert json_of("keys", "list", **new)["keys"][0]["id"] == made["id"]
+    run_command("db", "check", **new)
+    run_command("db", "check", SORDINO_DATABASE_URL=f"sqlite:///{tmp_path}/again.sqlite3")
+    assert "there is no file" in run_command("db", "restore", "none", code=2, **new).stderr
