@@ -13,22 +13,20 @@ from numpy.typing import NDArray
 from sordino_analysis.archive.errors import BadPart
 from sordino_analysis.archive.folder import Folder, check_archives
 from sordino_analysis.archive.manifest import ArchivedPart
-from sordino_analysis.archive.parquet_pages import (
-    MAX_FOOTER_BYTES,
-    MAX_GROUP_BYTES,
-    MAX_GROUP_ROWS,
-    checked_rows,
-)
 from sordino_analysis.evaluation.accumulate import Aggregate, add_payloads
+from sordino_analysis.parquet_files.page_heads import FileForm, checked_rows
 from sordino_shared.protocol.documents import PROTOCOL_VERSION
 from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import AnyRandomizer
 
 Payloads = NDArray[np.uint8]
+# A row group, and its rows: a part has 32 MiB and 16 at most. A row group has 125 bytes of a footer; read into objects
+# it has thirty times as many.
+PART = FileForm("a part", group_rows=16, group_bytes=1 << 26, footer_bytes=1 << 16)
 # A row holds a block of reports: a row for each costs ten times as much to write and to read.
 BLOCK_REPORTS = 1 << 16
 # Half of what a reader takes of a row group.
-_BLOCK_BYTES = MAX_GROUP_BYTES // MAX_GROUP_ROWS // 2
+_BLOCK_BYTES = PART.group_bytes // PART.group_rows // 2
 # What pyarrow and the reading of metadata raise at damaged files.
 _UNREADABLE = (OSError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
 _COUNTED_AT_ONCE = 1 << 20
@@ -53,7 +51,7 @@ def part_content(payloads: Payloads, device: str) -> bytes:
         compression="zstd",
         use_dictionary=False,
         write_statistics=False,
-        row_group_size=MAX_GROUP_ROWS,
+        row_group_size=PART.group_rows,
     )
     return sink.getvalue()
 
@@ -112,11 +110,11 @@ def _blocks(part: ArchivedPart, content: bytes, device: str, width: int) -> Iter
     """The blocks of a part, one row at a time; what it would unpack to is known before."""
     arrow, parquet = _pyarrow()
     try:
-        _check_rows(part, checked_rows(content))
+        _check_rows(part, checked_rows(content, PART))
         file = parquet.ParquetFile(
             arrow.BufferReader(content),
-            thrift_string_size_limit=MAX_FOOTER_BYTES,
-            thrift_container_size_limit=MAX_FOOTER_BYTES,
+            thrift_string_size_limit=PART.footer_bytes,
+            thrift_container_size_limit=PART.footer_bytes,
         )
         _check_schema(part, file, device, width)
         for batch in file.iter_batches(batch_size=1, columns=["reports", "payloads"], use_threads=False):

@@ -18,8 +18,7 @@ from pyarrow import parquet
 from benchmarks.scale_out.archives import archive_of
 from sordino_analysis.archive.archive import Archive
 from sordino_analysis.archive.errors import ArchiveError, BadPart
-from sordino_analysis.archive.parquet_pages import MAX_GROUP_BYTES
-from sordino_analysis.archive.parts import BLOCK_REPORTS, archived_part, part_content
+from sordino_analysis.archive.parts import BLOCK_REPORTS, PART, archived_part, part_content
 from sordino_shared.randomness import SeededRandomness
 from tests.randomizers import RESPONSE
 
@@ -236,7 +235,7 @@ def test_wide_payloads_are_written_in_rows_that_are_read(archive: Archive) -> No
     content = part_content(np.zeros((3072, 8192), dtype=np.uint8), str(archive.manifest.device))
     groups = parquet.ParquetFile(pa.BufferReader(content)).metadata
     sizes = [groups.row_group(number).total_byte_size for number in range(groups.num_row_groups)]
-    assert max(sizes) <= MAX_GROUP_BYTES // 2 + 4096
+    assert max(sizes) <= PART.group_bytes // 2 + 4096
     assert groups.num_rows == 12
 
 

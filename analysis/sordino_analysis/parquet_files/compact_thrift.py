@@ -1,7 +1,7 @@
-"""Thrift's compact protocol, as far as Parquet's metadata of a part uses it, in memory that its bytes bound.
+"""Thrift's compact protocol, as far as metadata of Parquet files uses it, in memory that its bytes bound.
 
 Source: Apache Thrift, doc/specs/thrift-compact-protocol.md. Readers in C++ skip a field of another type than they
-expect and take the last of two; here fields rise, and everything that metadata of a part never has is refused.
+expect and take the last of two; here fields rise, and everything that files of sordino never have is refused.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ThriftReader:
         while kind := self._byte():
             delta, kind = divmod(kind, 16)
             if not delta:
-                raise ValueError("its metadata has fields in another order than that of a part")
+                raise ValueError("its metadata has fields in another order than files of sordino")
             last += delta
             fields[last] = kind == _TRUE if kind in (_TRUE, _FALSE) else self._value(kind, depth)
         return fields
@@ -50,7 +50,7 @@ class ThriftReader:
             return self._bytes(self._varint(32))
         if kind == _BYTE:
             return self._byte()
-        raise ValueError(f"its metadata has a field of type {kind}, which that of a part lacks")
+        raise ValueError(f"its metadata has a field of type {kind}, which files of sordino lack")
 
     def _list(self, depth: int) -> list[Any]:
         size, kind = divmod(self._byte(), 16)

@@ -1,0 +1,1 @@
+"""What a Parquet file holds, known before anything of it is unpacked."""
