@@ -13,7 +13,7 @@ from sordino_analysis.parquet_files.page_heads import FileForm, checked_rows
 from sordino_shared.errors import InvalidValue, SordinoError
 
 _ARROW_TYPES = {"text": "string", "integer": "int64", "number": "float64", "truth": "bool"}
-# A table of several campaigns has 40 columns and more, and 400 bytes a row; its footer has 150 bytes a column and group.
+# A table of several campaigns has 40 columns and more and 400 bytes a row; its footer has 150 bytes a column and group.
 TABLE = FileForm("a table of answers", group_rows=1 << 14, group_bytes=1 << 26, footer_bytes=1 << 22)
 # 65,536 answers of 40 campaigns; read as Python objects they take some gigabytes.
 MOST_ROWS = 65_536 * 100

@@ -76,15 +76,15 @@ def test_a_bomb_takes_no_memory(tmp_path: Path) -> None:
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 1 << 15
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", range(4))
 def test_a_damaged_file_is_refused_or_read(tmp_path: Path, seed: int) -> None:
     """Any byte may be another: there is an error in words or a table, and the process goes on."""
     path = tmp_path / "t.parquet"
     write_parquet(AnswerTable.of_rows(ROWS * 50), path)
     content = bytearray(path.read_bytes())
-    for place in range(seed, len(content), 20):
+    for place in range(15 * seed, len(content), 60):
         damaged = content.copy()
-        damaged[place] ^= 1 << place % 8
+        damaged[place] ^= 1 << (seed + place) % 8
         path.write_bytes(damaged)
         with suppress(SordinoError):
             assert len(read_parquet(path)) <= 200
