@@ -16,10 +16,15 @@ from sordino_analysis.validation_messages import reason
 from sordino_server.kit.addresses import ANY_HOST, NO_PROXY, PublicHosts, TrustedProxies
 from sordino_server.kit.cluster_variables import injected_variables
 from sordino_server.kit.cores import usable_cores
-from sordino_server.kit.database_passwords import has_default_password, with_password
-from sordino_server.kit.given_secrets import plain, secret_of
-from sordino_server.kit.listed_secrets import listed_secrets, secrets_in
 from sordino_server.kit.sealing import check_key
+from sordino_server.kit.secret_settings import (
+    has_default_password,
+    listed_secrets,
+    plain,
+    secret_of,
+    secrets_in,
+    with_password,
+)
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportBatch, check_source
 

@@ -6,10 +6,10 @@ from sordino_server.aggregates.aggregation import (
     aggregate,
     logged_payloads,
     own_aggregate,
+    purge,
     re_aggregate,
 )
 from sordino_server.aggregates.log_pages import ranges_of_reports
-from sordino_server.aggregates.purging import purge
 from sordino_server.aggregates.repository import (
     add_chunk,
     bytes_on_disk,

@@ -1,12 +1,13 @@
-"""The aggregate of a closed round, from the writers' shards or from the log; both give the same bytes."""
+"""The aggregate of a closed round, from the writers' shards or from the log, whose bytes are the same; its purging."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy.orm import Session
 
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
@@ -14,6 +15,7 @@ from sordino_server.aggregates import repository
 from sordino_server.aggregates.log_pages import add_up, log_pages
 from sordino_server.aggregates.log_pool import add_up_in_pool, worth_a_pool
 from sordino_server.kit.db import Database
+from sordino_server.models import Round
 from sordino_shared.errors import SordinoError
 from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import AnyRandomizer
@@ -126,3 +128,38 @@ def _check_count(database: Database, round_id: int, counted: int, logged: int) -
     with database.read("is the log gone") as session:
         gone = repository.purged_at(session, round_id)
     raise AggregateMismatch(round_id, counted, logged) if gone is None else LogPurged(round_id, gone)
+
+
+# Rows of one transaction: other writers wait for no more than this.
+_PURGED_AT_ONCE = 4096
+
+
+def purge(
+    database: Database,
+    round_id: int,
+    randomizer: AnyRandomizer,
+    now: int,
+    delete_copies: Callable[[], None] = lambda: None,
+) -> None:
+    """Delete the reports of a round that takes none any more; its aggregate stays what it is.
+
+    May be broken off and done again, also by two at once. `delete_copies` is called before the first report goes, and
+    where it raises, none does. Raises `AggregateMismatch` where shards and log disagree: then nothing is deleted.
+    """
+    try:
+        whole: Aggregate | None = own_aggregate(database, round_id, randomizer)
+    except LogPurged:
+        # Somebody else has just begun to delete it.
+        whole = None
+    delete_copies()
+    if whole is not None:
+        database.run("keep aggregate", lambda session: _keep(session, round_id, whole, now))
+    while database.run("purge reports", lambda session: repository.delete_reports(session, round_id, _PURGED_AT_ONCE)):
+        pass
+
+
+def _keep(session: Session, round_id: int, whole: Aggregate, now: int) -> None:
+    row = session.get_one(Round, round_id, with_for_update=True, populate_existing=True)
+    if row.purged_at is None:
+        repository.keep_one_share(session, round_id, whole.count, whole.to_bytes())
+        row.purged_at = now

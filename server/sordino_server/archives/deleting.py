@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import unquote, urlsplit
 
-from sordino_analysis.archive.folder import UNFINISHED
+from sordino_analysis.archive.errors import ArchiveError
+from sordino_analysis.archive.folder import UNFINISHED, Folder
 from sordino_server.archives import repository
-from sordino_server.archives.local_files import Files, files_at
 from sordino_server.kit.db import Database
 from sordino_server.models import ArchiveRow
 from sordino_shared.errors import SordinoError
@@ -17,6 +22,52 @@ _MANIFEST = re.compile(r"_manifest-([0-9a-f]{64})\.json")
 _OTHER_FILES = re.compile(
     rf"part-[0-9]{{5,9}}\.parquet|device-[0-9a-f]{{64}}\.cbor|\.(part|device|_manifest)-[^/]*{re.escape(UNFINISHED)}"
 )
+
+
+class Files(Protocol):
+    """The files of one folder, by name."""
+
+    def names(self) -> list[str]:
+        """The files in order; none where there is no folder. Raises SordinoError where it cannot be read."""
+        ...
+
+    def delete(self, name: str) -> None:
+        """Delete a file, if it is there; raises SordinoError where it cannot be."""
+        ...
+
+
+@dataclass(frozen=True)
+class LocalFiles:
+    """The regular files of a folder of this machine."""
+
+    folder: Path
+
+    def names(self) -> list[str]:
+        """The files in order; none where there is no folder."""
+        try:
+            found = [each.name for each in self.folder.iterdir() if stat.S_ISREG(each.lstat().st_mode)]
+        except FileNotFoundError:
+            return []
+        except OSError as error:
+            raise ArchiveError(f"{self.folder}: {error.strerror}") from error
+        return sorted(found)
+
+    def delete(self, name: str) -> None:
+        """Delete a file, if it is there."""
+        try:
+            (self.folder / name).unlink(missing_ok=True)
+        except OSError as error:
+            raise ArchiveError(f"{self.folder / name}: {error.strerror}") from error
+
+
+def files_at(url: str) -> Files:
+    """The files of an archive at a path, file://, or wherever pyarrow reads; raises SordinoError without it there."""
+    parts = urlsplit(url)
+    if "://" not in url:
+        return LocalFiles(Path(url).absolute())
+    if parts.scheme == "file" and parts.netloc in ("", "localhost"):
+        return LocalFiles(Path(unquote(parts.path)))
+    return Folder.open(url)
 
 
 class ArchiveKept(SordinoError):

@@ -6,11 +6,11 @@ import json
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.campaigns import finding, service
-from sordino_server.campaigns.filter_parameters import CampaignsQuery
+from sordino_server.campaigns.campaign_filter import CampaignFilter
 from sordino_server.campaigns.schemas import (
     CampaignEntry,
     CampaignList,
@@ -32,7 +32,7 @@ from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath, RoundPath
 from sordino_server.models import Campaign, Role
 from sordino_server.plans.readable import readable_document
-from sordino_shared.protocol import CBOR_MEDIA_TYPE, Document, Manifest, Problem
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, CampaignState, Document, Manifest, Problem
 
 router = APIRouter(prefix="/campaigns", tags=["campaigns"], route_class=OperatorRoute)
 open_lists = APIRouter(prefix="/populations", tags=["campaigns"], route_class=OperatorRoute)
@@ -40,6 +40,36 @@ open_lists = APIRouter(prefix="/populations", tags=["campaigns"], route_class=Op
 _CBOR_OR_JSON: dict[int | str, dict[str, Any]] = {200: {"content": {CBOR_MEDIA_TYPE: {}, "application/json": {}}}}
 
 Change = Callable[[Database, Session, str, int], Campaign]
+
+
+def campaign_filter_of(
+    state: Annotated[CampaignState | None, Query(description="Campaigns in this state.")] = None,
+    population: Annotated[str | None, Query(max_length=200, description="Campaigns for this population.")] = None,
+    name: Annotated[str | None, Query(max_length=200, description="Campaigns of exactly this name.")] = None,
+    id_prefix: Annotated[
+        str | None, Query(pattern="^[0-9a-f]{1,64}$", description="Campaigns whose id begins like this.")
+    ] = None,
+    since: Annotated[
+        int | None, Query(ge=0, lt=2**62, description="Campaigns created at this Unix time or later.")
+    ] = None,
+    archived: Annotated[
+        bool | None, Query(description="Only archived campaigns, or only the others; default: all.")
+    ] = None,
+    series: Annotated[bool | None, Query(description="Only series, or only the others; default: all.")] = None,
+) -> CampaignFilter:
+    """The filter that a request names."""
+    return CampaignFilter(
+        state=state,
+        population=population,
+        name=name,
+        id_prefix=id_prefix,
+        since=since,
+        archived=archived,
+        series=series,
+    )
+
+
+CampaignsQuery = Annotated[CampaignFilter, Depends(campaign_filter_of)]
 
 
 @router.post("", status_code=201, response_model=NewCampaign)

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
 
 import typer
+from pydantic import ValidationError
 
-from sordino_server.cli.dataset_file import read_dataset
 from sordino_server.cli.output import moment
 from sordino_server.cli.release_results import print_answers, release_lines, write_plan
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, Listing, Shown, remote_command
 from sordino_server.populations.names import identifier_of
+from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
 app = typer.Typer(
@@ -175,3 +177,38 @@ def _shown(dataset: dict[str, Any]) -> Shown:
         f"cap: ρ = {cap['rho']:g}; ρ = {cap['spent']:g} spent",
         *(f"warning: {warning}" for warning in dataset["warnings"]),
     )
+
+
+def read_dataset(csv: Path, spec: Path, columns: Sequence[str]) -> dict[str, Any]:
+    """The order of the API; `columns` are ATTRIBUTE=COLUMN for attributes whose column has another name.
+
+    Raises InvalidValue for terms that do not fit, and ColumnError, with the line, for rows that do not.
+    """
+    # Other commands need no numbers and should not wait for their libraries.
+    from sordino_analysis.analyst.tables import device_values, read_table
+    from sordino_analysis.questions.linear.attributes import readable
+    from sordino_analysis.questions.linear.files import read_document
+    from sordino_server.datasets.schemas import DatasetTerms
+
+    document = read_document(spec)
+    try:
+        terms = DatasetTerms.model_validate(document)
+    except ValidationError as error:
+        raise InvalidValue(f"{spec}: {readable(error).replace('the workload', 'the dataset')}", str(spec)) from error
+    domain = terms.built()
+    terms.cap.nano()
+    places = _columns_of([attribute.name for attribute in domain.attributes], columns)
+    table = read_table(csv, list(places.values()))
+    rows = device_values(table, domain, places)
+    held = {name: [row[name] for row in rows] for name in places}
+    return terms.model_dump(mode="json", exclude_none=True) | {"columns": held}
+
+
+def _columns_of(names: Sequence[str], columns: Sequence[str]) -> Mapping[str, str]:
+    places = {name: name for name in names}
+    for text in columns:
+        name, sign, column = text.partition("=")
+        if not sign or name not in places:
+            raise InvalidValue(f"--column is ATTRIBUTE=COLUMN with one of {', '.join(names)}, got {text!r}", text)
+        places[name] = column
+    return places

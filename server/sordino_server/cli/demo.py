@@ -20,7 +20,6 @@ from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOp
 from sordino_server.cli.simulation.summary import answer_chart
 from sordino_server.cli.simulation.working_folder import check_writable
 from sordino_server.cli.unused_options import refuse_given
-from sordino_server.demo.flight_rules import flight_values, rule_specification
 from sordino_server.demo.flight_statistics import (
     FlightStatistic,
     device_values,
@@ -34,6 +33,8 @@ from sordino_server.demo.flights import (
     delay_specification,
     draw_delays,
     draw_flights,
+    flight_values,
+    rule_specification,
 )
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.quantities import quantity

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from contextlib import AbstractContextManager, nullcontext
 from typing import Annotated, Any
 
 import typer
 
-from sordino_server.cli.collector_options import CollectForOption, CollectorSourceOption, set_collector
 from sordino_server.cli.json_lines import announce
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
@@ -17,6 +17,26 @@ from sordino_server.cli.supervision import start_command, stop_without, supervis
 from sordino_server.config import Settings
 from sordino_server.kit.db import Database
 from sordino_shared.errors import InvalidValue
+
+CollectForOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="HOME",
+        help="Only collect reports for the server at this address, with the keys of the settings; default: "
+        "SORDINO_COLLECT_FOR.",
+    ),
+]
+CollectorSourceOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="With --collect-for: this server's name in manifests; default: SORDINO_SOURCE."),
+]
+
+
+def set_collector(collect_for: str | None, source: str | None) -> None:
+    """Make the options settings of this process and of those that it starts."""
+    for setting, value in (("SORDINO_COLLECT_FOR", collect_for), ("SORDINO_SOURCE", source)):
+        if value is not None:
+            os.environ[setting] = value
 
 
 @reports_errors

@@ -18,11 +18,10 @@ from sordino_server.aggregates import last_reports
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.status import status_of
 from sordino_server.console import sessions
-from sordino_server.console.alive_sessions import AliveSessions
 from sordino_server.console.console_route import COOKIE, Analyst, ConsoleRoute
+from sordino_server.console.known_sessions import AliveSessions
 from sordino_server.console.rendering import HEADERS, fragment
-from sordino_server.console.report_rate import ReportRates
-from sordino_server.console.running_campaign import RunningCampaign
+from sordino_server.console.running_campaign import ReportRates, RunningCampaign
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Context
 from sordino_server.errors import ServerError

@@ -26,7 +26,7 @@ from sordino_server.estimates import service as estimates
 from sordino_server.kit.path_parameters import DigestPath, RequestPath
 from sordino_server.plans import service as plans
 from sordino_server.populations import service as populations
-from sordino_server.populations.history import history
+from sordino_server.populations.service import history
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import Problem
 from sordino_shared.quantities import quantity

@@ -1,4 +1,4 @@
-"""/console/plans: the requests, and a plan with its candidates, bound and sizes"""
+"""/console/plans: the requests, and a plan with its progress, candidates, bound and users for an error"""
 
 from __future__ import annotations
 
@@ -6,21 +6,28 @@ from functools import partial
 from typing import Annotated, Literal
 
 import anyio.to_thread
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Path, Query, Request, Response
+from sqlalchemy.orm import Session
+from starlette.responses import HTMLResponse
 
 from sordino_analysis.answers.csv_text import written
 from sordino_analysis.charts import is_drawable
 from sordino_analysis.documents.plan_summary import AnySummary, LinearSummary, PairwiseSummary, read_summary
 from sordino_server.console.console_route import Analyst, ConsoleRoute
+from sordino_server.console.form_once import FormOnce, redirect
 from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
-from sordino_server.console.users_table import FoundSummaries, Margin, row_at, statement_of, table_of_plan
+from sordino_server.console.rendering import HEADERS, fragment
+from sordino_server.console.users_table import EPSILONS, FoundSummaries, Margin, row_at, statement_of, table_of_plan
 from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
+from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import RequestPath
 from sordino_server.models import PlanRequestRow, PlanRequestState
 from sordino_server.plans import service
 from sordino_server.plans.schemas import PlanRequestDocument
 from sordino_shared.errors import MalformedDocument
+from sordino_shared.protocol import Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
@@ -30,6 +37,7 @@ _MECHANISM_COLUMNS = (
     "seconds",
 )  # fmt: skip
 _PROTOCOL_COLUMNS = ("name", "predicted_rmse", "applies", "reason", "seconds")
+_RowEpsilon = Annotated[str, Path(max_length=10)]
 _Epsilon = Annotated[Literal["0.25", "0.5", "1", "2", "4"] | None, Query()]
 
 
@@ -110,3 +118,46 @@ def _candidates(summary: AnySummary | None) -> str:
     if isinstance(summary, PairwiseSummary):
         return table_of(summary.protocols, _PROTOCOL_COLUMNS)
     return written([_MECHANISM_COLUMNS])
+
+
+@router.get("/plans/{request_id}/progress")
+def get_progress(_: Analyst, context: Injected, request_id: RequestPath) -> Response:
+    """The part of the page that changes; once the plan is finished, the browser loads the whole page again."""
+    with context.database.read("console plan progress") as session:
+        document = PlanRequestDocument.of(service.get(session, request_id))
+    running = document.state in (PlanRequestState.QUEUED, PlanRequestState.RUNNING)
+    headers = HEADERS if running else {**HEADERS, "HX-Refresh": "true"}
+    return HTMLResponse(fragment("plan_progress.html", plan=document, running=running), headers=headers)
+
+
+@router.post("/plans/{request_id}/cancel")
+def cancel(once: FormOnce, request_id: RequestPath) -> Response:
+    """Cancel a plan request that is not finished."""
+
+    def act(session: Session) -> PostAnswer:
+        service.cancel(session, request_id, once.context.clock.now())
+        page = f"/console/plans/{request_id}"
+        return PostAnswer(303, {}, location=page, changed=f"/v1/plan-requests/{request_id}")
+
+    return redirect(once.answer("cancel plan request", act))
+
+
+@router.get("/plans/{request_id}/users")
+async def get_users(
+    _: Analyst, request: Request, context: Injected, request_id: RequestPath, margin: Margin = ""
+) -> Response:
+    """The table of users for an error, which asks for the rows that are not known yet."""
+    statement = statement_of(margin)
+    table = await table_of_plan(context, request.app.state.found_summaries, request_id, statement)
+    return HTMLResponse(fragment("users_table.html", table=table), headers=HEADERS)
+
+
+@router.get("/plans/{request_id}/users/{epsilon}")
+async def get_users_at(
+    _: Analyst, request: Request, context: Injected, request_id: RequestPath, epsilon: _RowEpsilon, margin: Margin = ""
+) -> Response:
+    """A row of the table, for which a plan is searched for a few seconds."""
+    if epsilon not in EPSILONS:
+        raise ServerError(Problem.NOT_FOUND, f"the table has rows for ε = {', '.join(EPSILONS)}")
+    row = await row_at(context, request.app.state.found_summaries, request_id, statement_of(margin), epsilon)
+    return HTMLResponse(fragment("users_row.html", row=row), headers=HEADERS)

@@ -15,11 +15,9 @@ from sordino_server.console import (
     new_question_pages,
     picture_endpoints,
     plan_pages,
-    plan_progress_pages,
     population_pages,
     series_pages,
     sign_in,
-    sign_in_links,
     static_files,
     status_pages,
 )
@@ -30,7 +28,6 @@ PARTS = (
     static_files,
     status_pages,
     sign_in,
-    sign_in_links,
     campaign_pages,
     live_counts,
     action_pages,
@@ -41,7 +38,6 @@ PARTS = (
     new_question_pages,
     new_campaign_pages,
     plan_pages,
-    plan_progress_pages,
     population_pages,
     key_pages,
 )

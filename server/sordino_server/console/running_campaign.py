@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from threading import Lock
+from time import monotonic
 
 from sordino_analysis.percentages import percent
 from sordino_server.campaigns.schemas import CampaignStatus, RoundStatus
@@ -16,6 +19,33 @@ _UNITS = ((86_400, "day"), (3600, "hour"), (60, "minute"), (1, "second"))
 # Devices come in waves of a day; an hour without any of a campaign that had some is worth a look.
 _SILENT_S = 3600
 _MANY_REFUSED = 0.05
+# A rate is that of the last minute.
+WITHIN_S = 60.0
+_MOST = 256
+
+
+class ReportRates:
+    """Counts by campaign, as its page has them; of more than `most` campaigns the one unused longest is forgotten."""
+
+    def __init__(self, *, most: int = _MOST, tick: Callable[[], float] = monotonic) -> None:
+        self._most = most
+        self._tick = tick
+        self._lock = Lock()
+        self._seen: OrderedDict[str, deque[tuple[float, int]]] = OrderedDict()
+
+    def note(self, campaign: str, reports: int) -> float | None:
+        """Reports a second since the first count of the last minute; None after the first."""
+        now = self._tick()
+        with self._lock:
+            seen = self._seen.setdefault(campaign, deque())
+            self._seen.move_to_end(campaign)
+            if len(self._seen) > self._most:
+                self._seen.popitem(last=False)
+            while seen and seen[0][0] < now - WITHIN_S:
+                seen.popleft()
+            seen.append((now, reports))
+            then, before = seen[0]
+        return (reports - before) / (now - then) if now > then else None
 
 
 @dataclass(frozen=True, kw_only=True)

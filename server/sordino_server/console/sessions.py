@@ -16,7 +16,7 @@ from collections.abc import Collection
 from sqlalchemy.orm import Session
 
 from sordino_server.console import repository
-from sordino_server.console.known_keys import KnownKeys
+from sordino_server.console.known_sessions import KnownKeys
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys

@@ -1,28 +1,42 @@
-"""/console/sign-in and /console/sign-out"""
+"""/console/sign-in and /console/sign-out: with a key, or with a link that `sordino demo` prints.
+
+A link signs a browser on this machine in, once and within a minute. An operator asks for it with a key. Its token
+stands behind `#`, which a browser sends to nobody; a script of the sign-in page puts it into a form.
+
+How often one may try is limited by address, and by address and key where the key's id is one of this server's: so a
+stranger who shares an address with operators, behind one NAT, uses up the attempts with fake keys and none of theirs.
+Ids are no secret.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import math
+import re
 import secrets
 from collections.abc import Callable, Mapping
+from time import monotonic
 
 from fastapi import APIRouter, Depends, Request, Response
+from pydantic import BaseModel
 from sqlalchemy.orm import Session
 from starlette.datastructures import State
 from starlette.responses import RedirectResponse
 
-from sordino_server.console import sessions
+from sordino_server.console import repository, sessions
 from sordino_server.console.console_route import COOKIE, SIGN_IN, Analyst, ConsoleRoute, Form, check_token
-from sordino_server.console.known_keys import KnownKeys
+from sordino_server.console.known_sessions import KnownKeys
 from sordino_server.console.rendering import render
-from sordino_server.console.sign_in_limit import SignInLimit
-from sordino_server.console.transport import check_safe, is_secure
+from sordino_server.console.transport import check_near, check_safe, is_secure
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
+from sordino_server.keys.authentication import Analyst as Operator
 from sordino_server.keys.key_uses import KeyUses
+from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.addresses import TrustedProxies
-from sordino_server.models import Key
+from sordino_server.kit.token_buckets import TokenBuckets
+from sordino_server.models import Key, SignInLink
 from sordino_shared.protocol import Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
@@ -30,6 +44,28 @@ router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 START = "/console/campaigns"
 _FORM_COOKIE = "sordino_sign_in"
 _FORM_LIFETIME_S = 3600
+LINK_LIFETIME_S = 60
+_TOKEN_BYTES = 32
+
+# A person mistypes a few times; a guess of 256 random bits never succeeds, and each costs a read of the database.
+ATTEMPTS_PER_S = 0.1
+ATTEMPTS_AT_ONCE = 10
+_PREFIX = re.compile(r"sdo_(?:analyst|admin)_([0-9a-f]{16})_")
+
+
+class SignInLimit:
+    """Attempts of one process."""
+
+    def __init__(self, known: KnownKeys, *, tick: Callable[[], float] = monotonic) -> None:
+        self._known = known
+        self._buckets = TokenBuckets(ATTEMPTS_PER_S, ATTEMPTS_AT_ONCE, tick=tick)
+
+    async def take(self, sender: str, key: str) -> float:
+        """Take an attempt of the address with the text of a key: 0 where there is one, else the seconds until then."""
+        prefix = _PREFIX.match(key)
+        if prefix is not None and await self._known.secret_sha256(prefix[1]) is not None:
+            return self._buckets.take(f"{sender} {prefix[1]}")
+        return self._buckets.take(sender)
 
 
 def prepare(app_state: State) -> None:
@@ -117,3 +153,50 @@ def sign_out(request: Request, context: Injected, _: Analyst) -> Response:
 
 def _set_cookie(response: Response, name: str, value: str, seconds: int, secure: bool) -> None:
     response.set_cookie(name, value, max_age=seconds, path="/console", secure=secure, httponly=True, samesite="strict")
+
+
+class NewLink(BaseModel):
+    """A link just made: the part behind the server's address. Only this response contains it."""
+
+    path: str
+    expires_at: int
+
+
+def create_link(operator: Operator, context: Injected) -> NewLink:
+    """A link that signs a browser in with the operator's key, once, within a minute, on the server's machine."""
+    token, now = secrets.token_urlsafe(_TOKEN_BYTES), context.clock.now()
+    with context.database.write("create sign-in link") as session:
+        repository.add_link(
+            session,
+            SignInLink(token_sha256=_hash(token), key_id=operator.id, created_at=now, expires_at=now + LINK_LIFETIME_S),
+        )
+        keys.record(session, operator, "create sign-in link", "/console", now)
+    return NewLink(path=f"/console/sign-in#{token}", expires_at=now + LINK_LIFETIME_S)
+
+
+@router.post("/sign-in-link", dependencies=[Depends(limit)])
+def sign_in_by_link(request: Request, context: Injected, form: Form) -> Response:
+    """Begin a session with a link; from the server's machine alone."""
+    check_near(request, context.settings)
+    check_form(request, form)
+    token, now = form.get("link", ""), context.clock.now()
+
+    def find(session: Session) -> Key:
+        key = repository.take_link(session, _hash(token), now)
+        if key is None:
+            raise ServerError(
+                Problem.UNAUTHORIZED, "the link was used, or is older than a minute: ask for another, or enter a key"
+            )
+        return key
+
+    return signed_in(request, context, find)
+
+
+# With a key, as the API: no browser asks for a link.
+router.add_api_route(
+    "/sign-in-links", create_link, methods=["POST"], status_code=201, route_class_override=OperatorRoute
+)
+
+
+def _hash(token: str) -> str:
+    return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()

@@ -15,7 +15,7 @@ from sordino_analysis.request_terms import Effort
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.plans import service
-from sordino_server.plans.quick_summary import quick_summary
+from sordino_server.plans.checking import quick_summary
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue

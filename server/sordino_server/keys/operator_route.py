@@ -2,10 +2,12 @@
 
 An upload token, which ships in every app, so opens no route that reads JSON. The body is parsed once, in a thread; more
 than `SMALL_LIMIT` bytes are taken by a `LargeBodyRoute` alone, which parses nothing: its endpoint does that elsewhere.
+A collector answers a part of these routes; the others are of its home, which decides.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine
 from typing import Any
 
@@ -15,7 +17,6 @@ from fastapi.routing import APIRoute
 
 from sordino_server.errors import ServerError
 from sordino_server.keys.authentication import admit, wanted_role
-from sordino_server.keys.decided_at_home import check_decided_here
 from sordino_server.kit.arriving_body import SMALL_LIMIT, ArrivingBody
 from sordino_server.kit.json_body import read_json
 from sordino_shared.protocol import Problem
@@ -92,3 +93,25 @@ class PrivateBodyRoute(LargeBodyRoute):
 
     def most_in_memory(self, request: Request) -> int:
         return self.body_limit(request)
+
+
+# What a collector has besides the pages outside of /v1: its own keys, what devices read, what it counted.
+_READ = re.compile(
+    r"/v1/(campaigns|campaigns/[^/]+(/(task|signature|status))?|(protocol-)?plans/[^/]+|populations/[^/]+/open|openapi\.json)"
+)
+_CHANGED = re.compile(r"/v1/campaigns/[^/]+/rounds/[^/]+/(reports|retry)")
+_ANY = re.compile(r"(?!/v1/).*|/v1/(keys|audit-log|version)(/.*)?")
+
+
+def check_decided_here(request: Request) -> None:
+    """Raise `decided-at-home` on a collector for a request that only its home answers."""
+    home = request.app.state.context.settings.collect_for
+    path = request.url.path
+    own = _READ if request.method in ("GET", "HEAD") else _CHANGED
+    if home is None or own.fullmatch(path) or _ANY.fullmatch(path):
+        return
+    raise ServerError(
+        Problem.DECIDED_AT_HOME,
+        f"send the request to {home}",
+        home=home,
+    )

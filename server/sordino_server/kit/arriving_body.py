@@ -1,4 +1,7 @@
-"""A request's body as it comes: counted and hashed, in memory while it is small, else in a file that goes with it."""
+"""A request's body as it comes: counted and hashed, in memory while it is small, else in a file that goes with it.
+
+Who is answered before the whole body came is told that the connection ends; it would go on swallowing the rest.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import tempfile
 from pathlib import Path
 from typing import IO
 
-from starlette.types import Message, Receive
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sordino_server.errors import ServerError
 from sordino_shared.protocol import Problem
@@ -90,3 +93,38 @@ class ArrivingBody:
 
     def _too_large(self) -> ServerError:
         return ServerError(Problem.TOO_LARGE, f"the body may have {self._limit} bytes here; send less at once")
+
+
+_CLOSE = (b"connection", b"close")
+
+
+class UnreadBody:
+    """ASGI middleware that adds `Connection: close` to answers that come before the end of a body."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not _has_body(scope):
+            await self._app(scope, receive, send)
+            return
+        whole = False
+
+        async def received() -> Message:
+            nonlocal whole
+            message = await receive()
+            whole = not message.get("more_body", False)
+            return message
+
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start" and not whole:
+                kept = [header for header in message.get("headers", ()) if header[0].lower() != _CLOSE[0]]
+                message["headers"] = [*kept, _CLOSE]
+            await send(message)
+
+        await self._app(scope, received, sent)
+
+
+def _has_body(scope: Scope) -> bool:
+    headers = dict(scope["headers"])
+    return headers.get(b"content-length", b"0") != b"0" or b"transfer-encoding" in headers

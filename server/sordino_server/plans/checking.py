@@ -1,4 +1,4 @@
-"""What takes long on a workload that somebody sent, in a process of its own: it may be megabytes of text."""
+"""What takes long on a workload that somebody sent, done in a process of its own: it may be megabytes of text."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 
 from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.documents.price_of_locality import PriceOfLocality
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_server.plans.schemas import PlanOrder
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Digest
@@ -40,3 +41,10 @@ def price(specification: str, summary: LinearSummary, target_error: float, delta
     if not isinstance(asked, WorkloadSpecification):
         raise InvalidValue("a pairwise statistic has no price of locality", asked)
     return price_of_locality(asked.build(), summary, target_error, fraction(delta))
+
+
+def quick_summary(specification: str, options: PlanningOptions) -> str:
+    """The summary, as JSON, of the plan that a search with these options finds for a stored workload (JSON)."""
+    from sordino_analysis.requests import StoredRequest
+
+    return StoredRequest(specification, options).compile().summary.text()

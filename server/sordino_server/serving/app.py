@@ -17,11 +17,11 @@ from sordino_server.config import Settings
 from sordino_server.context import Context
 from sordino_server.datasets.schemas import DatasetOrder
 from sordino_server.keys.key_uses import KeyUses
+from sordino_server.kit.arriving_body import UnreadBody
 from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.request_observer import RequestObserver
 from sordino_server.kit.single_flight import SingleFlight
-from sordino_server.kit.unread_body import UnreadBody
 from sordino_server.metrics import Metrics
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.reports import ReportWriter

@@ -11,7 +11,7 @@ PRELOADED = (
     "sordino_server.datasets.checking",
     "sordino_server.answers.computing",
     "sordino_server.series.computing",
-    "sordino_server.plans.quick_summary",
+    "sordino_server.plans.checking",
     "sordino_analysis.planning.linear_request",
     "sordino_analysis.pairwise.pairwise_request",
     "sordino_analysis.price_of_locality",

@@ -14,9 +14,8 @@ from typer.main import get_command
 from sordino_analysis.mechanisms.registry import mechanism_names
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS as KNOWN_PROTOCOLS
 from sordino_server import __version__
-from sordino_server.cli import COMMANDS, app, load
+from sordino_server.cli import COMMANDS, DeferredCommand, app, load
 from sordino_server.cli.candidates import MECHANISMS, PROTOCOLS
-from sordino_server.cli.deferred_command import DeferredCommand
 
 Run = Callable[..., Any]
 

@@ -14,7 +14,7 @@ from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.estimates import picture
 from sordino_server.models import Role
 from sordino_server.populations import service as populations
-from sordino_server.populations.history import history
+from sordino_server.populations.service import history
 from sordino_shared.guarantees import NANO
 from tests.server.console.conftest import Browsers
 

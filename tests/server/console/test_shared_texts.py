@@ -9,8 +9,8 @@ from itertools import count
 
 import pytest
 
-from sordino_server.console.alive_sessions import AliveSessions
-from sordino_server.console.report_rate import ReportRates
+from sordino_server.console.known_sessions import AliveSessions
+from sordino_server.console.running_campaign import ReportRates
 from sordino_server.console.shared_texts import SharedTexts
 
 

@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from sordino_analysis.archive.archive import Archive
 from sordino_server import aggregates, archives
 from sordino_server.archives import ArchiveKept
-from sordino_server.archives.local_files import LocalFiles
+from sordino_server.archives.deleting import LocalFiles
 from sordino_server.campaigns import retention
 from sordino_server.cli import app
 from sordino_server.exports import archiving
