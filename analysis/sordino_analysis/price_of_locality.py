@@ -1,7 +1,8 @@
 """The price of locality: users for one error and one privacy, where devices, a shuffler or a curator are trusted.
 
 Local errors fall with the root of the users and a curator's with their number, so that its price grows as the error
-shrinks. Shuffled reports lie between: a device spends a larger ε₀ and hides among the others.
+shrinks. Shuffled reports lie between: a device spends a larger ε₀ and hides among the others, or, where these may all
+be fake, among random reports that the shuffler adds.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from sordino_analysis.mechanisms.mechanism import MAX_DENSE_TYPES, SharedWork
 from sordino_analysis.mechanisms.registry import MECHANISMS
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.deadline import Deadline
+from sordino_analysis.planning.blankets import choose_blanket
 from sordino_analysis.planning.comparison import Comparison, Contender
 from sordino_analysis.planning.finished_plan import users_needed
 from sordino_analysis.planning_options import PlanningOptions
@@ -28,6 +30,9 @@ from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 
+# Devices that hide among random reports spend at most this: nearly all of the gain, and ε₀ is what remains where the
+# shuffler works with the collector.
+LOCAL_EPSILON = 4.0
 # Devices that hide among others spend one of these, or the ε of the local plan.
 _LOCAL_EPSILONS = tuple(step / 4 for step in range(2, 33))
 # Built in a fraction of a second, up to some types, beyond them, or for any number; a search may find better ones.
@@ -58,6 +63,7 @@ def price_of_locality(
             mechanism=summary.mechanism,
         ),
         _shuffled(workload, summary, bound, target_error, local),
+        _blanketed(workload, summary, bound, target_error, local),
         _curator(workload, summary, bound, target_error),
     )
     return PriceOfLocality(
@@ -103,6 +109,40 @@ def _shuffled(
     )
 
 
+def _blanketed(
+    workload: Workload, summary: LinearSummary, bound: Approximate, target: float, local: int
+) -> UsersUnderTrust:
+    """Of the same closed forms, hidden among random reports; as many as locally where that takes more."""
+    against = "the collector, others may all be fake"
+    try:
+        found = choose_blanket(
+            workload,
+            summary.objective,
+            bound,
+            target,
+            largest_epsilon=LOCAL_EPSILON,
+            mechanisms=_closed_forms(workload, summary),
+        )
+    except InvalidValue as reason:
+        return UsersUnderTrust(trust="blanket", against=against, users=local, reason=f"as many as locally: {reason}")
+    if found.users >= local:
+        return UsersUnderTrust(
+            trust="blanket",
+            against=against,
+            users=local,
+            reason="as many as locally: random reports would add more noise than a larger ε on devices takes away",
+        )
+    return UsersUnderTrust(
+        trust="blanket",
+        against=against,
+        users=found.users,
+        users_for_error=found.users,
+        device_epsilon=found.local_epsilon,
+        blanket=found.blanket,
+        mechanism=found.mechanism,
+    )
+
+
 def _hidden_among(best: Contender, bound: Approximate) -> int:
     """Honest reports that hide one, by the mechanism's own pairs of values or by the formula for any."""
     half = for_randomizer(best.proposal.randomizer)
@@ -134,13 +174,17 @@ def _best_closed_form(workload: Workload, summary: LinearSummary, epsilon: float
     """Raises PlanError where none applies."""
     request = PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, objective=summary.objective))
     work, comparison = SharedWork(request, Deadline(None, lambda: False)), Comparison(request)
-    # Of more types than searches take, the local plan's own mechanism is a closed form, too.
-    names = _FOR_ANY | (_FOR_FEW if workload.size <= _FEW_TYPES else _FOR_MANY)
-    names |= {summary.mechanism} if workload.size > MAX_DENSE_TYPES else set()
+    names = _closed_forms(workload, summary)
     for mechanism in MECHANISMS:
         if mechanism.name in names:
             comparison.consider(mechanism, work, ignore_progress)
     return comparison.best()
+
+
+def _closed_forms(workload: Workload, summary: LinearSummary) -> set[str]:
+    """Of more types than searches take, the local plan's own mechanism is a closed form, too."""
+    own = {summary.mechanism} if workload.size > MAX_DENSE_TYPES else set()
+    return _FOR_ANY | (_FOR_FEW if workload.size <= _FEW_TYPES else _FOR_MANY) | own
 
 
 def _curator(workload: Workload, summary: LinearSummary, bound: Approximate, target: float) -> UsersUnderTrust:

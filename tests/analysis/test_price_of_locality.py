@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import sordino_analysis as sa
 from sordino_analysis.curator.plan import plan_release
 from sordino_analysis.documents.plan_summary import LinearSummary
-from sordino_analysis.documents.price_of_locality import PriceOfLocality
+from sordino_analysis.documents.price_of_locality import PriceOfLocality, UsersUnderTrust
 from sordino_analysis.guarantees.approximate import DELTA, approximate_of
+from sordino_analysis.guarantees.blanket import claimed
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning_options import PlanError, PlanningOptions
@@ -19,6 +21,8 @@ from sordino_analysis.price_of_locality import price_of_locality
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
+from sordino_shared.shuffling.laws import loss_of
+from sordino_shared.shuffling.profile import delta_of
 
 
 def priced(
@@ -30,10 +34,26 @@ def priced(
     return summary, price_of_locality(workload, summary, target, delta)
 
 
+def check_blanket(workload: Workload, objective: Objective, row: UsersUnderTrust) -> None:
+    """The named mechanism at the named ε is hidden by the stated reports and not by 1 % less, and has the error."""
+    assert row.device_epsilon is not None
+    assert row.blanket is not None
+    plan = sa.plan(workload, row.device_epsilon, objective=objective, mechanism=row.mechanism)
+    law = loss_of(plan.device.randomizer, math.e)
+    assert claimed(delta_of(law, row.blanket)) <= DELTA < claimed(delta_of(law, row.blanket * 99 // 100 - 1))
+    entries = workload.operator.take(np.arange(workload.queries))
+    spreads = entries.var(axis=1)
+    spread = spreads.max() if objective == "max" else spreads.mean()
+    assert row.users is not None
+    error = math.sqrt(plan.variance / row.users + row.blanket * (plan.variance + spread) / row.users**2)
+    # Users are whole.
+    assert error == pytest.approx(0.02, rel=5e-3)
+
+
 @pytest.mark.parametrize("objective", ["max", "mean"])
 def test_each_row_is_enough_for_the_error_and_the_privacy(objective: Objective) -> None:
     summary, price = priced(sa.prefix(6), 0.02, objective)
-    local, shuffled, curator = price.rows
+    local, shuffled, blanket, curator = price.rows
     assert local.users == math.ceil(summary.answer_variance / 0.02**2)
     assert shuffled.device_epsilon is not None
     # The mechanism that is named, at the ε that is named, with the users that are stated.
@@ -48,7 +68,10 @@ def test_each_row_is_enough_for_the_error_and_the_privacy(objective: Objective) 
     release = plan_release(sa.prefix(6), guarantee, objective).summary()
     error = math.sqrt(release.max_variance if objective == "max" else release.mean_variance)
     assert curator.users == math.ceil(error / 0.02)
-    assert curator.users < shuffled.users < local.users
+    assert blanket.users is not None
+    assert curator.users < min(shuffled.users, blanket.users)
+    assert local.users > max(shuffled.users, blanket.users)
+    check_blanket(sa.prefix(6), objective, blanket)
 
 
 def test_locality_costs_a_square() -> None:
@@ -57,12 +80,15 @@ def test_locality_costs_a_square() -> None:
     ratios = [(after.users or 0) / (before.users or 1) for before, after in zip(coarse.rows, fine.rows, strict=True)]
     assert ratios[0] == pytest.approx(100, rel=1e-3)
     assert 10 <= ratios[1] < 100
-    assert ratios[2] == pytest.approx(10, rel=0.01)
+    # The more users there are, the less the same blanket weighs.
+    assert 10 <= ratios[2] < 100
+    assert ratios[3] == pytest.approx(10, rel=0.01)
 
 
 def test_few_users_are_as_many_shuffled_as_locally() -> None:
     _, price = priced(sa.histogram(8), 0.4, mechanism="subset_selection")
-    local, shuffled, _ = price.rows
+    local, shuffled, blanket, _ = price.rows
+    assert (blanket.users or 0) <= (local.users or 0)
     assert shuffled.users == local.users
     assert shuffled.device_epsilon == 1
     assert "as many as locally" in (shuffled.reason or "")
@@ -71,8 +97,8 @@ def test_few_users_are_as_many_shuffled_as_locally() -> None:
 def test_too_many_types_for_a_curator_are_a_reason_and_no_number() -> None:
     summary, _ = priced(sa.prefix(4), 0.05)
     price = price_of_locality(sa.prefix(1100), summary, 0.01)
-    assert price.rows[2].users is None
-    assert "1024 types" in (price.rows[2].reason or "")
+    assert price.rows[3].users is None
+    assert "1024 types" in (price.rows[3].reason or "")
 
 
 def test_a_smaller_delta_takes_more_users_of_a_shuffler_and_a_curator() -> None:
@@ -88,3 +114,11 @@ def test_what_has_no_price_is_refused() -> None:
             price_of_locality(sa.prefix(4), summary, target)
     with pytest.raises(InvalidValue, match="δ must be"):
         price_of_locality(sa.prefix(4), summary, 0.1, Fraction(1))
+
+
+def test_a_blanket_that_takes_more_than_locality_is_not_named() -> None:
+    """For so coarse an error the random reports alone would add more noise."""
+    _, price = priced(sa.histogram(8), 0.9, mechanism="subset_selection")
+    local, _, blanket, _ = price.rows
+    assert (blanket.users, blanket.blanket) == (local.users, None)
+    assert "as many as locally" in (blanket.reason or "")
