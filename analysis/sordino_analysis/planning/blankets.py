@@ -26,14 +26,13 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
+from sordino_shared.protocol.routes import MAX_BLANKET
 from sordino_shared.randomizers import AnyRandomizer, FiniteKernel
 from sordino_shared.shuffling.laws import MAX_STEPS, loss_of
 from sordino_shared.shuffling.profile import LossLaw
 
 # ε₀ is a multiple of this, up to the largest that is allowed.
 _STEP = 0.25
-# As manifests hold it.
-_MOST_BLANKET = 10**6
 # Entries of a workload up to which the variance of each query over uniform types is computed.
 _MOST_ENTRIES = 1 << 24
 
@@ -112,8 +111,8 @@ def _with_blanket(
     figures = contender.profile.figures()
     variance = figures.max_variance if objective == "max" else figures.mean_variance
     blanket = least_blanket(_loss(contender.proposal.randomizer, math.exp(bound.nano_epsilon / NANO)), bound.delta)
-    if blanket > _MOST_BLANKET:
-        raise PlanError(f"it takes {blanket:,} random reports, and a shuffler adds at most {_MOST_BLANKET:,}", blanket)
+    if blanket > MAX_BLANKET:
+        raise PlanError(f"it takes {blanket:,} random reports, and a shuffler adds at most {MAX_BLANKET:,}", blanket)
     room = target_error**2 - figures.bias_bound**2
     if room <= 0:
         raise PlanError(f"its bias of up to {figures.bias_bound:.3g} is above the target error", target_error)
