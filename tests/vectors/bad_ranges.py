@@ -8,6 +8,7 @@ import numpy as np
 from bad_encodings import entry, plain
 from good_documents import documents
 from routes import changes_of_routes
+from strings import changes_of_domains
 
 from sordino_shared.arrays import Array
 from sordino_shared.protocol.codec import encode_value
@@ -159,6 +160,15 @@ def _routes() -> list[dict[str, Any]]:
         case
         for example, place, wrong, why in changes_of_routes()
         for case in one_past("manifest", example, place, *(shuffled if w == "shuffled" else w for w in wrong), why=why)
+    ]
+
+
+def _domains() -> list[dict[str, Any]]:
+    """One past the ends of numbers, texts and prefixes."""
+    return [
+        case
+        for example, place, wrong, why in changes_of_domains()
+        for case in one_past("manifest", example, place, *wrong, why=why)
     ]
 
 
@@ -378,6 +388,6 @@ def _aggregates() -> list[dict[str, Any]]:
 
 def bad_ranges() -> dict[str, Any]:
     """The file of values beyond their ranges, by path."""
-    vectors = [*_manifests(), *_routes(), *_series(), *_tasks(), *_finding(), *_parts(), *_reports(), *_analyst_parts()]
-    vectors += _aggregates()
+    manifests = (*_manifests(), *_routes(), *_domains(), *_series())
+    vectors = [*manifests, *_tasks(), *_finding(), *_parts(), *_reports(), *_analyst_parts(), *_aggregates()]
     return {"bad/ranges.json": {"vectors": vectors}}

@@ -9,6 +9,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from routes import TASK_SECRET, manifests_of_routes
 from series import series_manifests
+from strings import STRINGS, WIDE_DOMAINS
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
@@ -196,6 +197,15 @@ def small_histogram() -> Coarsened:
     return Coarsened.for_guarantee(PRODUCT.shape, (level,), EPSILON)
 
 
+def small_strings() -> Coarsened:
+    """One level for the text and one for each of its prefixes, with labels of two bits in GF(2^64)."""
+    levels = tuple(
+        Level(1 << bits, GridPartition(tuple(int(place == looked) for place in range(3))), FieldLabel(2), b"\x01")
+        for looked, bits in enumerate((31, 30, 30))
+    )
+    return Coarsened.for_guarantee(STRINGS.shape, levels, EPSILON)
+
+
 def small_subsets() -> Coarsened:
     """Two random attributes of two members, or one of three members and one of two."""
     levels = (
@@ -219,6 +229,7 @@ RANDOMIZERS: dict[str, tuple[Domain, PureEpsilon, AnyRandomizer]] = {
     "coarsened_grids": (PRODUCT, EPSILON, small_grids()),
     "coarsened_histogram": (PRODUCT, EPSILON, small_histogram()),
     "coarsened_subsets": (FLAGS, EPSILON, small_subsets()),
+    "strings": (STRINGS, EPSILON, small_strings()),
     "finite_kernel_dense": (SMALL, EPSILON, small_kernel()),
     "finite_kernel_two_level": (SMALL, PureEpsilon.of("1.1"), two_level_kernel()),
     "seeded_direction": (SMALL, EPSILON, small_directions()),
@@ -471,6 +482,7 @@ def manifests() -> dict[str, Manifest]:
         "one_round": one_round,
         **_manifests_of_several_rounds(one_round),
         "unlisted": replace(one_round, name="urls", created_at=0, domain=UNLISTED),
+        **{name: replace(one_round, name=name, domain=domain) for name, domain in WIDE_DOMAINS.items()},
         "servers": replace(one_round, created_at=0, servers=SERVERS),
         **series_manifests(first, PRODUCT),
         "at_limits": _manifest_at_limits(one_round),

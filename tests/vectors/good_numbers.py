@@ -7,9 +7,21 @@ from typing import Any
 
 import numpy as np
 from good_documents import RANDOMIZERS, meaning
+from strings import NUMBERS, STRINGS, number_values, text_codes
 
 from sordino_shared.audit import prove_epsilon
-from sordino_shared.domains import MAX_CELLS, Categorical, Domain, EvenEdges, Hashed, Indicator, Integers, Ordinal, Span
+from sordino_shared.domains import (
+    MAX_CELLS,
+    Categorical,
+    Domain,
+    EvenEdges,
+    Hashed,
+    Indicator,
+    Integers,
+    Number,
+    Ordinal,
+    Span,
+)
 from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio, exp_lower_bound
 from sordino_shared.protocol import ReportId
 from sordino_shared.protocol.schema import to_plain
@@ -53,6 +65,8 @@ REPORTS = {
     ],
     # A multiplier, which may be 0, and y.
     "coarsened_histogram": [(0, 0, 0), (0, 15, 7), (0, 15, 7, 1)],
+    # A multiplier of 64 bits and y at each of three levels.
+    "strings": [(0, 0, 0), (2, 2**64 - 1, 3), (1, 1, 2, 1)],
     # Two attributes, a row, y; two attributes and y.
     "coarsened_subsets": [
         (0, 0, 2, 3, 1),
@@ -128,7 +142,7 @@ def _alphabet(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "randomizer": meaning(to_plain(randomizer)),
-        "size": randomizer.size,
+        "size": meaning(randomizer.size),
         "payload_bytes": width,
         "statistic": randomizer.accumulator,
         "accumulator_size": randomizer.accumulator_size,
@@ -214,7 +228,12 @@ def _unlisted_domains(numbers: list[Any]) -> list[dict[str, Any]]:
     ]
     salt = bytes(range(16))
     wide = tuple(Categorical(f"a{number}", ("no", "yes")) for number in range(64))
+    unmissed = Domain((Number("load", 0.0, 10.0),))
+    strings = [*texts, "ab", "abc", "the http://", {"page": "ab"}, {"a": "ab"}, ["ab"], ["ab", "ab", "ab"], {}]
     return [
+        _cells(NUMBERS, number_values()),
+        _cells(unmissed, [0, 10, 5, 1 / 3, 5e-324, 2.5e-9, None, "nan", "x", 9.999999999999998]),
+        _cells(STRINGS, strings),
         _cells(Domain((Ordinal("x", tenths, missing=True),)), even),
         _cells(Domain((Ordinal("x", sevenths, other=True),)), even),
         _cells(Domain((Integers("ms", -4, 2**31, unit="ms"),)), whole),
@@ -240,5 +259,6 @@ def good_numbers() -> dict[str, Any]:
         "good/laws.json": {"vectors": [_law(size, epsilon) for size in SIZES for epsilon in EPSILONS]},
         "good/randomizers.json": {"vectors": [_alphabet(name) for name in RANDOMIZERS]},
         "good/domains.json": {"vectors": _domains()},
+        "good/text_codes.json": {"vectors": text_codes()},
         "good/report_ids.json": {"vectors": _report_ids()},
     }

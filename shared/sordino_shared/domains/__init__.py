@@ -1,7 +1,8 @@
 """Domains: products of attributes; what a device may hold, and how it becomes an index.
 
 An attribute lists its members (`Categorical`, `Ordinal`) or has so many that it describes them: `Integers`, `Ordinal`
-with `EvenEdges`, and `Hashed` for text. A value has one index an attribute, its codes. The size k of a domain is the
+with `EvenEdges`, `Number`, and for text `Hashed`, or `Text` with each `TextPrefix` of its code.
+A value has one index an attribute, its codes. The size k of a domain is the
 product of its attributes' sizes. Up to 2^62 cells are numbered too, in C order: the last attribute varies fastest.
 
 Silence must not speak. A device that holds a value answers whatever the value is. In production a number written as
@@ -19,7 +20,10 @@ from sordino_shared.domains.hashed import MAX_HASH_BITS, SALT_BYTES, Hashed
 from sordino_shared.domains.indicator import Indicator, Span
 from sordino_shared.domains.integers import MAX_INTEGERS, Integers
 from sordino_shared.domains.members import MAX_MEMBERS, MISSING, OTHER
+from sordino_shared.domains.number import STEPS, Number
 from sordino_shared.domains.ordinal import Ordinal
+from sordino_shared.domains.strings import Text, TextPrefix
+from sordino_shared.domains.text_code import TextCode
 
 __all__ = [
     "MAX_ATTRIBUTES",
@@ -31,6 +35,7 @@ __all__ = [
     "MISSING",
     "OTHER",
     "SALT_BYTES",
+    "STEPS",
     "Attribute",
     "Categorical",
     "Domain",
@@ -38,7 +43,11 @@ __all__ = [
     "Hashed",
     "Indicator",
     "Integers",
+    "Number",
     "Ordered",
     "Ordinal",
     "Span",
+    "Text",
+    "TextCode",
+    "TextPrefix",
 ]

@@ -18,8 +18,10 @@ from sordino_shared.domains.hashed import SALT_BYTES, Hashed
 from sordino_shared.domains.indicator import Indicator
 from sordino_shared.domains.integers import Integers
 from sordino_shared.domains.members import MAX_MEMBERS, NEED_NO_LIST
+from sordino_shared.domains.number import Number
 from sordino_shared.domains.numbers import exact_number, written_number
 from sordino_shared.domains.ordinal import Ordinal
+from sordino_shared.domains.strings import Text, TextPrefix, check_strings
 from sordino_shared.errors import InvalidValue, OutsideDomain
 from sordino_shared.randomness import Randomness
 
@@ -28,7 +30,7 @@ MAX_CELLS = 1 << 62
 MAX_ATTRIBUTES = 255
 
 Ordered = Ordinal | Integers
-Attribute = Categorical | Ordered | Hashed | Indicator
+Attribute = Categorical | Ordered | Hashed | Indicator | Number | Text | TextPrefix
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,7 @@ class Domain:
             raise InvalidValue("a domain needs at least one attribute")
         check_range(len(self.attributes), 1, MAX_ATTRIBUTES, "number of attributes")
         check_distinct([attribute.name for attribute in self.attributes], "attribute names")
+        check_strings(self.attributes)
         if self.size < 2:
             raise InvalidValue("a domain of one member has nothing to tell: give it at least two", self.attributes)
         entries = sum(attribute.entries for attribute in self.attributes)
@@ -91,6 +94,11 @@ class Domain:
         return Domain(tuple(_salted(attribute, randomness) for attribute in self.attributes))
 
     @property
+    def holds_strings(self) -> bool:
+        """Whether the domain is a text and its prefixes."""
+        return self._text is not None
+
+    @property
     def unsalted(self) -> tuple[str, ...]:
         """Names of the hashed attributes that have no salt yet."""
         return tuple(a.name for a in self.attributes if isinstance(a, Hashed) and not a.salt)
@@ -113,7 +121,7 @@ class Domain:
         if isinstance(value, Mapping):
             if not value.keys() <= set(self._keys):
                 raise InvalidValue(f"the value names an attribute that the domain does not have; it has {self._keys}")
-        elif len(self._names) > 1 and value is not None and not self._is_sequence(value):
+        elif not self._takes_one_value and value is not None and not self._is_sequence(value):
             raise InvalidValue(f"give a mapping by name, or a list or tuple with one value for each of {self._names}")
 
     def encode(self, value: object, *, strict: bool = False) -> int:
@@ -137,7 +145,7 @@ class Domain:
         return {
             attribute.name: _coercion(attribute, part)
             for attribute, part in zip(self.attributes, self._parts(value), strict=True)
-            if _refused(attribute, part)
+            if not isinstance(attribute, TextPrefix) and _refused(attribute, part)
         }
 
     def encode_many(self, values: Sequence[object], *, strict: bool = False) -> NDArray[np.int64]:
@@ -155,13 +163,17 @@ class Domain:
         if strict:
             self.check_shape(value)
         parts = self._parts(value)
+        if (text := self._text) is not None:
+            member, bits = text.encode(parts[0], strict=strict), text.bits_of(parts[0])
+            prefixes = (each for each in self.attributes if isinstance(each, TextPrefix))
+            return [member, *(each.index_of(text, bits) for each in prefixes)]
         return [a.encode(part, strict=strict) for a, part in zip(self.attributes, parts, strict=True)]
 
     def _parts(self, value: object) -> Sequence[object]:
         if isinstance(value, Mapping):
             return [value.get(key) for key in self._keys]
-        if len(self._names) == 1:
-            return [value]
+        if self._takes_one_value:
+            return [value] * len(self._names)
         return value if self._is_sequence(value) else [None] * len(self._names)
 
     def _is_sequence(self, value: object) -> TypeGuard[Sequence[object]]:
@@ -169,8 +181,21 @@ class Domain:
 
     @cached_property
     def _keys(self) -> list[str]:
-        """The names by which a value is given: an indicator has that of its source."""
+        """The names by which a value is given: an indicator has that of its source, a prefix that of its text."""
+        if self._text is not None:
+            return [self._text.name] * len(self.attributes)
         return [a.key if isinstance(a, Indicator) else a.name for a in self.attributes]
+
+    @cached_property
+    def _text(self) -> Text | None:
+        """The text that a domain of strings is of."""
+        first = self.attributes[0]
+        return first if isinstance(first, Text) else None
+
+    @property
+    def _takes_one_value(self) -> bool:
+        """Whether a value stands for itself, without a name or a list around it."""
+        return len(self.attributes) == 1 or self._text is not None
 
     @cached_property
     def _names(self) -> list[str]:
@@ -195,9 +220,9 @@ def _coercion(attribute: Attribute, value: object) -> str:
     index, found = attribute.encode(value, strict=False), type(value).__name__
     if index >= attribute.listed:
         return f"{found} counts as {attribute.label(index)}"
-    ordered = isinstance(attribute, Ordered)
+    ordered = isinstance(attribute, (Ordered, Number))
     if ordered and written_number(value) is not None:
         return f"{found} is read as a number"
     if ordered and exact_number(value) is not None:
-        return f"{found} counts as the nearest whole number in range"
+        return f"{found} counts as the nearest {'number' if isinstance(attribute, Number) else 'whole number'} in range"
     return f"{found} counts as the first member"

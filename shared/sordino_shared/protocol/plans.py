@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from sordino_shared._records import dataclass
 from sordino_shared.domains import Domain
+from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol.documents import Document
 from sordino_shared.protocol.ids import Digest
-from sordino_shared.randomizers import AnyRandomizer
+from sordino_shared.randomizers import AnyRandomizer, Coarsened
 from sordino_shared.randomness import Randomness
 
 
@@ -33,6 +34,8 @@ class DevicePart(Document):
         check_round_guarantee(self.guarantee)
         self.domain.check_salted()
         self.randomizer.check_domain(self.domain.shape)
+        if self.domain.holds_strings and not isinstance(self.randomizer, Coarsened):
+            raise InvalidValue("a domain of strings is randomized by `coarsened` alone", self.randomizer.kind)
 
     def randomize_many(self, codes: NDArray[np.uint64], randomness: Randomness) -> NDArray[np.uint8]:
         """(n, payload_bytes) one payload for each value, a row of `codes` (n, attributes): indices of its members."""

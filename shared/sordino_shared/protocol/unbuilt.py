@@ -8,9 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from sordino_shared.domains import Number, Text, TextPrefix
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.campaigns import Manifest
 from sordino_shared.protocol.routes import DirectRoute
+
+_UNBUILT_ATTRIBUTES = (Number, Text, TextPrefix)
 
 
 def check_built(manifest: Manifest) -> None:
@@ -27,3 +30,5 @@ def _unbuilt(manifest: Manifest) -> Iterator[str]:
         yield "`arms`"
     if manifest.texts:
         yield "`texts`"
+    for kind in sorted({each.kind for each in manifest.domain.attributes if isinstance(each, _UNBUILT_ATTRIBUTES)}):
+        yield f"attributes of kind `{kind}`"

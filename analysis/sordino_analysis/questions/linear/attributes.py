@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError
+from pydantic_core import PydanticCustomError
 
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.strict_model import Listed, StrictModel
@@ -12,6 +13,7 @@ from sordino_shared.domains import MAX_MEMBERS, Attribute, Categorical, Domain, 
 from sordino_shared.errors import InvalidValue
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
+_UNBUILT_KINDS = frozenset({"number", "text", "prefix"})
 
 
 class Strict(StrictModel):
@@ -76,6 +78,14 @@ def _form_of_edges(value: Any) -> str:
     if isinstance(value, EvenSteps) or (isinstance(value, dict) and {"start", "step", "count"} & value.keys()):
         return "steps"
     return "even" if isinstance(value, (dict, EvenBins)) else "listed"
+
+
+def _check_built(written: Any) -> Any:
+    """Refuse the kinds that the protocol has and no question is asked of yet."""
+    kind = written.get("kind") if isinstance(written, dict) else None
+    if isinstance(kind, str) and kind in _UNBUILT_KINDS:
+        raise PydanticCustomError("not_built", "attributes of kind {kind}: not built yet", {"kind": kind})
+    return written
 
 
 class OrdinalSpecification(Strict):
@@ -146,7 +156,7 @@ class HashedSpecification(Strict):
 ListedAttribute = OrdinalSpecification | CategoricalSpecification
 AnyAttribute = ListedAttribute | IntegersSpecification | HashedSpecification
 ListedAttributeSpecification = Annotated[ListedAttribute, Field(discriminator="kind")]
-AttributeSpecification = Annotated[AnyAttribute, Field(discriminator="kind")]
+AttributeSpecification = Annotated[AnyAttribute, Field(discriminator="kind"), BeforeValidator(_check_built)]
 
 
 def domain_of(attributes: Sequence[AnyAttribute]) -> Domain:
