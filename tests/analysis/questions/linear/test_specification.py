@@ -152,3 +152,10 @@ def test_a_query_that_is_not_there_has_no_label(query):
 def test_truth_is_the_answer_for_the_users_given():
     cells = np.array([0, 0, 1, 2])
     np.testing.assert_allclose(parse_specification(written()).build().truth(cells), [0.5, 0.75])
+
+
+@pytest.mark.parametrize("kind", ["number", "text", "prefix"])
+def test_kinds_of_attributes_that_are_not_built_yet_are_refused(kind):
+    attribute = {"name": "load", "kind": kind, "low": 0, "high": 1}
+    with pytest.raises(WorkloadError, match=f"attributes of kind {kind}: not built yet"):
+        parse_specification(written(domain=(attribute,)))
