@@ -117,7 +117,7 @@ def test_a_purge_that_broke_off_is_finished(
     campaign = estimated(running, mechanism)
     old = the_only_round(running)
     before = aggregate_of(running, campaign, old.round_id)
-    monkeypatch.setattr("sordino_server.aggregates.purging._PAGE", 8)
+    monkeypatch.setattr("sordino_server.aggregates.aggregation._PURGED_AT_ONCE", 8)
     with monkeypatch.context() as killed:
         killed.setattr("sordino_server.aggregates.repository.delete_reports", breaking_off_after(pages))
         with pytest.raises(KeyboardInterrupt):
