@@ -17,7 +17,11 @@ DEFAULT_LARGEST_PART = DevicePart.usual_limit
 
 @dataclass(frozen=True)
 class Caps:
-    """At most `per_period` in any `period_days` days and `lifetime` ever, over all campaigns of one ledger."""
+    """At most `per_period` in any `period_days` days and `lifetime` ever, over all campaigns of one ledger.
+
+    >>> Caps.of(1, days=28, lifetime=12).period_days
+    28
+    """
 
     per_period: PureEpsilon
     period_days: int
@@ -35,6 +39,15 @@ class Caps:
                 "it could never be reached",
                 self,
             )
+
+    @classmethod
+    def of(cls, epsilon: int | float | str, *, days: int, lifetime: int | float | str) -> Caps:
+        """At most `epsilon` in any `days` days and `lifetime` ever, both rounded down to nano-ε.
+
+        Raises WrongArgument for what is no ε or no number of days.
+        """
+        with checked_arguments():
+            return cls(PureEpsilon.at_most(epsilon), days, PureEpsilon.at_most(lifetime))
 
     @property
     def period_s(self) -> int:

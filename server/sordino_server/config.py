@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_analysis.validation_messages import reason
-from sordino_server.kit.addresses import ANY_HOST, NO_PROXY, PublicHosts, TrustedProxies
+from sordino_server.kit.addresses import ANY_HOST, NO_PROXY, PublicHosts, TrustedProxies, is_this_machine
 from sordino_server.kit.cluster_variables import injected_variables
 from sordino_server.kit.cores import usable_cores
 from sordino_server.kit.sealing import check_key
@@ -161,9 +161,10 @@ class Settings(BaseSettings):
     public_hosts: str = Field(
         ANY_HOST, description="Names by which browsers reach the console over TLS, separated by commas; or any."
     )
-    populations: PopulationMode = Field(
-        "open",
-        description="`declared` opens campaigns only for populations that an admin created; `open` creates them.",
+    populations: PopulationMode | None = Field(
+        None,
+        description="`declared` opens campaigns only for populations that an admin created; `open` creates them. "
+        "Default: `open` on a server that this machine alone reaches, else `declared`.",
     )
     dataset_key: SecretStr | None = Field(
         None, description="64 hexadecimal digits that seal the rows of datasets; without it there are none."
@@ -198,6 +199,14 @@ class Settings(BaseSettings):
             return None
         given = () if self.aggregator_keys is None else listed_secrets(self.aggregator_keys.get_secret_value())
         return Collecting(self.collect_for, self.source, given, self.aggregator_keys_file)
+
+    @property
+    def population_mode(self) -> PopulationMode:
+        """`populations`; where it is not set, what suits a first run on one machine, or a server for others."""
+        if self.populations is not None:
+            return self.populations
+        alone = is_this_machine(self.host) and self.trusted_proxies.strip() == NO_PROXY
+        return "open" if alone else "declared"
 
     @property
     def has_console(self) -> bool:

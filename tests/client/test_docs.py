@@ -61,7 +61,10 @@ def run(monkeypatch, make_client) -> Callable[..., None]:
     """Run an example on a server of the tests."""
 
     def execute(example: str, world, names=None) -> None:
-        monkeypatch.setattr(sordino_client, "Client", lambda *_, strict=False, **__: make_client(world, strict=strict))
+        def client(*_, **given) -> Client:
+            return make_client(world, **{name: given[name] for name in ("strict", "caps") if given.get(name)})
+
+        monkeypatch.setattr(sordino_client, "Client", client)
         text = re.sub(r'(?<=join\(")<.*?>', str(world.campaign), example)
         exec(compile(text, "example", "exec"), {"Client": sordino_client.Client} | (names or {}))
 

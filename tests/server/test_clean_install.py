@@ -25,8 +25,8 @@ queries: prefix
 """
 DEVICE = """
 import sys
-from sordino_client import Caps, Client, PureEpsilon
-caps = Caps(per_period=PureEpsilon.at_most(4), period_days=30, lifetime=PureEpsilon.at_most(40))
+from sordino_client import Caps, Client
+caps = Caps.of(1, days=28, lifetime=12)
 with Client(sys.argv[1], ledger="ledger.sqlite3", caps=caps) as client:
     campaign = client.join(sys.argv[2])
     client.answer(campaign, 17.0)

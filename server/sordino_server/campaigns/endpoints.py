@@ -78,7 +78,7 @@ def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrd
 
     def act(session: Session) -> PostAnswer:
         now = context.clock.now()
-        campaign = service.create(session, body, now, context.settings.populations)
+        campaign = service.create(session, body, now, context.settings.population_mode)
         token = keys.create(session, body.name, Role.UPLOADER, now, campaign.id).text if body.upload_token else None
         shown = status_of(session, campaign, now).model_dump(mode="json")
         location = f"/v1/campaigns/{campaign.id}"
@@ -161,7 +161,7 @@ def open_campaign(context: Injected, _: Analyst, once: Once, campaign_id: Digest
     """Open the campaign: its first round accepts reports."""
 
     def change(database: Database, session: Session, identifier: str, now: int) -> Campaign:
-        return service.open_campaign(database, session, identifier, now, context.settings.populations)
+        return service.open_campaign(database, session, identifier, now, context.settings.population_mode)
 
     return _changed(context, once, "open campaign", campaign_id, change)
 

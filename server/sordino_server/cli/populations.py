@@ -45,7 +45,7 @@ def create(
 
     Example:
 
-        sordino populations create travellers --per-period 2 --period-days 30
+        sordino populations create travellers --per-period 1 --period-days 28 --lifetime 12
 
     Requires an admin's key.
     """

@@ -77,6 +77,9 @@ def serve(
     """
     set_collector(collect_for, source)
     settings, database = started()
+    if host is not None:
+        # Whether other machines reach the server decides what it takes for granted.
+        settings = settings.model_copy(update={"host": host})
     number = 1 if parent else processes or settings.processes
     if number > 1 and database.is_sqlite:
         raise InvalidValue(
@@ -85,7 +88,7 @@ def serve(
             number,
         )
     prepare_schema(database, migrate)
-    place = host or settings.host, settings.port if port is None else port
+    place = settings.host, settings.port if port is None else port
     worker = _worker(settings) if with_worker else nullcontext()
     if parent is not None:
         _serve_as_one_of_several(settings, database, listening(*place, shared=True), parent)

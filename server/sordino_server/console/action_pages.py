@@ -96,7 +96,7 @@ def _cap_uses(context: Context, session: Session, campaign_id: str, now: int) ->
     """What opening does to the caps, or why it would be refused."""
     try:
         row = campaigns.get(session, campaign_id)
-        return campaigns.cap_uses(session, row, now, context.settings.populations), None
+        return campaigns.cap_uses(session, row, now, context.settings.population_mode), None
     except InvalidValue as error:
         return [], str(error)
 

@@ -52,7 +52,7 @@ class RoundAction(Action):
 
 def _open(session: Session, target: Target, now: int) -> None:
     context = target.context
-    campaigns.open_campaign(context.database, session, target.campaign, now, context.settings.populations)
+    campaigns.open_campaign(context.database, session, target.campaign, now, context.settings.population_mode)
 
 
 ACTIONS: Mapping[str, CampaignAction] = {

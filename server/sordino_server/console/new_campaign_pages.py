@@ -48,7 +48,7 @@ def create(visitor: Analyst, context: Injected, once: FormOnce, request_id: Requ
 
     def act(session: Session) -> PostAnswer:
         now = context.clock.now()
-        campaign = campaigns.create(session, order, now, context.settings.populations)
+        campaign = campaigns.create(session, order, now, context.settings.population_mode)
         made = order.upload_token
         text = keys.create(session, order.name, Role.UPLOADER, now, campaign.id).text if made else None
         shown = {"id": campaign.id, "needs_token": made}

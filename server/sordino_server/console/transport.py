@@ -12,7 +12,7 @@ from starlette.requests import HTTPConnection
 
 from sordino_server.config import Settings
 from sordino_server.errors import ServerError
-from sordino_server.kit.addresses import PublicHosts, TrustedProxies, is_loopback
+from sordino_server.kit.addresses import PublicHosts, TrustedProxies, is_loopback, is_this_machine
 from sordino_shared.protocol import Problem
 
 # Headers by which proxies, load balancers and networks of caches say for whom they ask.
@@ -95,7 +95,7 @@ def _cut(host: str) -> tuple[str, str]:
 
 
 def _is_of_this_machine(host: str) -> bool:
-    return host == "localhost" or host.endswith(".localhost") or is_loopback(host)
+    return is_this_machine(host)
 
 
 def _is_local(request: HTTPConnection) -> bool:

@@ -87,6 +87,11 @@ class PublicHosts:
         return self.names is None or host in self.names
 
 
+def is_this_machine(host: str) -> bool:
+    """Whether a name or address of a server is one that only programs on the same machine reach."""
+    return host == "localhost" or host.endswith(".localhost") or is_loopback(host)
+
+
 def is_loopback(text: str) -> bool:
     """Whether this is an address, as 127.0.0.1 and ::1, that no other machine can have."""
     address = _parsed(text)

@@ -54,7 +54,7 @@ async def request_plan(
 def _workload(context: Context, order: PlanOrder, population: str | None) -> WorkloadRow:
     with context.database.read("read workload") as session:
         if population is not None:
-            populations.check_open_to(session, population, context.settings.populations)
+            populations.check_open_to(session, population, context.settings.population_mode)
         return service.ordered_workload(session, order)
 
 

@@ -2,7 +2,7 @@
 
 Every campaign that opens is entered in the ledger with the whole ε that its manifest allows a device, at the moment it
 opens: also where it is cancelled later, since its reports may be out by then. A population that nobody made is made
-when its first campaign opens, without caps; where SORDINO_POPULATIONS is `declared` that campaign does not open.
+when its first campaign opens, without caps; where the mode is `declared` that campaign does not open.
 """
 
 from __future__ import annotations
@@ -120,8 +120,9 @@ def check_open_to(session: Session, name: str, mode: PopulationMode) -> None:
     known = repository.find(session, identifier_of(name))
     if mode == "declared" and (known is None or not known.declared):
         raise InvalidValue(
-            f"population {name!r} was made by no admin, and SORDINO_POPULATIONS is `declared` here: an admin makes it "
-            "with POST /v1/populations, or `sordino populations create`",
+            f"population {name!r} was made by no admin, and this server opens campaigns only for those that were: an "
+            "admin makes it, with caps, by `sordino populations create` or POST /v1/populations "
+            "(SORDINO_POPULATIONS is `declared`, the default of every server that other machines reach)",
             name,
         )
 

@@ -12,6 +12,7 @@ from sqlalchemy import text
 
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.schemas import CampaignOrder
+from sordino_server.config import Settings
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
 from sordino_server.populations.names import check_population, folded, identifier_of
@@ -187,7 +188,27 @@ def test_where_populations_are_declared_no_other_is_asked(running: Any) -> None:
     made = running.api.post("/v1/populations", json={"name": "Travellers"}).raise_for_status().json()
     assert (made["name"], made["declared"], made["asked"]) == ("travellers", True, 1)
     assert opened(late, "declared") == "open"
-    assert running.settings.populations == "open"
+    assert running.settings.population_mode == "open"
+
+
+@pytest.mark.parametrize(
+    ("given", "mode"),
+    [
+        ({}, "open"),
+        ({"host": "localhost"}, "open"),
+        ({"host": "127.0.1.1"}, "open"),
+        ({"host": "::1"}, "open"),
+        ({"host": "0.0.0.0"}, "declared"),
+        ({"host": "::"}, "declared"),
+        ({"host": "10.0.0.1"}, "declared"),
+        ({"host": "telemetry.example"}, "declared"),
+        ({"trusted_proxies": "127.0.0.1"}, "declared"),
+        ({"host": "0.0.0.0", "populations": "open"}, "open"),
+        ({"populations": "declared"}, "declared"),
+    ],
+)
+def test_where_others_reach_a_server_populations_are_declared_by_default(given: dict[str, str], mode: str) -> None:
+    assert Settings.model_validate(given).population_mode == mode
 
 
 @pytest.mark.parametrize("engine", ["sqlite_url", "postgres_url"])
