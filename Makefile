@@ -19,7 +19,7 @@ WORKERS ?= 4
 LONGER := architecture/test_audit.py $(addprefix client/,test_clean_install.py test_damage.py test_output_law.py \
 	test_verification_memory.py) $(addprefix docs/,test_certificates_page.py test_examples.py \
 	test_large_domains_example.py) $(addprefix analysis/estimation/,test_answers_on_demand.py test_band.py \
-	test_concepts.py test_few_attributes.py test_normality.py test_ordered_concepts.py test_ranges.py)
+	test_concepts.py test_few_attributes.py test_normality.py test_ordered_concepts.py)
 QUICK := $(addprefix tests/,shared client docs architecture analysis/charts analysis/estimation analysis/evaluation \
 	analysis/questions) $(LONGER:%=--ignore=tests/%)
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal

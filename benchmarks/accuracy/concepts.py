@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.references.approximate_conjunctions import approximate_conjunctions, best_bias
 from sordino_analysis.average_case.figures import average_case_figures
 from sordino_analysis.documents.elimination_plan import RoundShares
 from sordino_analysis.elimination.three_rounds import ThreeRounds
@@ -24,7 +25,6 @@ from sordino_analysis.estimation.concepts import ConceptEstimator
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
-from sordino_analysis.optimisation.symmetry.approximate_conjunctions import approximate_conjunctions, best_bias
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.curator.workloads import RHO, named
+from benchmarks.references.figures import determinant_figure, volume_figure
 from sordino_analysis.curator.plan import plan_release
-from sordino_analysis.curator.references.figures import determinant_figure, volume_figure
 
 _NAMES = ("prefix 256", "histogram 64", "marginals 2 8", "parities 2 8", "signs 16 256", "signs 1024 128")
 

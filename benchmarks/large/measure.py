@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.large.rows import Row
+from benchmarks.references.ranges import RangeEstimator
 from sordino_analysis.documents.decoders import GridDecoder, ScaledHistogramDecoder
 from sordino_analysis.estimation.answers_on_demand import answer, answerer_of
 from sordino_analysis.estimation.linear import LinearEstimator
-from sordino_analysis.estimation.ranges import RangeEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.evaluation.item_counts import count_items, counts_of_all
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan

@@ -6,11 +6,11 @@ from functools import cache
 import numpy as np
 import pytest
 
+from benchmarks.references.approximate_conjunctions import best_bias
 from sordino_analysis.conformance.enumeration import payload_law
 from sordino_analysis.estimation.concept_errors import CharacterErrors
 from sordino_analysis.estimation.concepts import ConceptEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
-from sordino_analysis.optimisation.symmetry.approximate_conjunctions import best_bias
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan

@@ -14,13 +14,6 @@ from sordino_analysis.optimisation.factorization.certificate import (
     counted_rows,
     dual_value,
 )
-from sordino_analysis.optimisation.factorization.closed_forms import (
-    gini,
-    histogram,
-    kronecker,
-    lipschitz_tree,
-    prefix_square_root,
-)
 from sordino_analysis.optimisation.factorization.gamma2 import factorize
 from sordino_analysis.optimisation.factorization.reduction import ReducedFactorization, reduce_dimension
 
@@ -36,11 +29,6 @@ __all__ = [
     "counted_rows",
     "dual_value",
     "factorize",
-    "gini",
-    "histogram",
-    "kronecker",
-    "lipschitz_tree",
-    "prefix_square_root",
     "reduce_dimension",
     "zeta",
 ]

@@ -9,12 +9,12 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from benchmarks.references.ellipsoids import minimum_ellipsoid, recursive_covariance
+from benchmarks.references.figures import determinant_figure, volume_figure
+from benchmarks.references.multiplicative_weights import multiplicative_weights
+from benchmarks.references.projections import coarse_jl_release, isotropic, jl_release
+from benchmarks.references.second_moments import nearest_of_unit_vectors, release_second_moments
 from sordino_analysis.curator.noise import CuratorNoise
-from sordino_analysis.curator.references.ellipsoids import minimum_ellipsoid, recursive_covariance
-from sordino_analysis.curator.references.figures import determinant_figure, volume_figure
-from sordino_analysis.curator.references.multiplicative_weights import multiplicative_weights
-from sordino_analysis.curator.references.projections import coarse_jl_release, isotropic, jl_release
-from sordino_analysis.curator.references.second_moments import nearest_of_unit_vectors, release_second_moments
 from sordino_analysis.curator.strategy import integer_strategy, squared_sensitivity
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.gaussian.covariance import optimal_covariance

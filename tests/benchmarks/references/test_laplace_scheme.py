@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sordino_analysis.average_case.laplace_scheme import LaplaceScheme
+from benchmarks.references.laplace_scheme import LaplaceScheme
 from sordino_analysis.average_case.rule_classes import Literals
 from sordino_analysis.optimisation.arrangements.separators import box, box_bits, decision_list
 from sordino_shared.errors import InvalidValue

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from benchmarks.references.ranges import RangeEstimator
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.linear import EstimationError
-from sordino_analysis.estimation.ranges import RangeEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.references.discrete_laplace import BITS, DiscreteLaplace, IntegerVectors
 from sordino_analysis.arrays import Floats, Mask
-from sordino_analysis.optimisation.arrangements.discrete_laplace import BITS, DiscreteLaplace, IntegerVectors
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import Randomness

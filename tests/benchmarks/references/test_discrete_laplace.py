@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 import pytest
 
-from sordino_analysis.optimisation.arrangements.discrete_laplace import BITS, DiscreteLaplace, most_steps
+from benchmarks.references.discrete_laplace import BITS, DiscreteLaplace, most_steps
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
 

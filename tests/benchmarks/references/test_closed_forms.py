@@ -3,18 +3,16 @@
 import numpy as np
 import pytest
 
-from sordino_analysis.optimisation.factorization import (
-    FactorizationError,
-    check_certificate,
-    factorize,
-    gini,
-    histogram,
-    kronecker,
-    lipschitz_tree,
-    prefix_square_root,
-)
+from benchmarks.references.closed_forms import gini, histogram, kronecker, lipschitz_tree, prefix_square_root
+from sordino_analysis.optimisation.factorization import FactorizationError, check_certificate, factorize
 
 OBJECTIVES = ["max", "mean"]
+
+
+@pytest.fixture
+def prefix():
+    """The prefix workload over k bins, (k−1)×k."""
+    return lambda size: np.tril(np.ones((size, size)))[:-1]
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)

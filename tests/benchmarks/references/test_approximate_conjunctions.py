@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sordino_analysis.optimisation.symmetry.approximate_conjunctions import approximate_conjunctions, best_bias
+from benchmarks.references.approximate_conjunctions import approximate_conjunctions, best_bias
 from sordino_shared.errors import InvalidValue
 
 
