@@ -13,6 +13,7 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 RECIPES = {
     "mechanism", "randomizer", "kind of linear question", "pairwise statistic", "endpoint", "setting", "metric",
     "document of the wire", "kind of question", "option of planning", "page of the console",
+    "command that asks a server",
 }  # fmt: skip
 WORDS = {
     "campaign", "round", "plan", "device part", "analyst part", "manifest", "population", "ledger", "cell", "report",

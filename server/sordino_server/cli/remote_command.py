@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from inspect import Parameter, Signature, signature
-from typing import Any, get_type_hints
+from inspect import Parameter
+from typing import Any
 
 import typer
 
 from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.kit.declared import declare, parameters_of
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,11 @@ class Csv:
 Text = Iterable[str] | Listing | Csv | Callable[[], None]
 Shown = tuple[Any, Text]
 
-_ADDED = (("server", ServerOption, DEFAULT_SERVER), ("key", KeyOption, None), ("as_json", JsonOption, False))
+_ADDED = (
+    Parameter("server", Parameter.KEYWORD_ONLY, default=DEFAULT_SERVER, annotation=ServerOption),
+    Parameter("key", Parameter.KEYWORD_ONLY, default=None, annotation=KeyOption),
+    Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=JsonOption),
+)
 
 
 class Unfinished(Exception):
@@ -56,17 +60,9 @@ def remote_command(command: Callable[..., Shown]) -> Callable[..., None]:
     `command` gets a `Remote` before its own parameters, among which may be `as_json`. It returns the document that
     --json prints, and what people read instead.
     """
-    hints = get_type_hints(command, include_extras=True)
-    _, *own = signature(command).parameters.values()
-    parameters = [each.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[each.name]) for each in own]
+    _, *own = parameters_of(command)
     named = {each.name for each in own}
-    parameters += [
-        Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=option)
-        for name, option, default in _ADDED
-        if name not in named
-    ]
 
-    @functools.wraps(command)
     def run(*, server: str, key: str | None, as_json: bool, **given: Any) -> None:
         if "as_json" in named:
             given["as_json"] = as_json
@@ -77,9 +73,7 @@ def remote_command(command: Callable[..., Shown]) -> Callable[..., None]:
                 _print(unfinished.shown, as_json)
                 raise unfinished.error from None
 
-    del run.__wrapped__
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    declare(run, command, [*own, *(each for each in _ADDED if each.name not in named)])
     return reports_errors(run)
 
 

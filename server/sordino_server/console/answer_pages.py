@@ -20,7 +20,7 @@ from sordino_server.answers.service import answering_round
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.question import Question
 from sordino_server.console.console_route import Analyst, ConsoleRoute
-from sordino_server.console.pages import ConsolePage, page, show
+from sordino_server.console.pages import ConsolePage, page
 from sordino_server.console.picked_questions import KINDS, as_curl, as_python, as_yaml, attributes_of, composed
 from sordino_server.console.picture_endpoints import svg
 from sordino_server.context import Context, Injected
@@ -68,10 +68,10 @@ class _Closed:
     specification: dict[str, Any]
 
 
-@page(router, "/campaigns/{campaign_id}/answers")
+@page(router, "/campaigns/{campaign_id}/answers", "answers.html")
 async def get_answers(
-    visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath, picked: Picked
-) -> Response:
+    _: Analyst, request: Request, context: Injected, campaign_id: DigestPath, picked: Picked
+) -> ConsolePage:
     """The form, and below it the answers to what it asks; JSON and CSV are those of the API."""
     closed = await anyio.to_thread.run_sync(_closed, context, campaign_id)
     kind, asked = _asked(closed.domain, picked)
@@ -87,11 +87,10 @@ async def get_answers(
             error = _unless_data(request, refused)
     address = f"{request.base_url}v1/campaigns/{campaign_id}/answers"
     document = json.loads(content) if content else None
-    shown = ConsolePage(
-        template="answers.html",
+    return ConsolePage(
         title=f"Answers of {closed.name}",
-        json=lambda: content,
-        csv=lambda: as_csv(AnswerDocument.model_validate_json(content).table()),
+        document=content,
+        rows=lambda: as_csv(AnswerDocument.model_validate_json(content).table()),
         status=200 if error is None else 422,
         values={
             "campaign": campaign_id,
@@ -106,7 +105,6 @@ async def get_answers(
             "copies": _copies(closed, address, kind, asked) if content else (),
         },
     )
-    return show(request, visitor, shown)
 
 
 @router.get("/campaigns/{campaign_id}/answers.svg")

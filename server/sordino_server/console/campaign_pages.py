@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Request, Response
+from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel
 
 from sordino_server.aggregates import last_reports
@@ -16,7 +15,7 @@ from sordino_server.campaigns.status import statuses_of
 from sordino_server.console.campaign_actions import offered
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.live_counts import running_campaign
-from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
+from sordino_server.console.pages import ConsolePage, page
 from sordino_server.context import Injected
 from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath
@@ -71,17 +70,16 @@ class ListedCampaigns(BaseModel):
     next_page_token: str | None
 
 
-@page(router, "/campaigns")
+@page(router, "/campaigns", "campaigns.html", _LIST_COLUMNS)
 def list_campaigns(
-    visitor: Analyst,
-    request: Request,
+    _: Analyst,
     context: Injected,
     requested: PageQuery,
     state: _Text = None,
     population: _Text = None,
     name: _Text = None,
     sort: CampaignSort = CampaignSort.NEWEST,
-) -> Response:
+) -> ConsolePage:
     """Campaigns, sorted; an empty field of the filter chooses all."""
     chosen = CampaignFilter(state=_state(state), population=population or None, name=name or None)
     now = context.clock.now()
@@ -93,28 +91,16 @@ def list_campaigns(
             for status in statuses_of(session, rows, now)
         ]
     values = {
-        "campaigns": found,
-        "next": next_page(request, token),
         "filter": {"state": state or "", "population": population or "", "name": name or "", "sort": sort.value},
         "sorts": [each.value for each in CampaignSort],
         "states": [each.value for each in CampaignState],
     }
     document = ListedCampaigns(campaigns=found, next_page_token=token)
-    return show(
-        request,
-        visitor,
-        ConsolePage(
-            template="campaigns.html",
-            title="Campaigns",
-            json=partial(json_of, document),
-            csv=partial(table_of, found, _LIST_COLUMNS),
-            values=values,
-        ),
-    )
+    return ConsolePage(title="Campaigns", document=document, rows=found, values=values)
 
 
-@page(router, "/campaigns/{campaign_id}")
-def get_campaign(visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> Response:
+@page(router, "/campaigns/{campaign_id}", "campaign.html", _ROUND_COLUMNS)
+def get_campaign(_: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> ConsolePage:
     """A campaign as `status` of the API has it; the table has a row for each round."""
     with context.database.read("console campaign") as session:
         running = running_campaign(session, campaign_id, request.app.state)
@@ -127,17 +113,7 @@ def get_campaign(visitor: Analyst, request: Request, context: Injected, campaign
         "campaign": status,
         "running": running,
     }
-    return show(
-        request,
-        visitor,
-        ConsolePage(
-            template="campaign.html",
-            title=status.name,
-            json=partial(json_of, status),
-            csv=partial(table_of, status.rounds, _ROUND_COLUMNS),
-            values=values,
-        ),
-    )
+    return ConsolePage(title=status.name, document=status, rows=status.rounds, values=values)
 
 
 def _state(text: str | None) -> CampaignState | None:

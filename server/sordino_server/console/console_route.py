@@ -14,7 +14,6 @@ from urllib.parse import parse_qsl
 
 import anyio.to_thread
 from fastapi import Depends, Request, Response
-from fastapi.dependencies.models import Dependant
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import RedirectResponse
@@ -25,6 +24,7 @@ from sordino_server.console.transport import check_safe, headers_of_tls
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
+from sordino_server.keys.authentication import wanted_role
 from sordino_server.keys.key_uses import KeyUses
 from sordino_server.kit.arriving_body import SMALL_LIMIT, ArrivingBody
 from sordino_server.models import Key, Role
@@ -96,7 +96,7 @@ class ConsoleRoute(APIRoute):
     """
 
     def get_route_handler(self) -> Handler:
-        answer, role = super().get_route_handler(), _wanted_role(self.dependant)
+        answer, role = super().get_route_handler(), wanted_role(self.dependant, _ROLES)
 
         async def handle(request: Request) -> Response:
             response = await respond(request)
@@ -124,13 +124,6 @@ class ConsoleRoute(APIRoute):
         return handle
 
 
-def _wanted_role(dependant: Dependant) -> Role | None:
-    """The highest role that a parameter of the endpoint wants, or one of what these depend on."""
-    wanted = {_wanted_role(each) for each in dependant.dependencies}
-    wanted |= {role for call, role in _ROLES.items() if dependant.call is call}
-    return next((role for role in (Role.ADMIN, Role.ANALYST) if role in wanted), None)
-
-
 async def _admit(request: Request, wanted: Role) -> None:
     """Put the visitor into the request's state; raises `unauthorized` or `forbidden`."""
     check_safe(request, request.app.state.context.settings)
@@ -155,12 +148,8 @@ async def _take_form(request: Request) -> None:
     """Parse the small body into the request's state; a signed-in visitor's must carry the token of the session."""
     if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM_TYPE:
         raise ServerError(Problem.UNSUPPORTED_MEDIA_TYPE, f"send a form as {_FORM_TYPE}")
-    arrived = ArrivingBody(SMALL_LIMIT)
-    try:
-        await arrived.read(request.receive, request.headers.get("content-length"))
+    async with ArrivingBody.of(request, SMALL_LIMIT) as arrived:
         request.state.form = _fields(arrived.content)
-    finally:
-        arrived.close()
     visitor = request.state.visitor
     if visitor is not None:
         check_token(request.state.form, visitor.form_token)

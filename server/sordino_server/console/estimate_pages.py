@@ -14,7 +14,7 @@ from sordino_analysis.answers.table import AnswerTable
 from sordino_server.campaigns import service as campaigns
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.estimate_copies import copies
-from sordino_server.console.pages import ConsolePage, page, show
+from sordino_server.console.pages import ConsolePage, page
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.estimates import service
@@ -32,19 +32,17 @@ router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 SHOWN_ROWS = 500
 
 
-@page(router, "/campaigns/{campaign_id}/estimate")
-def get_estimate(visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> Response:
+@page(router, "/campaigns/{campaign_id}/estimate", "estimate.html")
+def get_estimate(_: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> ConsolePage:
     """The estimate of a campaign: the bytes and the table that the API has."""
     content, name = _stored(context, campaign_id)
     in_html = request.url.path.endswith("/estimate")
-    shown = ConsolePage(
-        template="estimate.html",
+    return ConsolePage(
         title=f"Estimate of {name}",
-        json=lambda: content,
-        csv=lambda: as_csv(read_estimate(content).table()),
+        document=content,
+        rows=lambda: as_csv(read_estimate(content).table()),
         values=_of_page(request, campaign_id) | _values(content) if in_html else {},
     )
-    return show(request, visitor, shown)
 
 
 @router.get("/campaigns/{campaign_id}/estimate.parquet")

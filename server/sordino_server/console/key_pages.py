@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Path, Response
 from sqlalchemy.orm import Session
 from starlette.responses import RedirectResponse
 
 from sordino_server.console.console_route import Admin, ConsoleRoute, Form
 from sordino_server.console.form_once import FormOnce
-from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
+from sordino_server.console.pages import ConsolePage, page
 from sordino_server.console.rendering import render
 from sordino_server.context import Injected
 from sordino_server.keys import service
@@ -28,25 +27,14 @@ _ENTRY_COLUMNS = ("id", "created", "key_id", "key_name", "role", "action", "path
 _KeyPath = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 
 
-@page(router, "/keys")
-def list_keys(visitor: Admin, request: Request, context: Injected, requested: PageQuery) -> Response:
+@page(router, "/keys", "keys.html", _KEY_COLUMNS)
+def list_keys(_: Admin, context: Injected, requested: PageQuery) -> ConsolePage:
     """All keys, revoked ones too, newest first."""
     with context.database.read("console keys") as session:
         document = service.listed(session, requested)
-    shown = ConsolePage(
-        template="keys.html",
-        title="Keys",
-        json=partial(json_of, document),
-        csv=partial(table_of, document.keys, _KEY_COLUMNS),
-        values={
-            "keys": document.keys,
-            "now": context.clock.now(),
-            "next": next_page(request, document.next_page_token),
-            # A key of a source needs more than a name: `sordino keys create` makes it.
-            "roles": [each.value for each in Role if each is not Role.AGGREGATOR],
-        },
-    )
-    return show(request, visitor, shown)
+    # A key of a source needs more than a name: `sordino keys create` makes it.
+    values = {"now": context.clock.now(), "roles": [each.value for each in Role if each is not Role.AGGREGATOR]}
+    return ConsolePage(title="Keys", document=document, rows=document.keys, values=values)
 
 
 @router.post("/keys")
@@ -79,19 +67,12 @@ def revoke_key(visitor: Admin, context: Injected, key_id: _KeyPath, form: Form) 
     return RedirectResponse("/console/keys", 303)
 
 
-@page(router, "/audit-log")
-def read_audit_log(visitor: Admin, request: Request, context: Injected, requested: PageQuery) -> Response:
+@page(router, "/audit-log", "audit_log.html", _ENTRY_COLUMNS)
+def read_audit_log(_: Admin, context: Injected, requested: PageQuery) -> ConsolePage:
     """What operators changed, newest first."""
     with context.database.read("console audit log") as session:
         document = service.read_audit_log(session, requested)
-    shown = ConsolePage(
-        template="audit_log.html",
-        title="Audit log",
-        json=partial(json_of, document),
-        csv=partial(table_of, document.entries, _ENTRY_COLUMNS),
-        values={"entries": document.entries, "next": next_page(request, document.next_page_token)},
-    )
-    return show(request, visitor, shown)
+    return ConsolePage(title="Audit log", document=document, rows=document.entries)
 
 
 def _end(days: str, now: int) -> int | None:

@@ -1,9 +1,13 @@
-"""A page in its three forms: HTML, `.json` and `.csv`, from one function."""
+"""Pages are declared: a path, a template and columns, and a function that returns what is shown.
+
+A page has three forms, HTML, `.json` and `.csv`, from the one function.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from inspect import Parameter, iscoroutinefunction
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -11,48 +15,83 @@ from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel
 
 from sordino_analysis.answers.csv_text import CSV_TYPE, written
-from sordino_server.console.console_route import Visitor
 from sordino_server.console.rendering import render
 from sordino_server.estimates.schemas import canonical_bytes
+from sordino_server.kit.declared import declare, parameters_of
 
 FORMS = (".json", ".csv", "")
 _HEADERS = {"Cache-Control": "no-store"}
-
-Endpoint = TypeVar("Endpoint", bound=Callable[..., Response | Awaitable[Response]])
+_REQUEST = Parameter("request", Parameter.KEYWORD_ONLY, annotation=Request)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ConsolePage:
-    """What a page shows: `json` makes the document of the API, `csv` the same as a table with a header line."""
+    """What a page shows: `document` of the API, as JSON or as bytes of it, and `rows` of its table.
 
-    template: str
+    Its template gets both, `next`, the address of the page of a list that follows, and the `values`. Where `rows` is a
+    function, it makes the CSV.
+    """
+
     title: str
-    json: Callable[[], bytes]
-    csv: Callable[[], str]
+    document: BaseModel | bytes
+    rows: Sequence[BaseModel] | Callable[[], str]
     values: Mapping[str, Any] = field(default_factory=dict)
     status: int = 200
 
 
-def page(router: APIRouter, path: str) -> Callable[[Endpoint], Endpoint]:
-    """Register an endpoint under `path`, `path.json` and `path.csv`."""
+Endpoint = TypeVar("Endpoint", bound=Callable[..., ConsolePage | Awaitable[ConsolePage]])
 
-    def register(endpoint: Endpoint) -> Endpoint:
+
+def page(
+    router: APIRouter, path: str, template: str, columns: Sequence[str] = ()
+) -> Callable[[Endpoint], Callable[..., Response | Awaitable[Response]]]:
+    """Register an endpoint, which returns a `ConsolePage`, under `path`, `path.json` and `path.csv`.
+
+    The CSV has these columns of the rows.
+    """
+
+    def register(endpoint: Endpoint) -> Callable[..., Response | Awaitable[Response]]:
+        own = parameters_of(endpoint)
+        takes_request = any(each.name == "request" for each in own)
+
+        def arguments(request: Request, given: dict[str, Any]) -> dict[str, Any]:
+            return given | {"request": request} if takes_request else given
+
+        def answer(request: Request, **given: Any) -> Response:
+            shown: Any = endpoint(**arguments(request, given))
+            return _show(request, template, columns, shown)
+
+        async def answer_later(request: Request, **given: Any) -> Response:
+            shown: Any = endpoint(**arguments(request, given))
+            return _show(request, template, columns, await shown)
+
+        made = answer_later if iscoroutinefunction(endpoint) else answer
+        declare(made, endpoint, own if takes_request else [_REQUEST, *own])
         for form in FORMS:
-            router.add_api_route(path + form, endpoint, methods=["GET"])
-        return endpoint
+            router.add_api_route(path + form, made, methods=["GET"])
+        return made
 
     return register
 
 
-def show(request: Request, visitor: Visitor, page: ConsolePage) -> Response:
+def _show(request: Request, template: str, columns: Sequence[str], page: ConsolePage) -> Response:
     """The page in the form that the path ends with."""
+    document, rows = page.document, page.rows
     if request.url.path.endswith(".json"):
-        return Response(page.json(), headers=_HEADERS, media_type="application/json")
+        content = document if isinstance(document, bytes) else canonical_bytes(document)
+        return Response(content, headers=_HEADERS, media_type="application/json")
     if request.url.path.endswith(".csv"):
-        return Response(page.csv(), headers=_HEADERS, media_type=CSV_TYPE)
+        text = rows() if callable(rows) else table_of(rows, columns)
+        return Response(text, headers=_HEADERS, media_type=CSV_TYPE)
     asked = f"?{request.url.query}" if request.url.query else ""
-    data = {form: f"{request.url.path}{form}{asked}" for form in (".json", ".csv")}
-    return render(page.template, page.title, visitor=visitor, status=page.status, data=data, **page.values)
+    values = {
+        "data": {form: f"{request.url.path}{form}{asked}" for form in (".json", ".csv")},
+        "document": document,
+        "rows": rows,
+        "next": next_page(request, getattr(document, "next_page_token", None)),
+    }
+    visitor = request.state.visitor
+    return render(template, page.title, visitor=visitor, status=page.status, **(values | dict(page.values)))
 
 
 def next_page(request: Request, token: str | None) -> str | None:
@@ -66,8 +105,3 @@ def next_page(request: Request, token: str | None) -> str | None:
 def table_of(documents: Sequence[BaseModel], columns: Sequence[str]) -> str:
     """The named fields of each document as CSV."""
     return written([tuple(columns), *(tuple(getattr(each, name) for name in columns) for each in documents)])
-
-
-def json_of(document: BaseModel) -> bytes:
-    """A document as JSON."""
-    return canonical_bytes(document)

@@ -12,10 +12,10 @@ from starlette.responses import HTMLResponse
 
 from sordino_analysis.answers.csv_text import written
 from sordino_analysis.charts import is_drawable
-from sordino_analysis.documents.plan_summary import AnySummary, LinearSummary, PairwiseSummary, read_summary
+from sordino_analysis.documents.plan_summary import AnySummary, LinearSummary, PairwiseSummary
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.form_once import FormOnce, redirect
-from sordino_server.console.pages import ConsolePage, json_of, next_page, page, show, table_of
+from sordino_server.console.pages import ConsolePage, page, table_of
 from sordino_server.console.rendering import HEADERS, fragment
 from sordino_server.console.users_table import EPSILONS, FoundSummaries, Margin, row_at, statement_of, table_of_plan
 from sordino_server.context import Context, Injected
@@ -23,10 +23,9 @@ from sordino_server.errors import ServerError
 from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import RequestPath
-from sordino_server.models import PlanRequestRow, PlanRequestState
+from sordino_server.models import PlanRequestState
 from sordino_server.plans import service
 from sordino_server.plans.schemas import PlanRequestDocument
-from sordino_shared.errors import MalformedDocument
 from sordino_shared.protocol import Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
@@ -41,30 +40,23 @@ _RowEpsilon = Annotated[str, Path(max_length=10)]
 _Epsilon = Annotated[Literal["0.25", "0.5", "1", "2", "4"] | None, Query()]
 
 
-@page(router, "/plans")
-def list_plans(visitor: Analyst, request: Request, context: Injected, requested: PageQuery) -> Response:
+@page(router, "/plans", "plans.html", _LIST_COLUMNS)
+def list_plans(_: Analyst, context: Injected, requested: PageQuery) -> ConsolePage:
     """Plan requests, newest first."""
     with context.database.read("console plans") as session:
         document = service.listed(session, requested)
-    shown = ConsolePage(
-        template="plans.html",
-        title="Plans",
-        json=partial(json_of, document),
-        csv=partial(table_of, document.plan_requests, _LIST_COLUMNS),
-        values={"plans": document.plan_requests, "next": next_page(request, document.next_page_token)},
-    )
-    return show(request, visitor, shown)
+    return ConsolePage(title="Plans", document=document, rows=document.plan_requests)
 
 
-@page(router, "/plans/{request_id}")
+@page(router, "/plans/{request_id}", "plan.html")
 async def get_plan(
-    visitor: Analyst,
+    _: Analyst,
     request: Request,
     context: Injected,
     request_id: RequestPath,
     margin: Margin = "",
     epsilon: _Epsilon = None,
-) -> Response:
+) -> ConsolePage:
     """A plan request; with `margin`, how many users each answer ± margin needs at 95 %, at several ε.
 
     With `epsilon`, the row of that ε is searched first, for browsers without JavaScript.
@@ -77,22 +69,17 @@ async def get_plan(
         if epsilon is not None:
             await row_at(context, found, request_id, statement, epsilon)
         table = await table_of_plan(context, found, request_id, statement)
-    shown = ConsolePage(
-        template="plan.html",
-        title=f"Plan {request_id[:12]}",
-        json=partial(json_of, document),
-        csv=partial(_candidates, summary),
-        values={
-            "plan": document,
-            "linear": summary if isinstance(summary, LinearSummary) else None,
-            "pairwise": summary if isinstance(summary, PairwiseSummary) else None,
-            "running": document.state in (PlanRequestState.QUEUED, PlanRequestState.RUNNING),
-            "kernel": kernel,
-            "margin": margin,
-            "table": table,
-        },
-    )
-    return show(request, visitor, shown)
+    values = {
+        "plan": document,
+        "linear": summary if isinstance(summary, LinearSummary) else None,
+        "pairwise": summary if isinstance(summary, PairwiseSummary) else None,
+        "running": document.state in (PlanRequestState.QUEUED, PlanRequestState.RUNNING),
+        "kernel": kernel,
+        "margin": margin,
+        "table": table,
+    }
+    candidates = partial(_candidates, summary)
+    return ConsolePage(title=f"Plan {request_id[:12]}", document=document, rows=candidates, values=values)
 
 
 def _read(context: Context, request_id: str) -> tuple[PlanRequestDocument, AnySummary | None, bool]:
@@ -100,15 +87,11 @@ def _read(context: Context, request_id: str) -> tuple[PlanRequestDocument, AnySu
     with context.database.read("console plan") as session:
         row = service.get(session, request_id)
         device = None if row.device_digest is None else service.device_part(session, row.device_digest)
-    return PlanRequestDocument.of(row), _summary_of(row), device is not None and is_drawable(device.randomizer)
-
-
-def _summary_of(row: PlanRequestRow) -> AnySummary | None:
-    """The summary of a finished plan; None before that, and for one that an earlier version wrote."""
-    try:
-        return None if row.summary is None else read_summary(row.summary)
-    except MalformedDocument:
-        return None
+    return (
+        PlanRequestDocument.of(row),
+        service.known_summary(row),
+        device is not None and is_drawable(device.randomizer),
+    )
 
 
 def _candidates(summary: AnySummary | None) -> str:

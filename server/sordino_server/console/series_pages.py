@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
 from sordino_server.campaigns import service as campaigns
 from sordino_server.console.console_route import Analyst, ConsoleRoute
-from sordino_server.console.pages import ConsolePage, page, show, table_of
+from sordino_server.console.pages import ConsolePage, page
 from sordino_server.console.picture_endpoints import svg
 from sordino_server.context import Context, Injected
 from sordino_server.kit.path_parameters import DigestPath
@@ -23,28 +21,22 @@ router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 _COLUMNS = ("period", "start", "end", "state", "reports", "active", "active_standard_error")
 
 
-@page(router, "/campaigns/{campaign_id}/series")
+@page(router, "/campaigns/{campaign_id}/series", "series.html", _COLUMNS)
 async def get_series(
-    visitor: Analyst, request: Request, context: Injected, campaign_id: DigestPath, question: SeriesQuery
-) -> Response:
+    _: Analyst, request: Request, context: Injected, campaign_id: DigestPath, question: SeriesQuery
+) -> ConsolePage:
     """The document of the API as a page; the table has a row for each period."""
     name = await anyio.to_thread.run_sync(_name, context, campaign_id)
     content = await computed(context, campaign_id, question)
     document = SeriesDocument.model_validate_json(content)
-    shown = ConsolePage(
-        template="series.html",
-        title=f"Series {name}",
-        json=lambda: content,
-        csv=partial(table_of, document.periods, _COLUMNS),
-        values={
-            "campaign": campaign_id,
-            "document": document,
-            "asked": question,
-            "query": [(name, value) for name, value in request.query_params.multi_items()],
-            "drawable": any(each.answers for each in document.periods),
-        },
-    )
-    return show(request, visitor, shown)
+    values = {
+        "campaign": campaign_id,
+        "document": document,
+        "asked": question,
+        "query": [(name, value) for name, value in request.query_params.multi_items()],
+        "drawable": any(each.answers for each in document.periods),
+    }
+    return ConsolePage(title=f"Series {name}", document=content, rows=document.periods, values=values)
 
 
 @router.get("/campaigns/{campaign_id}/series.svg")

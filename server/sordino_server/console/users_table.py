@@ -13,13 +13,11 @@ from sordino_analysis.documents.plan_summary import LinearSummary, read_summary
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.request_terms import Effort
 from sordino_server.context import Context
-from sordino_server.errors import ServerError
 from sordino_server.plans import service
 from sordino_server.plans.checking import quick_summary
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Problem
 
 EPSILONS = ("0.25", "0.5", "1", "2", "4")
 LEVEL = 0.95
@@ -130,14 +128,9 @@ async def row_at(context: Context, summaries: FoundSummaries, request_id: str, m
 def _asked(context: Context, request_id: str) -> _Asked:
     with context.database.read("console users table") as session:
         row = service.get(session, request_id)
-        if row.summary is None:
-            raise ServerError(Problem.PLAN_NOT_READY, "the plan has no summary yet: wait until its state is ready")
-        summary = read_summary(row.summary)
-        if not isinstance(summary, LinearSummary):
-            raise InvalidValue("the protocol of a pairwise statistic depends on the users: run `sordino size` instead")
         return _Asked(
             request=request_id,
             order=PlanOrder.model_validate_json(row.request),
             specification=workloads.get(session, row.workload_id).specification,
-            summary=summary,
+            summary=service.linear_summary(row),
         )

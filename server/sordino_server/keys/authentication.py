@@ -6,7 +6,8 @@ before its body is read.
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import anyio.to_thread
 from fastapi import Depends, Request
@@ -49,10 +50,11 @@ Admin = Annotated[Key, Depends(admin)]
 _ROLES = {analyst: Role.ANALYST, admin: Role.ADMIN, aggregator: Role.AGGREGATOR}
 
 
-def wanted_role(dependant: Dependant) -> Role | None:
-    """The role that an endpoint requires; None where it is open to anybody."""
-    wanted = [_ROLES[each.call] for each in dependant.dependencies if each.call in _ROLES]
-    return wanted[0] if wanted else None
+def wanted_role(dependant: Dependant, roles: Mapping[Any, Role] = _ROLES) -> Role | None:
+    """The highest role that a parameter of an endpoint names, else one of what these depend on; None: anybody may."""
+    wanted = {roles[each.call] for each in dependant.dependencies if each.call in roles}
+    wanted = wanted or {role for each in dependant.dependencies if (role := wanted_role(each, roles))}
+    return next((role for role in Role if role in wanted), None)
 
 
 async def admit(request: Request, wanted: Role) -> None:

@@ -29,13 +29,12 @@ class OperatorRequest(Request):
 
     arrived: ArrivingBody
 
-    async def load(self, limit: int, in_memory: int = SMALL_LIMIT) -> None:
-        """Take a body of at most `limit` bytes, in a file beyond `in_memory` of them; parse small JSON."""
-        self.arrived = ArrivingBody(limit, in_memory=in_memory)
-        await self.arrived.read(self.receive, self.headers.get("content-length"))
-        content = self.arrived.content
+    async def take(self, arrived: ArrivingBody, parse: bool) -> None:
+        """Take a body that has come; `parse` small JSON."""
+        self.arrived = arrived
+        content = arrived.content
         self._body = content if isinstance(content, bytes) else b""
-        if self._body and self.is_json and in_memory <= SMALL_LIMIT:
+        if self._body and self.is_json and parse:
             self._json = await anyio.to_thread.run_sync(read_json, self._body)
 
     @property
@@ -70,12 +69,11 @@ class OperatorRoute(APIRoute):
             check_decided_here(request)
             if request.method in ("GET", "HEAD"):
                 return await answer(request)
-            loaded = OperatorRequest(request.scope, request.receive)
-            try:
-                await loaded.load(self.body_limit(request), self.most_in_memory(request))
+            in_memory = self.most_in_memory(request)
+            async with ArrivingBody.of(request, self.body_limit(request), in_memory=in_memory) as arrived:
+                loaded = OperatorRequest(request.scope, request.receive)
+                await loaded.take(arrived, parse=in_memory <= SMALL_LIMIT)
                 return await answer(loaded)
-            finally:
-                loaded.arrived.close()
 
         return handle
 

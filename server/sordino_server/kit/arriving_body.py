@@ -9,9 +9,12 @@ import asyncio
 import hashlib
 import os
 import tempfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
+from starlette.requests import Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from sordino_server.errors import ServerError
@@ -51,6 +54,17 @@ class ArrivingBody:
             return bytes(self._content)
         self._file.flush()
         return Path(self._file.name)
+
+    @classmethod
+    @asynccontextmanager
+    async def of(cls, request: Request, limit: int, *, in_memory: int = SMALL_LIMIT) -> AsyncIterator[Self]:
+        """The whole body of a request, up to `limit` bytes, until the block ends; `in_memory` is in bytes, as above."""
+        arrived = cls(limit, in_memory=in_memory)
+        try:
+            await arrived.read(request.receive, request.headers.get("content-length"))
+            yield arrived
+        finally:
+            arrived.close()
 
     async def read(self, receive: Receive, declared: str | None) -> None:
         """Take all of it; raises `too-large`, `request-timeout`, or `malformed-body` where the sender goes away."""

@@ -88,10 +88,7 @@ def comparable(session: Session, row: PlanRequestRow) -> list[LinearSummary]:
 
 def _linear_summary(row: PlanRequestRow) -> LinearSummary | None:
     """The summary of a plan of linear queries; None for another, and for one that an earlier version wrote."""
-    try:
-        summary = None if row.summary is None else read_summary(row.summary)
-    except MalformedDocument:
-        return None
+    summary = known_summary(row)
     return summary if isinstance(summary, LinearSummary) else None
 
 
@@ -170,12 +167,12 @@ def ready_plan(session: Session, identifier: str) -> ReadyPlan:
         device=row.device_digest,
         analyst=row.analyst_digest,
         protocol=row.protocol_digest,
-        summary=_summary(row),
+        summary=known_summary(row),
     )
 
 
-def _summary(row: PlanRequestRow) -> AnySummary | None:
-    """The summary of a ready plan; None where an earlier version wrote it."""
+def known_summary(row: PlanRequestRow) -> AnySummary | None:
+    """The summary of a finished plan; None before that, and where an earlier version wrote it."""
     with suppress(MalformedDocument):
         return None if row.summary is None else read_summary(row.summary)
     return None
