@@ -27,6 +27,7 @@ _FINAL = frozenset(
         Problem.NOT_FOUND,
         Problem.ROUND_NOT_OPEN,
         Problem.PLAN_MISMATCH,
+        Problem.WRONG_ROUTE,
         Problem.MALFORMED_BODY,
         Problem.TOO_LARGE,
         Problem.UNSUPPORTED_MEDIA_TYPE,

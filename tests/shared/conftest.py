@@ -14,6 +14,7 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
+    BatchStatement,
     DevicePart,
     Document,
     Manifest,
@@ -21,6 +22,9 @@ from sordino_shared.protocol import (
     OpenCampaigns,
     ReportBatch,
     ReportOutcomes,
+    SealedOutcomes,
+    SealedReports,
+    ShuffledPage,
     Task,
 )
 from sordino_shared.randomizers import SeededDirection
@@ -37,6 +41,10 @@ DOCUMENTS = (
     ReportBatch,
     ReportOutcomes,
     AggregateDocument,
+    SealedReports,
+    SealedOutcomes,
+    ShuffledPage,
+    BatchStatement,
 )
 
 

@@ -29,7 +29,19 @@ from sordino_shared.protocol.codec import decode_value, encode_value
 from sordino_shared.protocol.schema import from_plain
 from sordino_shared.randomizers import RandomizedResponse, SeededDirection, SubsetSelection, directions
 
-DOCUMENTS = ("manifest", "task", "device_part", "analyst_part", "report_batch", "report_outcomes", "aggregate")
+DOCUMENTS = (
+    "manifest",
+    "task",
+    "device_part",
+    "analyst_part",
+    "report_batch",
+    "report_outcomes",
+    "aggregate",
+    "sealed_reports",
+    "sealed_outcomes",
+    "shuffled_page",
+    "batch_statement",
+)
 _MOST_CHANGES = 200
 BAD_GROUPS = ("canonical", "bytes", "schema", "values", "ranges", "version", "oversized", "digest", "guarantee")
 ERRORS = {

@@ -8,6 +8,7 @@ import numpy as np
 from bad_encodings import entry, plain
 from good_documents import documents
 from routes import changes_of_routes
+from sealing import changes_of_sealed
 from strings import changes_of_domains
 
 from sordino_shared.arrays import Array
@@ -169,6 +170,15 @@ def _domains() -> list[dict[str, Any]]:
         case
         for example, place, wrong, why in changes_of_domains()
         for case in one_past("manifest", example, place, *wrong, why=why)
+    ]
+
+
+def _sealed() -> list[dict[str, Any]]:
+    """One past the ends of what goes through a shuffler."""
+    return [
+        case
+        for document, example, place, wrong, why in changes_of_sealed()
+        for case in one_past(document, example, place, *wrong, why=why)
     ]
 
 
@@ -390,4 +400,5 @@ def bad_ranges() -> dict[str, Any]:
     """The file of values beyond their ranges, by path."""
     manifests = (*_manifests(), *_routes(), *_domains(), *_series())
     vectors = [*manifests, *_tasks(), *_finding(), *_parts(), *_reports(), *_analyst_parts(), *_aggregates()]
+    vectors += _sealed()
     return {"bad/ranges.json": {"vectors": vectors}}

@@ -13,6 +13,7 @@ from caps import caps
 from good_documents import documents, good_documents, signatures
 from good_numbers import good_numbers
 from sampling import sampling
+from sealing import sealed
 from series import series
 from worked_trace import trace
 
@@ -22,6 +23,7 @@ FOLDER = Path(__file__).parent / "v1"
 def files() -> dict[str, str]:
     """Text of every file by its path below the version's folder."""
     good = good_documents() | good_numbers() | sampling() | trace() | signatures()
+    good |= sealed()
     good |= caps() | series(documents()["manifest"]["series"])
     vectors = good | bad_encodings() | bad_documents() | bad_ranges()
     return {path: json.dumps(content, ensure_ascii=True, indent=1) + "\n" for path, content in vectors.items()}

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from routes import TASK_SECRET, manifests_of_routes
+from sealing import shuffled_documents
 from series import series_manifests
 from strings import STRINGS, WIDE_DOMAINS
 
@@ -708,6 +709,7 @@ def documents() -> dict[str, dict[str, Document]]:
         "report_batch": {**batches()},
         "report_outcomes": {**outcomes()},
         "aggregate": {**aggregates()},
+        **shuffled_documents(),
     }
 
 

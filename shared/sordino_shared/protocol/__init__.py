@@ -22,6 +22,7 @@ from sordino_shared.protocol.plans import (
 from sordino_shared.protocol.problems import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, Problem
 from sordino_shared.protocol.reports import MAX_REPORTS, Refusal, RefusedReport, ReportBatch, ReportOutcomes
 from sordino_shared.protocol.routes import CollectorKey, DirectRoute, PrivacyClaim, Route, ShuffledRoute, Shuffler
+from sordino_shared.protocol.sealed import BatchEnd, BatchStatement, SealedOutcomes, SealedReports, ShuffledPage
 from sordino_shared.protocol.series import Period, Rotating, ValueOf
 from sordino_shared.protocol.servers import CampaignServer, check_source, epochs_of_source
 from sordino_shared.protocol.states import (
@@ -47,6 +48,8 @@ __all__ = [
     "WHOLE_ARM_WEIGHT",
     "WHOLE_WEIGHT",
     "Arm",
+    "BatchEnd",
+    "BatchStatement",
     "CampaignId",
     "CampaignServer",
     "CampaignState",
@@ -78,6 +81,9 @@ __all__ = [
     "RoundState",
     "RoundTerms",
     "Route",
+    "SealedOutcomes",
+    "SealedReports",
+    "ShuffledPage",
     "ShuffledRoute",
     "Shuffler",
     "Task",

@@ -24,6 +24,8 @@ class Problem(Enum):
     RELEASE_NOT_READY = ("release-not-ready", 409, "The release has no answers yet, or never will.")
     DECIDED_AT_HOME = ("decided-at-home", 409, "This server collects reports for another one, which decides this.")
     BUDGET_EXCEEDED = ("budget-exceeded", 409, "A cap on ε or ρ does not allow this.")
+    WRONG_ROUTE = ("wrong-route", 409, "Reports of this campaign come by another way.")
+    BATCH_CONFLICT = ("batch-conflict", 409, "The round has another batch, or this page has other reports.")
     IDEMPOTENCY_CONFLICT = ("idempotency-conflict", 409, "The idempotency key was used for another request.")
     PRECONDITION_FAILED = ("precondition-failed", 412, "The resource has changed.")
     TOO_LARGE = ("too-large", 413, "The body is too large.")
@@ -33,6 +35,7 @@ class Problem(Enum):
     INTERNAL_ERROR = ("internal-error", 500, "The server failed; the request was not counted.")
     OVERLOADED = ("overloaded", 503, "The server is overloaded; try again later.")
     UNAVAILABLE = ("unavailable", 503, "The server or its database is not available; try again later.")
+    LOG_AHEAD = ("log-ahead", 503, "The public log is further than this server knows; nothing is added to it.")
     STORAGE_FULL = ("storage-full", 507, "The server's storage is full; nothing was counted.")
 
     def __init__(self, slug: str, status: int, title: str) -> None:
