@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sordino_analysis.estimation.chernoff import furthest_error
+from sordino_analysis.estimation.band import furthest_error
 from sordino_analysis.evaluation.contribution_law import ContributionLaw
 
 

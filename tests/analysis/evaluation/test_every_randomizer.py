@@ -24,7 +24,7 @@ from sordino_analysis.documents.decoders import (
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.contribution_law import Moments
 from sordino_analysis.evaluation.integer_kernels import histogram_decoder
-from sordino_analysis.evaluation.orbit_covariance import ROOT_REPORTS
+from sordino_analysis.evaluation.orbit_answers import ROOT_REPORTS
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.mechanisms.randomized_response import inverse_decoder

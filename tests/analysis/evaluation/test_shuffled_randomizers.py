@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.pair_distances import clones_by_distance, column_distances
 from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.evaluation.randomizers.counts import clones_by_distance, column_distances
 from sordino_analysis.guarantees.clones import Clones, ShuffledReports
 from sordino_analysis.guarantees.shuffled import shuffled_of
 from sordino_shared.arrays import Array

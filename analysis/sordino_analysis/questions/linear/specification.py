@@ -4,16 +4,18 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
 import numpy as np
-from pydantic import BeforeValidator, Discriminator, Field, Tag, ValidationError
+from pydantic import BeforeValidator, ConfigDict, Discriminator, Field, Tag, ValidationError
 from pydantic_core import PydanticCustomError
 
 from sordino_analysis.arrays import Floats, varying_rows
 from sordino_analysis.documents import queries as documents
 from sordino_analysis.documents.elimination_plan import RoundShares
+from sordino_analysis.documents.queries import MAX_CONCEPT_WIDTH, IndicatorQueries
 from sordino_analysis.questions.linear.attributes import AttributeSpecification, Number, Strict, domain_of, readable
 from sordino_analysis.questions.linear.building import build_workload
-from sordino_analysis.questions.linear.concepts.arrangement import ArrangementSpecification, published_indicators
+from sordino_analysis.questions.linear.concepts.rules import WIDEST
 from sordino_analysis.questions.linear.concepts.specification import ConceptSpecification, published_concepts
+from sordino_analysis.questions.linear.concepts.tested import Tested, indicators_of
 from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 from sordino_analysis.questions.linear.widths import check_width
 from sordino_analysis.questions.linear.workload import Workload, WorkloadError
@@ -22,6 +24,33 @@ from sordino_shared.arrays import Array
 from sordino_shared.domains import MAX_EVEN_EDGES, Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
+
+# The written form of a class of rules of which one known rule is answered, on average over databases.
+
+
+class ArrangementSpecification(Strict):
+    """Rules of exactly `width` indicators, or lists of `length`, without a label; reports tell single indicators."""
+
+    model_config = ConfigDict(frozen=True, validate_by_alias=True, validate_by_name=False, serialize_by_alias=True)
+
+    family: Literal["conjunctions", "clauses", "lists", "parities"] = Field(alias="class")
+    width: Annotated[int, Field(strict=True, ge=1, le=MAX_CONCEPT_WIDTH)] | None = None
+    length: Annotated[int, Field(strict=True, ge=1, le=WIDEST["lists"])] | None = None
+    scheme: Literal["arrangement"]
+    over: Listed[str | Tested] | None = None
+
+
+def published_indicators(written: ArrangementSpecification, domain: Domain) -> tuple[Domain, IndicatorQueries]:
+    """The domain of the indicators, and the mean sign of each; raises WorkloadError where they do not fit."""
+    indicators, is_list = indicators_of(written.over, domain, None), written.family == "lists"
+    width, other = (written.length, written.width) if is_list else (written.width, written.length)
+    if width is None or other is not None:
+        name = "length" if is_list else "width"
+        raise WorkloadError(f"{written.family} have a `{name}`: say how many indicators a rule looks at", written)
+    if width > len(indicators):
+        raise WorkloadError(f"there are {len(indicators)} indicators, and rules look at {width}", width)
+    return Domain(tuple(indicators)), IndicatorQueries(written.family, width)
+
 
 Kind = Literal["histogram", "prefix", "ranges", "total"]
 # Squares of the entries and their sums over a workload must stay within the range of a double.

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino_analysis.optimisation.factorization import check_certificate, factorize, gini, lipschitz_tree
+from benchmarks.references.closed_forms import gini, lipschitz_tree
+from sordino_analysis.optimisation.factorization import check_certificate, factorize
 from sordino_analysis.questions.pairwise import PairwiseStatistic, parse_statistic
 
 GAP = 0.01
