@@ -86,7 +86,7 @@ def test_the_first_example_survives_a_start_without_a_connection(page, delays, r
 
     delays.handle = offline
     run(examples(page)[0], delays)
-    assert capsys.readouterr().out == "spent in 30 days: ε 0 of 4\nspent for life: ε 0 of 40\n"
+    assert capsys.readouterr().out == "spent in 28 days: ε 0 of 1\nspent for life: ε 0 of 12\n"
 
 
 def test_the_device_of_the_readme_sends_one_report(delays, run, capsys) -> None:
