@@ -1,7 +1,9 @@
 # The server: API, worker and commands in one image. `docker compose up` starts it with PostgreSQL.
 # `--target serve`: the API alone, without the planner's and the estimates' mathematics, for more servers of one database.
 # `--target spark`: Java and Spark too, half a gigabyte more, to add up archives on a cluster.
-# Python 3.11.16 of August 2026. `docker buildx imagetools inspect python:3.11-slim` prints the digest of today.
+# The digest is one that public repositories pin, said to be Python 3.11.16. It was never pulled here: the engine checks the bytes,
+# and where no registry has them, PYTHON_IMAGE=python:3.11-slim takes its place. `docker buildx imagetools inspect
+# python:3.11-slim` prints the digest of today.
 ARG PYTHON_IMAGE=python:3.11-slim@sha256:9c900dea9e8fb7e16277c179b555cc72d29a352dbc33cff48ad5a0412fd5bfc7
 
 FROM ${PYTHON_IMAGE} AS build

@@ -120,6 +120,11 @@ def test_the_image_has_a_python_that_the_packages_take_and_keeps_what_they_need(
 def test_images_of_others_are_pinned_and_may_be_replaced() -> None:
     for name in ("postgres", "proxy"):
         assert re.fullmatch(r"\$\{[A-Z]+_IMAGE:-[a-z]+:\d+@sha256:[0-9a-f]{64}\}", services()[name]["image"]), name
+    for file, pins in (("docker-compose.yml", 2), ("Dockerfile", 1)):
+        text = (ROOT / file).read_text()
+        assert text.count("@sha256:") == text.count("It was never pulled here") == pins, (
+            "what nobody has seen is called so"
+        )
     for name in ("migrate", "spark-master"):
         assert "PYTHON_IMAGE" in services()[name]["build"]["args"]
 
