@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sordino_analysis.analyst.estimates import Estimate, aggregate, estimate
+    from sordino_analysis.analyst.estimates import Estimate, aggregate, estimate, marginal
     from sordino_analysis.analyst.items import Items, items
     from sordino_analysis.analyst.on_average import rule_on_average
     from sordino_analysis.analyst.pairs import (
@@ -121,13 +121,15 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """A public name, from its module (PEP 562)."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_PLACES[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # a type checker would take every name for Any
+
+    def __getattr__(name: str) -> Any:
+        """A public name, from its module (PEP 562)."""
+        if name not in _PLACES:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        value = getattr(import_module(_PLACES[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

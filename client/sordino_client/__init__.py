@@ -53,12 +53,14 @@ _LATER = {
 }
 
 
-def __getattr__(name: str) -> _typing.Any:
-    """The classes that are imported when they are first used."""
-    if name not in _LATER:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found = globals()[name] = getattr(_import_module(_LATER[name]), name)
-    return found
+if not _typing.TYPE_CHECKING:  # a type checker would take every name for Any
+
+    def __getattr__(name: str) -> _typing.Any:
+        """The classes that are imported when they are first used."""
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(_import_module(_LATER[name]), name)
+        return found
 
 
 __version__ = "0.1.0"
