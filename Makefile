@@ -9,7 +9,7 @@ export OPENBLAS_NUM_THREADS ?= 1
 # Tests start hundreds of processes, each of which would compile the packages anew.
 unexport PYTHONDONTWRITEBYTECODE
 # Each builds one wheel; those of the left are imported by those of the right.
-DISTRIBUTIONS := shared client analysis migrations server
+DISTRIBUTIONS := shared client shuffler analysis migrations server
 # Options for the command behind a target: make demo ARGS="--users 5000 --workload histogram"
 ARGS ?=
 # Worker processes of the tests, more than cores: many wait for a disk, a lease or a server that ends. One that is
@@ -77,7 +77,7 @@ bench: $(STAMP) ## The benchmarks, one process after the other
 		if [ -f "$$folder/__main__.py" ]; then $(BIN)/python -m "benchmarks.$$(basename "$$folder")" || exit 1; fi; \
 	done
 
-dist: $(STAMP) ## Build the wheels of the five distributions into dist/
+dist: $(STAMP) ## Build the wheels of the distributions into dist/
 	for name in $(DISTRIBUTIONS); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$name || exit 1; done
 	@echo "install with: pip install --find-links dist dist/sordino_server-*.whl    (or _client-, _analysis-)"
 

@@ -13,6 +13,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = (
     "shared/sordino_shared",
     "client/sordino_client",
+    "shuffler/sordino_shuffler",
     "analysis/sordino_analysis",
     "migrations/sordino_migrations",
     "server/sordino_server",

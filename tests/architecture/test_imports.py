@@ -13,8 +13,8 @@ ALLOWED = {
     "sordino_shared": {"sordino_shared", "numpy"},
     "sordino_client": {"sordino_client", "sordino_shared", "numpy", "httpx", "httpcore"},
 }
-# Imported in functions alone, where an app pins keys: tests/client/test_finding.py holds that.
-OPTIONAL = {"sordino_client._signatures": {"cryptography"}}
+# Imported in functions alone: tests/client/test_finding.py and tests/shared/test_sealing.py hold that.
+OPTIONAL = {"sordino_client._signatures": {"cryptography"}, "sordino_shared.sealing": {"cryptography"}}
 # What may say SQL: the repositories, the database itself, and the one table that belongs to no noun.
 SPEAKS_SQL = ("sordino_server.kit.", "sordino_server.models", "sordino_server.keys.idempotency")
 TYPES_ONLY = {("sqlalchemy.orm", "Session")}

@@ -12,7 +12,8 @@ from packaging.requirements import Requirement
 from packaging.utils import NormalizedName, canonicalize_name
 
 ROOT = Path(__file__).parents[2]
-OURS = {canonicalize_name(f"sordino-{name}") for name in ("shared", "client", "analysis", "migrations", "server")}
+_NAMES = ("shared", "client", "shuffler", "analysis", "migrations", "server")
+OURS = {canonicalize_name(f"sordino-{name}") for name in _NAMES}
 # Every environment brings its own.
 INSTALLERS = {canonicalize_name(name) for name in ("pip", "setuptools", "wheel")}
 

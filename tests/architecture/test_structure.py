@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
-DISTRIBUTIONS = ("shared", "client", "analysis", "migrations", "server")
+DISTRIBUTIONS = ("shared", "client", "shuffler", "analysis", "migrations", "server")
 # A file or function beyond this most likely hides a noun that wants a file of its own.
 MAX_LINES = 400
 MAX_FUNCTION_LINES = 60

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-CODE = ("shared", "client", "analysis", "server", "migrations")
+CODE = ("shared", "client", "shuffler", "analysis", "server", "migrations")
 PAGES = [*sorted((ROOT / "docs").rglob("*.md")), *sorted((ROOT / "examples").rglob("*.md")), ROOT / "README.md"]
 MODULES = sorted(path for folder in CODE for path in (ROOT / folder).rglob("*.py"))
 # What to write instead is behind each.

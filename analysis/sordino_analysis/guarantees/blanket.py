@@ -1,4 +1,4 @@
-"""How large a blanket makes one report (ε, δ)-private, whoever sends all others.
+"""How large a blanket makes one report (ε, δ)-private, even if all others are fake.
 
 The laws are those of `sordino_shared.shuffling`, which shufflers and auditors prove again without numpy. Here the
 envelope of a table is an array computation, so that a planner can compare many tables.

@@ -1,0 +1,116 @@
+"""The end of a round: floor, blanket and statement in one transaction, and one batch and no second."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from sordino_shuffler.errors import ReleasedBefore
+from sordino_shuffler.released import Released
+from sordino_shuffler.store import State, Store, StoredRound
+
+# Devices resend a report for at most this long after its round; until then its id is known here.
+KEEP_IDS_S = 30 * 86400
+# A round that missed its floor tells how many took part only roughly: the statement is public.
+_ROUNDED_TO = 10
+EMPTY_ROOT = hashlib.sha256(b"").digest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a statement says of an ended round; `root` is SHA-256 of all ids in order."""
+
+    received: int
+    blanket: int
+    root: bytes
+    ended: str
+
+    @property
+    def reports(self) -> int:
+        """Reports of the batch."""
+        return 0 if self.ended != "time" else self.received + self.blanket
+
+
+# The signed statement of a round with this outcome, as bytes.
+Sign = Callable[[StoredRound, Outcome], bytes]
+
+
+def root_of(ids: Iterable[bytes]) -> bytes:
+    """SHA-256 of ids in ascending order."""
+    digest = hashlib.sha256()
+    for identity in ids:
+        digest.update(identity)
+    return digest.digest()
+
+
+def mix(
+    store: Store, released: Released, row: StoredRound, floor: int, blanket: Sequence[bytes], sign: Sign
+) -> StoredRound:
+    """End a round that is collecting: `mixed` with its blanket and statement, or `missed` without.
+
+    `blanket` holds sealed reports that were drawn and sealed for this round as a device's are. A round that was
+    released before, by a shuffler whose folder this is a copy of, is missed: a second batch would tell the blanket from
+    the devices.
+    """
+    with store.transaction():
+        received = store.count(row)
+        if released.root(row.campaign, row.number) is not None or received < floor:
+            _miss(store, row, received, "missed", sign)
+        else:
+            added = store.add(row, blanket)
+            assert added.replayed == 0, "a blanket report was here before: its randomness is broken"
+            outcome = Outcome(received=received, blanket=added.accepted, root=root_of(store.ids(row)), ended="time")
+            store.move(row, State.MIXED, received=received, statement=sign(row, outcome))
+    return store.round(row.campaign, row.number)
+
+
+def give_up(store: Store, row: StoredRound, ended: str, sign: Sign) -> StoredRound:
+    """End a round without a batch, `missed` or `abandoned`: its sealed reports are deleted unopened."""
+    with store.transaction():
+        received = store.count(row) if row.received is None else row.received
+        _miss(store, row, received, ended, sign)
+    return store.round(row.campaign, row.number)
+
+
+def may_leave(store: Store, released: Released, row: StoredRound, sign: Sign) -> bool:
+    """Whether pages of a mixed round may be sent; written down, and synced, before the first one is.
+
+    A round with another batch than the one that was released is missed, and its bodies are deleted.
+    """
+    try:
+        released.claim(row.campaign, row.number, root_of(store.ids(row)))
+    except ReleasedBefore:
+        give_up(store, row, "missed", sign)
+        return False
+    return True
+
+
+def _miss(store: Store, row: StoredRound, received: int, ended: str, sign: Sign) -> None:
+    rounded = received // _ROUNDED_TO * _ROUNDED_TO
+    outcome = Outcome(received=rounded, blanket=0, root=EMPTY_ROOT, ended=ended)
+    store.forget(row)
+    store.move(row, State.MISSED, received=rounded, statement=sign(row, outcome))
+
+
+def deliver(store: Store, row: StoredRound, now: int) -> None:
+    """The collector has the whole batch and the statement: bodies go, ids stay for devices that ask again."""
+    with store.transaction():
+        store.forget_bodies(row)
+        store.move(row, State.DELIVERED, stated=True, delete_at=now + KEEP_IDS_S)
+    store.truncate_log()
+
+
+def purge(store: Store, now: int) -> int:
+    """Delete the ids of rounds whose time is over; returns how many rounds."""
+    over = [
+        row
+        for row in store.rounds()
+        if row.state in (State.DELIVERED, State.MISSED) and row.delete_at is not None and row.delete_at <= now
+    ]
+    with store.transaction():
+        for row in over:
+            store.forget(row)
+            store.move(row, State.DELETED)
+    store.truncate_log()
+    return len(over)

@@ -1,0 +1,285 @@
+"""Sealed reports and the rounds that they belong to, in one SQLite file that tells nothing of when or whence they came.
+
+A row of a sealed report is keyed by the digest of its bytes, which are random, so the file orders reports as every
+other shuffler would. No column holds a time of arrival, an address, or a count within a time.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from sordino_shuffler.errors import PlanChanged, RoundUnknown, StoreInUse, StoreOfAnotherVersion
+
+ID_BYTES = 16
+FORMAT = 1
+# Longer than any transaction of this program.
+_BUSY_TIMEOUT_S = 60.0
+
+_SCHEMA = """
+CREATE TABLE rounds (
+    round_id INTEGER PRIMARY KEY,
+    campaign BLOB NOT NULL CHECK (length(campaign) = 32),
+    number INTEGER NOT NULL CHECK (number >= 0),
+    device BLOB NOT NULL CHECK (length(device) = 32),
+    ends_at INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('collecting', 'mixed', 'delivered', 'missed', 'deleted')),
+    received INTEGER,
+    statement BLOB,
+    sent_to BLOB,
+    stated INTEGER NOT NULL DEFAULT 0,
+    delete_at INTEGER,
+    UNIQUE (campaign, number),
+    CHECK ((statement IS NULL) = (state = 'collecting')),
+    CHECK ((received IS NULL) = (state = 'collecting'))
+);
+CREATE TABLE sealed (
+    round_id INTEGER NOT NULL,
+    id BLOB NOT NULL CHECK (length(id) = 16),
+    body BLOB,
+    PRIMARY KEY (round_id, id)
+) WITHOUT ROWID;
+CREATE TABLE refused (
+    campaign BLOB NOT NULL,
+    reason TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    PRIMARY KEY (campaign, reason)
+) WITHOUT ROWID;
+CREATE TABLE tasks (campaign BLOB PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+class State(StrEnum):
+    """States of a round. A round never opens again."""
+
+    COLLECTING = "collecting"
+    MIXED = "mixed"
+    DELIVERED = "delivered"
+    MISSED = "missed"
+    DELETED = "deleted"
+
+
+# From each state, the states that may follow it.
+MOVES = {
+    State.COLLECTING: {State.MIXED, State.MISSED},
+    State.MIXED: {State.DELIVERED, State.MISSED},
+    State.DELIVERED: {State.DELETED},
+    State.MISSED: {State.DELETED},
+    State.DELETED: set(),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredRound:
+    """A round as it is stored; times are Unix seconds of what the manifest says, never of an arrival."""
+
+    round_id: int
+    campaign: bytes
+    number: int
+    device: bytes
+    ends_at: int
+    state: State
+    received: int | None
+    statement: bytes | None
+    sent_to: bytes | None
+    stated: bool
+    delete_at: int | None
+
+
+@dataclass(frozen=True)
+class Added:
+    """Sealed reports of one request: new ones, and those that were here before."""
+
+    accepted: int
+    replayed: int
+
+
+def id_of(body: bytes) -> bytes:
+    """The id of a sealed report: the first 16 bytes of SHA-256 of its bytes."""
+    return hashlib.sha256(body).digest()[:ID_BYTES]
+
+
+class Store:
+    """The shuffler's file. One thread writes; readers open a store of their own."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, or make it.
+
+        Raises:
+            StoreOfAnotherVersion: the file has another format, or is no store of a shuffler.
+            StoreInUse: another program holds a lock on it for longer than a minute.
+        """
+        self._path = path
+        new = not path.exists()
+        self._connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, isolation_level=None)
+        try:
+            self._prepare(new)
+        except sqlite3.DatabaseError as error:
+            self._connection.close()
+            if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+                raise StoreInUse(path) from error
+            raise StoreOfAnotherVersion(path, str(error)) from error
+        except StoreOfAnotherVersion:
+            self._connection.close()
+            raise
+
+    def _prepare(self, new: bool) -> None:
+        run = self._connection.execute
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = FULL")
+        # Deleted reports are overwritten, not only forgotten.
+        run("PRAGMA secure_delete = ON")
+        (version,) = run("PRAGMA user_version").fetchone()
+        (tables,) = run("SELECT count(*) FROM sqlite_master").fetchone()
+        if version == 0 and tables == 0:
+            if new:
+                self._path.chmod(0o600)
+            self._connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
+        elif version != FORMAT:
+            raise StoreOfAnotherVersion(self._path, f"format {version}, this program has {FORMAT}")
+
+    def close(self) -> None:
+        """Close the file; the write-ahead log, which shows the order of arrival, is emptied first."""
+        self.truncate_log()
+        self._connection.close()
+
+    def truncate_log(self) -> None:
+        """Empty the write-ahead log: it holds rows in the order of their commits."""
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """One write transaction, rolled back where the block raises."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        self._connection.execute("COMMIT")
+
+    # Rounds
+
+    def pin(self, campaign: bytes, number: int, device: bytes, ends_at: int) -> StoredRound:
+        """The round, made where it is not here yet, with the plan and the end that it keeps.
+
+        Raises:
+            PlanChanged: the round is here with another plan or end. A collector that names one plan to a first device
+                and another to the next would leave the blanket, sealed for one of them, to the other's devices.
+        """
+        self._connection.execute(
+            "INSERT OR IGNORE INTO rounds (campaign, number, device, ends_at, state) VALUES (?, ?, ?, ?, 'collecting')",
+            (campaign, number, device, ends_at),
+        )
+        row = self.round(campaign, number)
+        if (row.device, row.ends_at) != (device, ends_at):
+            raise PlanChanged(row.round_id, number)
+        return row
+
+    def round(self, campaign: bytes, number: int) -> StoredRound:
+        """The round; raises RoundUnknown."""
+        rows = self._rounds("campaign = ? AND number = ?", campaign, number)
+        if not rows:
+            raise RoundUnknown(number)
+        return rows[0]
+
+    def rounds(self) -> list[StoredRound]:
+        """All rounds, by campaign and number."""
+        return self._rounds("1")
+
+    def _rounds(self, where: str, *values: object) -> list[StoredRound]:
+        names = tuple(StoredRound.__annotations__)
+        rows = self._connection.execute(
+            f"SELECT {', '.join(names)} FROM rounds WHERE {where} ORDER BY campaign, number", values
+        ).fetchall()
+        found = [dict(zip(names, row, strict=True)) for row in rows]
+        return [StoredRound(**row | {"state": State(row["state"]), "stated": bool(row["stated"])}) for row in found]
+
+    def move(self, row: StoredRound, to: State, **changes: object) -> None:
+        """Change the state of a round, and other columns with it; raises AssertionError for a move that is none."""
+        assert to in MOVES[row.state], f"a round does not go from {row.state} to {to}"
+        columns = {"state": to.value, **changes}
+        done = self._connection.execute(
+            f"UPDATE rounds SET {', '.join(f'{name} = ?' for name in columns)} WHERE round_id = ? AND state = ?",
+            (*columns.values(), row.round_id, row.state.value),
+        )
+        assert done.rowcount == 1, "the state of a round changed under its own lock"
+
+    def note_sent(self, row: StoredRound, last: bytes | None, stated: bool = False) -> None:
+        """Remember how far a batch was delivered: the last id of a page, and whether the statement was taken."""
+        self._connection.execute(
+            "UPDATE rounds SET sent_to = coalesce(?, sent_to), stated = ? WHERE round_id = ?",
+            (last, stated, row.round_id),
+        )
+
+    # Sealed reports
+
+    def add(self, row: StoredRound, bodies: Sequence[bytes]) -> Added:
+        """Keep the sealed reports that are new; `row` is collecting."""
+        before = self._connection.total_changes
+        rows = sorted((row.round_id, id_of(body), body) for body in bodies)
+        self._connection.executemany("INSERT OR IGNORE INTO sealed VALUES (?, ?, ?)", rows)
+        accepted = self._connection.total_changes - before
+        return Added(accepted, len(bodies) - accepted)
+
+    def known(self, row: StoredRound, bodies: Sequence[bytes]) -> int:
+        """How many of these sealed reports are here."""
+        question = "SELECT count(*) FROM sealed WHERE round_id = ? AND id = ?"
+        return sum(self._connection.execute(question, (row.round_id, id_of(body))).fetchone()[0] for body in bodies)
+
+    def count(self, row: StoredRound) -> int:
+        """The sealed reports of a round."""
+        (count,) = self._connection.execute(
+            "SELECT count(*) FROM sealed WHERE round_id = ?", (row.round_id,)
+        ).fetchone()
+        return int(count)
+
+    def ids(self, row: StoredRound) -> Iterator[bytes]:
+        """Ids of a round's sealed reports, ascending: the order of the batch."""
+        rows = self._connection.execute("SELECT id FROM sealed WHERE round_id = ? ORDER BY id", (row.round_id,))
+        return (identity for (identity,) in rows)
+
+    def page(self, row: StoredRound, after: bytes | None, size: int) -> list[tuple[bytes, bytes]]:
+        """(id, body) of the next `size` sealed reports after an id, ascending."""
+        return self._connection.execute(
+            "SELECT id, body FROM sealed WHERE round_id = ? AND id > ? ORDER BY id LIMIT ?",
+            (row.round_id, after or b"", size),
+        ).fetchall()
+
+    def forget_bodies(self, row: StoredRound) -> None:
+        """Delete the bytes of a round; ids stay, so that a device's retry is known."""
+        self._connection.execute("UPDATE sealed SET body = NULL WHERE round_id = ?", (row.round_id,))
+
+    def forget(self, row: StoredRound) -> None:
+        """Delete a round's reports with their ids."""
+        self._connection.execute("DELETE FROM sealed WHERE round_id = ?", (row.round_id,))
+
+    # Counters and tasks
+
+    def count_refused(self, campaign: bytes, reason: str, count: int) -> None:
+        """Count what was refused, by reason."""
+        self._connection.execute(
+            "INSERT INTO refused VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
+            (campaign, reason, count),
+        )
+
+    def refused(self) -> list[tuple[bytes, str, int]]:
+        """(campaign, reason, count) of all that was refused."""
+        return self._connection.execute("SELECT campaign, reason, count FROM refused").fetchall()
+
+    def task_number(self, campaign: bytes) -> int:
+        """The largest number of a task that was served; 0 before the first."""
+        row = self._connection.execute("SELECT number FROM tasks WHERE campaign = ?", (campaign,)).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def note_task(self, campaign: bytes, number: int) -> None:
+        """Remember a task's number before it is served: it never falls."""
+        self._connection.execute(
+            "INSERT INTO tasks VALUES (?, ?) ON CONFLICT DO UPDATE SET number = max(number, excluded.number)",
+            (campaign, number),
+        )

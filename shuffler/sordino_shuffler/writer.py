@@ -1,0 +1,174 @@
+"""The one thread that writes: what waits is committed together, and answered after the commit."""
+
+from __future__ import annotations
+
+import asyncio
+import queue
+import shutil
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sordino_shuffler.errors import LeastFree, RoundUnknown, ShufflerError, TooMuchWaits
+from sordino_shuffler.store import Added, State, Store
+
+T = TypeVar("T")
+
+# Sealed bytes that may wait for a commit; more are refused until some are written.
+MAX_WAITING_BYTES = 64 << 20
+_MOST_TOGETHER = 256
+_MB = 1 << 20
+
+
+class RoundOver(ShufflerError):
+    """The round takes no reports, and these were not here before."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"round {number} takes no reports")
+
+
+@dataclass(eq=False)
+class _Job:
+    """Work for the thread, and where its result goes."""
+
+    run: Callable[[Store], Any]
+    done: asyncio.Future[Any]
+    loop: asyncio.AbstractEventLoop
+    # An upload shares its transaction with others; other work begins its own.
+    upload: bool
+
+    def answer(self, result: Any, error: BaseException | None) -> None:
+        """Hand over a result; a caller that went away or a loop that ended wants none."""
+
+        def settle() -> None:
+            if not self.done.done():
+                if error is None:
+                    self.done.set_result(result)
+                else:
+                    self.done.set_exception(error)
+
+        try:
+            self.loop.call_soon_threadsafe(settle)
+        except RuntimeError:
+            return
+
+
+class Writer:
+    """Takes sealed reports and other changes of the store from the event loop."""
+
+    def __init__(self, path: Path, least_free_mb: int) -> None:
+        """Start the thread on the store at `path`; `least_free_mb` MB of its disk are left alone."""
+        self._path = path
+        self._least_free_mb = least_free_mb
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        # Taken from the queue, and not done yet.
+        self._taken: deque[_Job | None] = deque()
+        self._waiting = 0
+        self._thread = threading.Thread(target=self._work, name="writer", daemon=True)
+        self._thread.start()
+
+    async def add(self, campaign: bytes, number: int, bodies: Sequence[bytes], now: int) -> Added:
+        """Keep sealed reports of an open round; known ones are replayed also after its end.
+
+        Raises:
+            RoundOver: the round is over, or not collected here, and the reports are not known.
+            TooMuchWaits: too much waits to be written.
+            LeastFree: the disk is nearly full; nothing was counted.
+        """
+        size = sum(map(len, bodies))
+        if self._waiting + size > MAX_WAITING_BYTES:
+            raise TooMuchWaits
+        self._waiting += size
+        try:
+            added: Added = await self._put(lambda store: _add(store, campaign, number, bodies, now), upload=True)
+            return added
+        finally:
+            self._waiting -= size
+
+    async def run(self, change: Callable[[Store], T]) -> T:
+        """The result of a change, which begins its own transactions, after all that waited before it."""
+        result: T = await self._put(change, upload=False)
+        return result
+
+    def close(self) -> None:
+        """Write what waits and end the thread."""
+        self._jobs.put(None)
+        self._thread.join()
+
+    async def _put(self, run: Callable[[Store], Any], *, upload: bool) -> Any:
+        loop = asyncio.get_running_loop()
+        job = _Job(run, loop.create_future(), loop, upload)
+        self._jobs.put(job)
+        return await job.done
+
+    def _work(self) -> None:
+        store = Store(self._path)
+        try:
+            while (job := self._next()) is not None:
+                if job.upload:
+                    self._commit_together(store, job)
+                else:
+                    job.answer(*_tried(job, store))
+        finally:
+            store.close()
+
+    def _next(self) -> _Job | None:
+        """The job that waits longest; None for the end."""
+        return self._taken.popleft() if self._taken else self._jobs.get()
+
+    def _group(self, first: _Job) -> list[_Job]:
+        """This upload and those that wait right behind it; what follows them is taken next."""
+        group = [first]
+        while len(group) < _MOST_TOGETHER and not self._taken:
+            try:
+                waiting = self._jobs.get_nowait()
+            except queue.Empty:
+                break
+            if waiting is not None and waiting.upload:
+                group.append(waiting)
+            else:
+                self._taken.append(waiting)
+        return group
+
+    def _commit_together(self, store: Store, first: _Job) -> None:
+        group = self._group(first)
+        results: list[tuple[_Job, Any, BaseException | None]] = []
+        try:
+            self._check_disk()
+            with store.transaction():
+                for job in group:
+                    results.append((job, *_tried(job, store)))
+        except (ShufflerError, sqlite3.Error, OSError) as error:
+            results = [(job, None, error) for job in group]
+        for job, result, failure in results:
+            job.answer(result, failure)
+
+    def _check_disk(self) -> None:
+        free = shutil.disk_usage(self._path.parent).free // _MB
+        if free < self._least_free_mb:
+            raise LeastFree(free, self._least_free_mb)
+
+
+def _tried(job: _Job, store: Store) -> tuple[Any, BaseException | None]:
+    try:
+        return job.run(store), None
+    except Exception as error:  # handed to the caller that waits for it
+        if job.upload and not isinstance(error, ShufflerError):
+            raise
+        return None, error
+
+
+def _add(store: Store, campaign: bytes, number: int, bodies: Sequence[bytes], now: int) -> Added:
+    try:
+        row = store.round(campaign, number)
+    except RoundUnknown as error:
+        raise RoundOver(number) from error
+    if row.state is State.COLLECTING and now < row.ends_at:
+        return store.add(row, bodies)
+    if store.known(row, bodies) == len(bodies):
+        return Added(0, len(bodies))
+    raise RoundOver(number)

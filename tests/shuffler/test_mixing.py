@@ -1,0 +1,215 @@
+"""A round's life at the shuffler: collected, mixed once, delivered, forgotten; and nothing leaves a second time."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import shutil
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sordino_shuffler.errors import PlanChanged, StoreInUse, StoreOfAnotherVersion
+from sordino_shuffler.mixing import EMPTY_ROOT, Outcome, deliver, give_up, may_leave, mix, purge, root_of
+from sordino_shuffler.released import Released
+from sordino_shuffler.store import MOVES, Added, State, Store, StoredRound, id_of
+
+CAMPAIGN, DEVICE = bytes(32), b"\x01" * 32
+ENDS_AT = 1_000
+
+
+def _bodies(count: int, seed: int = 0) -> list[bytes]:
+    chosen = random.Random(seed)
+    return [chosen.randbytes(81) for _ in range(count)]
+
+
+def _sign(row: StoredRound, outcome: Outcome) -> bytes:
+    return f"{row.number} {outcome.ended} {outcome.received} {outcome.blanket} {outcome.reports}".encode()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(tmp_path / "shuffler.sqlite3")
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def released(tmp_path: Path) -> Iterator[Released]:
+    with Released(tmp_path / "released") as opened:
+        yield opened
+
+
+@pytest.fixture
+def collecting(store: Store) -> StoredRound:
+    return store.pin(CAMPAIGN, 0, DEVICE, ENDS_AT)
+
+
+def test_the_same_bytes_count_once(store: Store, collecting: StoredRound):
+    bodies = _bodies(5)
+    assert store.add(collecting, [*bodies[:3], bodies[0]]) == Added(3, 1)
+    assert store.add(collecting, bodies) == Added(2, 3)
+    assert store.count(collecting) == 5
+
+
+def test_a_batch_is_in_the_order_of_its_digests(store: Store, released: Released, collecting: StoredRound):
+    devices, blanket = _bodies(50), _bodies(20, seed=1)
+    store.add(collecting, devices)
+    row = mix(store, released, collecting, 10, blanket, _sign)
+    assert (row.state, row.received, row.statement) == (State.MIXED, 50, b"0 time 50 20 70")
+    pages, after = [], None
+    while page := store.page(row, after, 16):
+        pages += page
+        after = page[-1][0]
+    assert [body for _, body in pages] == sorted(devices + blanket, key=lambda body: hashlib.sha256(body).digest())
+    assert all(identity == id_of(body) for identity, body in pages)
+    assert root_of(identity for identity, _ in pages) == root_of(store.ids(row))
+
+
+def test_a_round_below_its_floor_is_deleted_unopened(store: Store, released: Released, collecting: StoredRound):
+    store.add(collecting, _bodies(47))
+    row = mix(store, released, collecting, 48, _bodies(20, seed=1), _sign)
+    assert (row.state, row.received, row.statement) == (State.MISSED, 40, b"0 missed 40 0 0")
+    assert store.count(row) == 0
+
+
+def test_delivered_bodies_go_and_ids_stay_for_thirty_days(store: Store, released: Released, collecting: StoredRound):
+    bodies = _bodies(10)
+    store.add(collecting, bodies)
+    row = mix(store, released, collecting, 1, _bodies(5, seed=1), _sign)
+    assert may_leave(store, released, row, _sign)
+    deliver(store, row, ENDS_AT)
+    row = store.round(CAMPAIGN, 0)
+    assert row.state is State.DELIVERED
+    assert store.known(row, bodies) == 10
+    assert all(body is None for _, body in store.page(row, None, 100))
+    assert purge(store, ENDS_AT + 30 * 86400 - 1) == 0
+    assert purge(store, ENDS_AT + 30 * 86400) == 1
+    assert store.round(CAMPAIGN, 0).state is State.DELETED
+    assert store.count(row) == 0
+
+
+def test_a_plan_is_pinned_with_the_round(store: Store, collecting: StoredRound):
+    assert store.pin(CAMPAIGN, 0, DEVICE, ENDS_AT) == collecting
+    for device, ends_at in ((b"\x02" * 32, ENDS_AT), (DEVICE, ENDS_AT + 1)):
+        with pytest.raises(PlanChanged, match="another plan or end for round 0"):
+            store.pin(CAMPAIGN, 0, device, ends_at)
+
+
+@pytest.mark.parametrize("when", ["collecting", "mixed"])
+def test_a_folder_restored_to_before_it_mixed_sends_nothing(tmp_path: Path, when: str):
+    """The copy has the same devices' reports and would draw another blanket: the two batches' common part is theirs."""
+    path, copy = tmp_path / "shuffler.sqlite3", tmp_path / "copy.sqlite3"
+    devices = _bodies(30)
+    store = Store(path)
+    row = store.pin(CAMPAIGN, 0, DEVICE, ENDS_AT)
+    store.add(row, devices)
+    store.truncate_log()
+    shutil.copy(path, copy)
+    with Released(tmp_path / "released") as released:
+        if when == "mixed":
+            # A twin that mixed before the first one released.
+            twin = Store(copy)
+            with Released(tmp_path / "elsewhere") as elsewhere:
+                mix(twin, elsewhere, twin.round(CAMPAIGN, 0), 1, _bodies(9, seed=2), _sign)
+            twin.close()
+        assert may_leave(store, released, mix(store, released, row, 1, _bodies(9, seed=1), _sign), _sign)
+    store.close()
+    restored = Store(copy)
+    with Released(tmp_path / "released") as released:
+        row = restored.round(CAMPAIGN, 0)
+        if when == "collecting":
+            row = mix(restored, released, row, 1, _bodies(9, seed=2), _sign)
+        else:
+            assert not may_leave(restored, released, row, _sign)
+            row = restored.round(CAMPAIGN, 0)
+        assert row.state is State.MISSED
+        assert restored.page(row, None, 100) == []
+    restored.close()
+
+
+def test_killed_between_mixing_and_the_first_page_the_same_batch_leaves(tmp_path: Path):
+    store = Store(tmp_path / "shuffler.sqlite3")
+    row = store.pin(CAMPAIGN, 0, DEVICE, ENDS_AT)
+    store.add(row, _bodies(30))
+    with Released(tmp_path / "released") as released:
+        mixed = mix(store, released, row, 1, _bodies(9, seed=1), _sign)
+        assert may_leave(store, released, mixed, _sign)
+    store.close()
+    again = Store(tmp_path / "shuffler.sqlite3")
+    with Released(tmp_path / "released") as released:
+        assert may_leave(again, released, again.round(CAMPAIGN, 0), _sign)
+        assert released.root(CAMPAIGN, 0) == root_of(again.ids(row))
+    again.close()
+
+
+def test_rounds_take_legal_moves_only(store: Store, released: Released, collecting: StoredRound):
+    assert {state for to in MOVES.values() for state in to} == set(State) - {State.COLLECTING}
+    row = give_up(store, collecting, "abandoned", _sign)
+    assert (row.state, row.statement) == (State.MISSED, b"0 abandoned 0 0 0")
+    with pytest.raises(AssertionError, match="does not go from missed to mixed"):
+        store.move(row, State.MIXED)
+    with pytest.raises(AssertionError):
+        mix(store, released, row, 1, [], _sign)
+
+
+def test_a_statement_of_nothing_has_the_root_of_nothing():
+    assert root_of([]) == EMPTY_ROOT
+
+
+class TestReleasedFile:
+    def test_one_shuffler_holds_it(self, tmp_path: Path, released: Released):
+        with pytest.raises(StoreInUse):
+            Released(tmp_path / "released")
+
+    def test_a_line_cut_short_by_a_crash_was_never_released(self, tmp_path: Path):
+        path = tmp_path / "released"
+        with Released(path) as released:
+            released.claim(CAMPAIGN, 0, DEVICE)
+        whole = path.read_bytes()
+        for cut in range(1, len(whole)):
+            path.write_bytes(whole + whole.replace(b" 0 ", b" 1 ")[:cut])
+            with Released(path) as released:
+                assert released.root(CAMPAIGN, 0) == DEVICE
+                assert released.root(CAMPAIGN, 1) is None
+            assert path.read_bytes() == whole
+
+    @pytest.mark.parametrize("line", [b"nothing", b"00 0 00", b"%s x %s" % ((b"0" * 64,) * 2), b"\xff 0 0"])
+    def test_other_files_are_refused(self, tmp_path: Path, line: bytes):
+        path = tmp_path / "released"
+        path.write_bytes(line + b"\n")
+        with pytest.raises(StoreOfAnotherVersion):
+            Released(path)
+
+    def test_two_roots_of_a_round_are_refused(self, tmp_path: Path):
+        path = tmp_path / "released"
+        path.write_bytes(b"".join(b"%s 0 %s\n" % (CAMPAIGN.hex().encode(), root * 64) for root in (b"a", b"b")))
+        with pytest.raises(StoreOfAnotherVersion, match="two roots"):
+            Released(path)
+
+
+class TestStoreFile:
+    def test_it_is_readable_by_its_owner_alone(self, tmp_path: Path, store: Store):
+        assert os.stat(tmp_path / "shuffler.sqlite3").st_mode & 0o777 == 0o600
+
+    def test_no_column_tells_when_or_whence_a_report_came(self, tmp_path: Path, store: Store):
+        written = "SELECT sql FROM sqlite_master WHERE sql IS NOT NULL"
+        tables = sqlite3.connect(tmp_path / "shuffler.sqlite3").execute(written).fetchall()
+        columns = {row[1] for row in store._connection.execute("PRAGMA table_info(sealed)")}
+        assert columns == {"round_id", "id", "body"}
+        assert not any(word in sql for (sql,) in tables for word in ("address", "arrived", "received_at", "created"))
+
+    @pytest.mark.parametrize("content", ["CREATE TABLE other (id INTEGER)", "PRAGMA user_version = 7"])
+    def test_other_databases_are_refused(self, tmp_path: Path, content: str):
+        path = tmp_path / "other.sqlite3"
+        sqlite3.connect(path).executescript(content)
+        with pytest.raises(StoreOfAnotherVersion, match="name a new folder"):
+            Store(path)
+
+    def test_a_file_that_is_no_database_is_refused(self, tmp_path: Path):
+        (tmp_path / "text").write_bytes(b"not a database at all" * 99)
+        with pytest.raises(StoreOfAnotherVersion):
+            Store(tmp_path / "text")
