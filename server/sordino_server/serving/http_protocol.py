@@ -57,6 +57,17 @@ class HttpProtocol(HttpToolsProtocol):
             cycle.disconnected = True
             cycle.message_event.set()
 
+    def eof_received(self) -> bool:  # type: ignore[override]  # as asyncio has it
+        """Whether the connection stays open: a client that sends no more reads the answers to its whole requests.
+
+        Nothing tells it from a client that is gone, which is noticed when something is sent.
+        """
+        if self.is_idle or self.cycle.more_body:
+            return False
+        # Of the last request that came; those before it are answered first.
+        self.cycle.keep_alive = False
+        return True
+
     def on_headers_complete(self) -> None:
         before = self.cycle
         super().on_headers_complete()

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Literal
 
 import pytest
 import uvicorn
@@ -47,11 +48,15 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 @contextmanager
 def serving(
-    keep_alive_s: int = 60, protocol: type[HttpProtocol] = Impatient, app: ASGIApp = application
+    keep_alive_s: int = 60,
+    protocol: type[HttpProtocol] = Impatient,
+    app: ASGIApp = application,
+    loop: Literal["auto", "asyncio", "uvloop"] = "auto",
 ) -> Iterator[tuple[str, int]]:
     config = uvicorn.Config(
         app,
         port=0,
+        loop=loop,
         http=protocol,
         ws="none",
         lifespan="off",
@@ -394,3 +399,44 @@ def test_who_leaves_before_the_end_of_a_download_is_no_error(caplog: pytest.LogC
             assert ended.wait(PATIENCE_S)
     assert not failed
     assert [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING] == []
+
+
+PIECES, PIECE = 200, b"x" * (64 << 10)
+
+
+async def large(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answers once the body is whole, with more than the buffers of a connection hold."""
+    while (message := await receive()).get("more_body"):
+        pass
+    if message["type"] == "http.disconnect":
+        return
+    await asyncio.sleep(0.1)
+    length = b"%d" % (PIECES * len(PIECE))
+    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", length)]})
+    for number in range(PIECES):
+        await send({"type": "http.response.body", "body": PIECE, "more_body": number < PIECES - 1})
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+@pytest.mark.parametrize("requests", [1, 3])
+def test_who_sends_no_more_reads_the_whole_answers(loop: Literal["asyncio", "uvloop"], requests: int) -> None:
+    """As `nc -N` does: the connection was closed at once, and what was not written by then was lost."""
+    with serving(app=large, protocol=HttpProtocol, loop=loop) as place, socket.create_connection(place) as client:
+        client.settimeout(PATIENCE_S)
+        client.sendall(HEAD % (b"x", 2) + b"ab")
+        client.sendall(b"GET /x HTTP/1.1\r\nHost: x\r\n\r\n" * (requests - 1))
+        client.shutdown(socket.SHUT_WR)
+        # Until the answer waits for its reader.
+        time.sleep(0.3)
+        answers, _ = until_end(client)
+    assert answers.count(b"HTTP/1.1 200 OK") == requests
+    assert answers.count(b"x") == requests * PIECES * len(PIECE)
+
+
+@pytest.mark.parametrize("loop", ["asyncio", "uvloop"])
+def test_who_sends_no_more_of_a_body_is_not_waited_for(loop: Literal["asyncio", "uvloop"]) -> None:
+    with serving(app=large, protocol=HttpProtocol, loop=loop) as place, socket.create_connection(place) as client:
+        client.settimeout(PATIENCE_S)
+        client.sendall(HEAD % (b"x", 3) + b"ab")
+        client.shutdown(socket.SHUT_WR)
+        assert until_end(client)[0] == b""
