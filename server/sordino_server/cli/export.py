@@ -51,6 +51,7 @@ def estimates(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
     server: ServerOption = DEFAULT_SERVER,
     key: KeyOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Write the estimates of closed campaigns as one table: a row for each query or statistic.
 
@@ -61,7 +62,9 @@ def estimates(
     Bounds of attributes, answers and errors are numbers in columns of their own. Parquet needs pyarrow. Uses
     SORDINO_SERVER and SORDINO_KEY.
     """
-    form = _form(form, output)
+    form = _form(form or ("json" if as_json and output is None else None), output)
+    if as_json and output is None and form != "json":
+        raise InvalidValue("--json prints the table as JSON: leave out --format, or add --output FILE")
     if output is not None and output.exists() and not force:
         raise InvalidValue(f"{output} exists: choose another file, or replace it with --force")
     write = _writer(form, server, key, campaigns)
@@ -69,7 +72,10 @@ def estimates(
         typer.echo(write(None), nl=False)
         return
     _replace(output, write)
-    say(f"written to {output}")
+    if as_json:
+        print_json({"file": str(output), "format": form, "campaigns": campaigns})
+    else:
+        say(f"written to {output}")
 
 
 @app.command()

@@ -6,9 +6,20 @@ import json
 import os
 import sys
 from datetime import UTC, datetime
-from typing import TextIO
+from typing import Annotated, TextIO
+
+import typer
 
 from sordino_server.kit.clock import WallClock
+
+LogAsJsonOption = Annotated[
+    bool, typer.Option("--json", help="Print and log one JSON object a line, as SORDINO_LOG_FORMAT=json does.")
+]
+
+
+def log_as_json() -> None:
+    """Make the option a setting of this process and of those that it starts."""
+    os.environ["SORDINO_LOG_FORMAT"] = "json"
 
 
 def wanted(stream: TextIO) -> bool:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino_server.cli.json_lines import announce
+from sordino_server.cli.json_lines import LogAsJsonOption, announce, log_as_json
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.cli.server_process import ServerProcess, address_of, listening
@@ -63,6 +63,7 @@ def serve(
     parent: Annotated[
         int | None, typer.Option(hidden=True, help="Serve as one of several, and stop without this parent.")
     ] = None,
+    as_json: LogAsJsonOption = False,
 ) -> None:
     """Serve the API, with one worker, until stopped (SIGTERM or Ctrl-C).
 
@@ -76,17 +77,13 @@ def serve(
     immediately. Accepted uploads are written first. Several processes need PostgreSQL; one that dies is started again.
     """
     set_collector(collect_for, source)
+    if as_json:
+        log_as_json()
     settings, database = started()
     if host is not None:
         # Whether other machines reach the server decides what it takes for granted.
         settings = settings.model_copy(update={"host": host})
-    number = 1 if parent else processes or settings.processes
-    if number > 1 and database.is_sqlite:
-        raise InvalidValue(
-            f"--processes {number} needs PostgreSQL: SQLite takes one writer at a time, so a second process would wait "
-            "for the first; set SORDINO_DATABASE_URL, or serve with one process",
-            number,
-        )
+    number = 1 if parent else _processes(processes or settings.processes, database)
     prepare_schema(database, migrate)
     place = settings.host, settings.port if port is None else port
     worker = _worker(settings) if with_worker else nullcontext()
@@ -100,6 +97,17 @@ def serve(
     else:
         _serve_alone(settings, database, listening(*place), worker)
     database.close()
+
+
+def _processes(number: int, database: Database) -> int:
+    """The number of processes; raises InvalidValue for several on SQLite."""
+    if number > 1 and database.is_sqlite:
+        raise InvalidValue(
+            f"--processes {number} needs PostgreSQL: SQLite takes one writer at a time, so a second process would wait "
+            "for the first; set SORDINO_DATABASE_URL, or serve with one process",
+            number,
+        )
+    return number
 
 
 def _serve_alone(

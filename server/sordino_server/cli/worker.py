@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from sordino_server.cli.json_lines import LogAsJsonOption, log_as_json
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.cli.supervision import stop_without
@@ -26,11 +27,14 @@ def worker(
     parent: Annotated[
         int | None, typer.Option(hidden=True, help="Stop when this process is no longer the parent.")
     ] = None,
+    as_json: LogAsJsonOption = False,
 ) -> None:
     """Compute plans and estimates in the background until stopped (SIGTERM).
 
     Any number of workers may run. If a worker is killed, another one takes over its work when the lease expires.
     """
+    if as_json:
+        log_as_json()
     settings, database = started()
     prepare_schema(database, migrate=False)
     metrics = WorkerMetrics(database, retention_days=settings.raw_report_retention_days)

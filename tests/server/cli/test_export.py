@@ -39,7 +39,9 @@ def test_csv_and_json_of_two_campaigns_hold_the_same(
 ) -> None:
     first, second = _ids(json_of, exported)
     run_command("export", "estimates", first[:12], second, "--output", "both.csv", **exported)
-    run_command("export", "estimates", first, second, "--output", "both.json", **exported)
+    done = json_of("export", "estimates", first, second, "--output", "both.json", **exported)
+    assert done == {"file": "both.json", "format": "json", "campaigns": [first, second]}
+    assert json_of("export", "estimates", first, second, **exported) == json.loads((tmp_path / "both.json").read_text())
     printed = run_command("export", "estimates", first, second, **exported).stdout
     assert printed.splitlines() == (tmp_path / "both.csv").read_text().splitlines()
     tables = [sa.read_estimates(tmp_path / name, frame="columns") for name in ("both.csv", "both.json")]
@@ -82,6 +84,7 @@ def test_nothing_is_written_over_and_every_refusal_says_what_to_do(
     assert (tmp_path / "old.csv").read_text() == "mine"
     assert "--format csv, json or parquet" in refused("--output", "table.txt")
     assert "--output FILE" in refused("--format", "parquet")
+    assert "--json prints the table as JSON" in refused("--format", "csv", "--json")
     assert "means 2 campaigns" in refused("--output", "new.csv", campaign="delays")
     assert "no campaign" in refused("--output", "old.csv", "--force", campaign="delay")
     monkeypatch.setitem(__import__("sys").modules, "pyarrow", None)

@@ -60,13 +60,13 @@ def fail(database):
     raise RuntimeError("boom")
 
 health.check_schema = fail
-app(["serve", "--port", "0", "--no-worker"])
+app(["serve", "--port", "0", "--no-worker", "--json"])
 """
 
 
 def test_every_line_of_the_log_is_json_and_a_bug_is_logged_once(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("SORDINO_")}
-    environment |= {"SORDINO_LOG_FORMAT": "json", "SORDINO_DRAIN_S": "0", "PYTHONUNBUFFERED": "1"}
+    environment |= {"SORDINO_DRAIN_S": "0", "PYTHONUNBUFFERED": "1"}
     command = [sys.executable, "-c", _BROKEN]
     with subprocess.Popen(
         command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

@@ -118,7 +118,7 @@ class Window:
         path = folder / f"{name}.png"
         height: int = self.page.evaluate("document.documentElement.scrollHeight")
         width: int = self.page.evaluate("document.documentElement.clientWidth")
-        shown = FloatRect(x=0, y=0, width=width, height=min(height, most))
+        shown: FloatRect = {"x": 0, "y": 0, "width": width, "height": min(height, most)}
         self.page.screenshot(path=path, full_page=True, clip=shown)
         return path
 
