@@ -1,4 +1,4 @@
-"""`python -m benchmarks.series [--quick]`: who answers a series when, what its estimates hold, what else would cost."""
+"""`python -m benchmarks.series [--quick | --levels SERIES]`: who answers when, what estimates hold, what else costs."""
 
 import argparse
 import os
@@ -8,10 +8,17 @@ def main() -> None:
     """Print the tables as Markdown."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.series", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the devices and series")
-    quick = parser.parse_args().quick
+    parser.add_argument("--levels", type=int, metavar="SERIES", help="only how often bands and marks hold, of so many")
+    arguments = parser.parse_args()
+    quick = arguments.quick
     # One core, and numpy reads this when it is first imported, hence the import below.
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
-    from benchmarks.series import tables
+    from benchmarks.series import levels, tables
+
+    if arguments.levels:
+        for line in levels.table(arguments.levels):
+            print(line, flush=True)
+        return
 
     for table in (
         tables.who_answers(daily=100 if quick else 1000, cycles=20),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from sordino_analysis.arrays import Floats
@@ -26,21 +28,46 @@ def reporters_coverage(
     It has mean `half_width` and relative standard deviation `scatter`. `deviation` is the standard error, that sets
     the scale only. Users hold whole numbers of the classes.
     """
-    held = whole_users(law.shares, users)
-    present = np.flatnonzero(held)
-    steps = _transforms(law, present, np.zeros(len(present)), users * deviation)
-    return _within(np.prod(steps ** held[present], axis=1), half_width / deviation, scatter)
+    return _within(_of_reporters(law, users, users * deviation), half_width / deviation, scatter)
 
 
 def population_coverage(
     law: ContributionLaw, users: int, half_width: float, deviation: float, scatter: float = 0.0
 ) -> float:
     """The same about the population's answer, whom the users are drawn from independently."""
+    return _within(_of_population(law, users, users * deviation), half_width / deviation, scatter)
+
+
+def coverage_of_sum(parts: Sequence[tuple[float, int, ContributionLaw]], ends: Floats, *, sampled: bool) -> float:
+    """P(ends[0] ≤ E ≤ ends[1]) for E = Σ w_b·(mean error of n_b reports), the `parts` (w_b, n_b, law of a report).
+
+    `ends` (2,). Errors are about the users of each part, or where these are `sampled` about what they are drawn from. 1
+    where there is no error.
+    """
+    cumulants = [law.moments.of_population if sampled else law.moments.of_reporters for _, _, law in parts]
+    variances = [weight**2 * one.variance / users for (weight, users, _), one in zip(parts, cumulants, strict=True)]
+    deviation = float(np.sqrt(sum(variances)))
+    if deviation <= 0:
+        return 1.0
+    half, middle = (ends[1] - ends[0]) / (2 * deviation), (ends[0] + ends[1]) / (2 * deviation)
+    transform = np.exp(-1j * middle * _FREQUENCIES)
+    for weight, users, law in parts:
+        of_part = _of_population if sampled else _of_reporters
+        transform = transform * of_part(law, users, users * deviation / weight)
+    return _within(transform, float(half), 0.0)
+
+
+def _of_reporters(law: ContributionLaw, users: int, scale: float) -> Complex:
+    held = whole_users(law.shares, users)
+    present = np.flatnonzero(held)
+    return np.asarray(np.prod(_transforms(law, present, np.zeros(len(present)), scale) ** held[present], axis=1))
+
+
+def _of_population(law: ContributionLaw, users: int, scale: float) -> Complex:
     present = np.flatnonzero(law.shares > 0)
     shares = law.shares[present] / law.shares.sum()
     centre = law.truth[present] - law.truth[present] @ shares
-    steps = _transforms(law, present, centre, users * deviation) @ shares
-    return _within(steps**users, half_width / deviation, scatter)
+    return np.asarray((_transforms(law, present, centre, scale) @ shares) ** users)
 
 
 def _transforms(law: ContributionLaw, classes: Indices, moved: Floats, scale: float) -> Complex:

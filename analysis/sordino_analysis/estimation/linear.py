@@ -17,12 +17,12 @@ from sordino_analysis.estimation.doubts import doubts, doubts_of_the_band
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES, few_attributes_estimate
 from sordino_analysis.estimation.intervals import normal_quantile, smoothed
 from sordino_analysis.estimation.linear_estimate import AnswerErrors, EstimationError, LinearEstimate, Reliability
-from sordino_analysis.estimation.normality import MANY_EVENTS, Judgement, Reach, judgements
+from sordino_analysis.estimation.normality import MANY_EVENTS, Judgement, Normality, Reach, judgements
 from sordino_analysis.estimation.sampling import SampledAnswers
 from sordino_analysis.estimation.score_interval import VarianceCurve
 from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
-from sordino_analysis.evaluation.contribution_law import Cumulants
+from sordino_analysis.evaluation.contribution_law import ContributionLaw, Cumulants, Moments
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased
@@ -119,6 +119,27 @@ class LinearEstimator:
             users=users,
             level=level,
         )
+
+    def contribution_laws(self, histogram: Floats) -> list[ContributionLaw | Moments]:
+        """The law of one report's contribution to each query, or none where they are not known.
+
+        Users are spread as the `histogram` (k,). Where laws are drawn, one may be that of a query near it.
+        """
+        some = self.law.drawn_laws(histogram)
+        if some is None:
+            half, every = for_randomizer(self.device.randomizer), list(range(self.workload.queries))
+            return list(half.contribution_laws(self.decoder, self.workload, histogram, every))
+        drawn = list(some.laws)
+        return [drawn[place] for place in some.nearest]
+
+    def normality(
+        self, nearest: NearestHistogram, errors: AnswerErrors, laws: Sequence[ContributionLaw | Moments]
+    ) -> list[Normality]:
+        """How often the intervals of each query hold, with these errors and `laws` among `nearest`."""
+        z, held = normal_quantile(errors.level), int(np.count_nonzero(nearest.histogram))
+        reaches = self._reaches(errors.curve, nearest.histogram, z, z * errors.of_population, errors.users)
+        judged = judgements(laws, self.workload.queries * held, errors.users, errors.level, reaches)
+        return [one.normality for one in judged]
 
     def unbiased(self, aggregate: Aggregate) -> Floats:
         """(Q,) the unbiased answers alone, with the same errors."""

@@ -152,8 +152,10 @@ class AnswerErrors:
         """(Q,) the values, those of shares within [0, 1]."""
         return np.where(self.shares, np.clip(values, 0.0, 1.0), values)
 
-    def widened(self, answers: Floats, quantile: float, sampling: Floats | float = 0.0) -> tuple[Floats, Floats]:
-        """(Q,) the ends of what is `quantile` of its own standard errors, or less, from the answers."""
+    def widened(
+        self, answers: Floats, quantile: Floats | float, sampling: Floats | float = 0.0
+    ) -> tuple[Floats, Floats]:
+        """(Q,) the ends of what is `quantile` (Q,) of its own standard errors, or less, from the answers."""
         low, high = self.curve.interval(answers, quantile, self.users, sampling)
         exact = self.variances <= 0
         return np.where(exact, answers, low - self.bias), np.where(exact, answers, high + self.bias)

@@ -38,6 +38,13 @@ class Normality:
     population_coverage: float
     enough_reports: int | None
 
+    @classmethod
+    def of_coverages(cls, coverage: float, population_coverage: float, users: int, level: float) -> Normality:
+        """As far as terms of order 1/n say: what is short of the level falls as 1/n."""
+        shortfall = level - min(coverage, population_coverage)
+        enough = None if shortfall <= ALLOWED_SHORTFALL else int(np.ceil(enough_reports(users, shortfall)))
+        return cls(coverage, population_coverage, enough)
+
 
 @dataclass(frozen=True)
 class Judgement:

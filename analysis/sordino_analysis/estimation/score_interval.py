@@ -43,7 +43,7 @@ class VarianceCurve:
         return np.asarray(self.at_low + (self.at_high - self.at_low) * np.clip(share, 0.0, 1.0))
 
     def interval(
-        self, estimates: Floats, z: float, users: int, sampling: Floats | float = 0.0
+        self, estimates: Floats, z: Floats | float, users: int, sampling: Floats | float = 0.0
     ) -> tuple[Floats, Floats]:
         """(Q,) the ends of {q: |estimate − q| ≤ z·√((V(q) + S(q))/users)} (Wilson 1927 for shares without noise).
 

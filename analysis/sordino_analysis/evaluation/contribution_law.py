@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,6 +12,8 @@ from sordino_analysis.arrays import Floats
 
 # More values than these are gathered on a grid, that adds less than a millionth of the squared range to a variance.
 _MOST_VALUES = 513
+# Laws whose mean and spread differ by less are the same but for rounding.
+_SAME = 1e-6
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,10 @@ class Cumulants:
             return cls(0.0, 0.0, 0.0)
         return cls(second, third / second**1.5, fourth / second**2)
 
+    def of_mean(self, users: int) -> Cumulants:
+        """Of the mean error of so many users."""
+        return Cumulants(self.variance / users, self.skewness / math.sqrt(users), self.excess_kurtosis / users)
+
 
 @dataclass(frozen=True, eq=False)
 class Moments:
@@ -36,12 +43,12 @@ class Moments:
     raw: Floats
     shares: Floats
 
-    @property
+    @cached_property
     def of_reporters(self) -> Cumulants:
         """About the reporters' own answer: the classes' cumulants, averaged."""
         return Cumulants.of(*(_cumulants(self.raw) @ self.shares).tolist())
 
-    @property
+    @cached_property
     def of_population(self) -> Cumulants:
         """About the answer of the population that users are drawn from: cumulants of the mixture."""
         return Cumulants.of(*_cumulants((self.raw @ self.shares)[:, None])[:, 0].tolist())
@@ -77,6 +84,15 @@ class ContributionLaw:
     def reach(self) -> float:
         """The furthest that a report goes from the mean answer."""
         return float(np.abs(self.values - self.truth @ self.shares).max())
+
+    def moved_to(self, answer: float, variance: float) -> ContributionLaw:
+        """The law of another query with this mean entry and variance of a report, for want of its own."""
+        mean, own = float(self.truth @ self.shares), self.moments.of_reporters.variance
+        stretch = math.sqrt(variance / own) if variance > 0 and own > 0 else 1.0
+        if abs(mean - answer) <= _SAME * self.reach and abs(stretch - 1) <= _SAME:
+            return self
+        values, truth = (answer + stretch * (entries - mean) for entries in (self.values, self.truth))
+        return ContributionLaw(values, self.chances, self.shares, truth)
 
     def events(self, users: int) -> float:
         """reach²/variance, the number of equal rare events that make up the error: 1/p for an event of chance p."""

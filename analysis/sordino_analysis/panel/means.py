@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
+from scipy.special import ndtr
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.estimation.consistency import NearestHistogram
+from sordino_analysis.estimation.intervals import bent, normal_quantile
+from sordino_analysis.estimation.inversion import coverage_of_sum
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.estimation.linear_estimate import AnswerErrors
+from sordino_analysis.estimation.normality import Normality
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
+from sordino_analysis.panel.exact_ends import Term, are_few, truths_not_ruled_out
+
+Law = ContributionLaw | Moments
 
 
 class Mean(Protocol):
@@ -27,7 +37,7 @@ class Mean(Protocol):
 
     @property
     def sampling(self) -> Floats:
-        """(Q,) what is added about the active devices, since each answers with chance 1/T: (1 − 1/T)·f(1 − f)/n."""
+        """(Q,) what is added about the active devices, of whom each answers with chance 1/T."""
 
     def interval(self, quantile: float) -> Floats:
         """(Q, 2) about the devices that reported."""
@@ -35,78 +45,234 @@ class Mean(Protocol):
     def population_interval(self, quantile: float) -> Floats:
         """(Q, 2) about the active devices."""
 
+    def band(self, quantile: float) -> Floats:
+        """(Q, 2) about the devices that reported, at the small level of one of many points."""
 
-@dataclass(frozen=True, eq=False)
+    @property
+    def normality(self) -> tuple[Normality | None, ...]:
+        """(Q,) how often intervals at the estimate's level hold; None where the law of a report is not known."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class PooledMean:
-    """Counts of some periods added up and decoded once; a share `unasked` of the active devices had no turn."""
+    """Counts of some periods added up and decoded once; a share `unasked` of the active devices had no turn.
 
+    `laws` are of every query, or of none where they are not known or would take too long; `judged` says whether
+    `normality` is worked out from them.
+    """
+
+    estimator: LinearEstimator
     answers: Floats
+    nearest: NearestHistogram
     errors: AnswerErrors
     unasked: float
+    laws: Sequence[Law]
+    judged: bool
 
     @classmethod
-    def of(cls, estimator: LinearEstimator, aggregate: Aggregate, slots: int, level: float) -> PooledMean:
+    def of(
+        cls,
+        estimator: LinearEstimator,
+        aggregate: Aggregate,
+        slots: int,
+        level: float,
+        *,
+        lawful: bool = True,
+        judged: bool = True,
+    ) -> PooledMean:
         """Raises EstimationError where there are no reports, or sums of another plan."""
         answers = estimator.unbiased(aggregate)
         nearest = estimator.nearest(answers, aggregate.count)
         errors = estimator.errors_among(nearest, aggregate.count, level, estimator.analyst.figures.bias_bound)
-        return cls(answers, errors, 1 - 1 / slots)
+        laws = estimator.contribution_laws(nearest.histogram) if lawful else []
+        return cls(
+            estimator=estimator,
+            answers=answers,
+            nearest=nearest,
+            errors=errors,
+            unasked=1 - 1 / slots,
+            laws=laws,
+            judged=judged and lawful,
+        )
+
+    @property
+    def users(self) -> int:
+        """How many reports were added up."""
+        return self.errors.users
 
     @property
     def noise(self) -> Floats:
         """(Q,) as in `Mean`."""
         return self.errors.standard**2
 
+    @cached_property
+    def drawn(self) -> Floats:
+        """(Q,) variances of the reporters as independent draws, smoothed as the population errors of one round are."""
+        return np.asarray(self.errors.of_population**2 - self.noise)
+
     @property
     def sampling(self) -> Floats:
-        """(Q,) as in `Mean`, smoothed as the population errors of one round are."""
-        return self.unasked * (self.errors.of_population**2 - self.noise)
+        """(Q,) as in `Mean`: (1 − 1/T)·f(1 − f)/n of a share."""
+        return self.unasked * self.drawn
 
     def interval(self, quantile: float) -> Floats:
         """(Q, 2) of the answers whose own errors reach the estimate, as those of one round."""
-        return np.column_stack(self.errors.widened(self.answers, quantile))
+        return self._scored(quantile, 0.0)
 
     def population_interval(self, quantile: float) -> Floats:
         """(Q, 2) as `interval`, and no narrower than ± `quantile` standard errors of the estimate."""
+        return self._scored(quantile, self.unasked)
+
+    def band(self, quantile: float) -> Floats:
+        """(Q, 2) from the law of a report where few events make up an error, and no narrower than the interval."""
+        low, high = self.interval(normal_quantile(self.errors.level)).T
+        ends = WeightedMean([(1.0, self)], self.unasked).band(quantile)
+        return np.column_stack([np.minimum(ends[:, 0], low), np.maximum(ends[:, 1], high)])
+
+    @cached_property
+    def normality(self) -> tuple[Normality | None, ...]:
+        """(Q,) as of one round; where all active devices answer, what holds for reporters holds for them."""
+        if not (self.judged and self.laws):
+            return (None,) * len(self.answers)
+        found = self.estimator.normality(self.nearest, self.errors, self.laws)
+        if self.unasked > 0:
+            return tuple(found)
+        return tuple(Normality.of_coverages(one.coverage, one.coverage, self.users, self.errors.level) for one in found)
+
+    def term(self, query: int, weight: float) -> Term | None:
+        """The answer to a query times a weight; None where its law is not listed."""
+        law = self._listed[query] if self.laws else None
+        return None if law is None else Term(weight, self.users, law)
+
+    def scored(self, quantile: float, unasked: float) -> Floats:
+        """(Q, 2) as intervals, with a factor `unasked` of the variance as independent draws; 0 about reporters.
+
+        The quantile is bent as skewness and kurtosis ask for where laws are known by their moments.
+        """
+        return self._scored(self._bent(quantile), unasked)
+
+    @cached_property
+    def _listed(self) -> list[ContributionLaw | None]:
+        """(Q,) laws of the queries' own, moved to the answer and stretched to the error where they are of others."""
+        listed = [law if isinstance(law, ContributionLaw) else None for law in self.laws]
+        answers = self.estimator.workload.operator.matvec(self.nearest.histogram)
+        variances = self.estimator.law.mixed_variances(self.nearest.histogram)
+        triples = zip(listed, answers.tolist(), variances.tolist(), strict=True)
+        return [None if law is None else law.moved_to(answer, variance) for law, answer, variance in triples]
+
+    def _bent(self, quantile: float) -> Floats | float:
+        """The quantile (Q,) moved as skewness and kurtosis ask for, where laws are known by their moments."""
+        if not any(isinstance(law, Moments) for law in self.laws):
+            return quantile
+        errors = [
+            (law if isinstance(law, Moments) else law.moments).of_reporters.of_mean(self.users) for law in self.laws
+        ]
+        skewness = np.array([error.skewness for error in errors])
+        excess = np.array([error.excess_kurtosis for error in errors])
+        either = [np.abs(bent(np.full(len(errors), side * quantile), skewness, excess)) for side in (1, -1)]
+        return np.asarray(np.maximum(quantile, np.maximum(*either)))
+
+    def _scored(self, quantile: Floats | float, unasked: float) -> Floats:
         errors = self.errors
-        curvature = self.unasked * errors.sampled.curvature(zero_one=errors.zero_one)
+        if unasked <= 0:
+            return np.column_stack(errors.widened(self.answers, quantile))
+        curvature = unasked * errors.sampled.curvature(zero_one=errors.zero_one)
         low, high = errors.widened(self.answers, quantile, curvature)
-        even = np.where(errors.variances <= 0, 0.0, quantile * np.sqrt(self.noise + self.sampling) + errors.bias)
+        deviations = np.sqrt(self.noise + unasked * self.drawn)
+        even = np.where(errors.variances <= 0, 0.0, quantile * deviations + errors.bias)
         return np.column_stack([np.minimum(low, self.answers - even), np.maximum(high, self.answers + even)])
 
 
 @dataclass(frozen=True, eq=False)
 class WeightedMean:
-    """Σ w_i ĥ_i over periods, whose errors are independent: the variance is Σ w_i² Var_i, in `noise` and `sampling`.
+    """Σ w_b θ̂_b over blocks of periods with independent errors, the `parts` w_b and θ̂_b.
 
-    All arrays (Q,); no answer's bias exceeds `bias`.
+    `unasked` is the factor of the variance of independent draws in what is about active devices: 1 − 1/T for a mean
+    over periods, and for a change 1, or 0 where T is 1. Devices that answer one period do not answer the T − 1 next
+    ones, so the errors of two periods as samples have correlation −1/(T − 1) where devices stay and do not change, and
+    their difference has 2·f(1 − f)/n whatever T is.
     """
 
-    answers: Floats
-    noise: Floats
-    sampling: Floats
-    bias: float
+    parts: Sequence[tuple[float, PooledMean]]
+    unasked: float
 
-    @classmethod
-    def of(cls, weights: Mapping[int, float], periods: Mapping[int, PooledMean]) -> WeightedMean:
-        """The sum over the periods of `weights`, which name at least one."""
-        w = np.array(list(weights.values()))
-        chosen = [periods[index] for index in weights]
-        return cls(
-            w @ np.array([one.answers for one in chosen]),
-            w**2 @ np.array([one.noise for one in chosen]),
-            w**2 @ np.array([one.sampling for one in chosen]),
-            float(np.abs(w).sum()) * chosen[0].errors.bias,
-        )
+    @cached_property
+    def answers(self) -> Floats:
+        """(Q,) as in `Mean`."""
+        return self._summed([weight * mean.answers for weight, mean in self.parts])
+
+    @cached_property
+    def noise(self) -> Floats:
+        """(Q,) Σ w_b² Var_b."""
+        return self._summed([weight**2 * mean.noise for weight, mean in self.parts])
+
+    @cached_property
+    def sampling(self) -> Floats:
+        """(Q,) as in `Mean`."""
+        return self.unasked * self._summed([weight**2 * mean.drawn for weight, mean in self.parts])
 
     def interval(self, quantile: float) -> Floats:
-        """(Q, 2) ± `quantile` standard errors."""
-        return self._around(self.noise, quantile)
+        """(Q, 2) by variance recovery (Zou and Donner 2008): value ∓ √Σ (w_b·(θ̂_b − its end that lies there))².
+
+        Where few events make up an error, ends are from the law of a report.
+        """
+        return self._ends(quantile, 0.0)
 
     def population_interval(self, quantile: float) -> Floats:
-        """(Q, 2) ± `quantile` standard errors."""
-        return self._around(self.noise + self.sampling, quantile)
+        """(Q, 2) as `interval`; by the law of a report, reporters count as independent draws of the active devices."""
+        return self._ends(quantile, self.unasked)
 
-    def _around(self, variances: Floats, quantile: float) -> Floats:
-        half = quantile * np.sqrt(variances) + np.where(variances > 0, self.bias, 0.0)
-        return np.column_stack([self.answers - half, self.answers + half])
+    def band(self, quantile: float) -> Floats:
+        """(Q, 2) as `interval`, which holds at any level."""
+        return self._ends(quantile, 0.0)
+
+    @cached_property
+    def normality(self) -> tuple[Normality | None, ...]:
+        """(Q,) from the law of the sum at the plausible histograms of all parts."""
+        means = [mean for _, mean in self.parts]
+        if not all(mean.judged and mean.laws for mean in means):
+            return (None,) * len(self.answers)
+        level, users = means[0].errors.level, sum(mean.users for mean in means)
+        z = normal_quantile(level)
+        own, among = (self.answers[:, None] - ends[:, ::-1] for ends in (self.interval(z), self.population_interval(z)))
+        return tuple(
+            self._judged(query, (own[query], among[query]), users, level) for query in range(len(self.answers))
+        )
+
+    def _judged(self, query: int, ends: tuple[Floats, Floats], users: int, level: float) -> Normality | None:
+        """Of one query, whose errors about reporters and about active devices may lie between the `ends` (2,) each."""
+        terms = self._terms(query)
+        if terms is None:
+            return None
+        laws = [(term.weight, term.users, term.law) for term in terms]
+        coverage = coverage_of_sum(laws, ends[0], sampled=False)
+        population = coverage_of_sum(laws, ends[1], sampled=True) if self.unasked > 0 else coverage
+        return Normality.of_coverages(coverage, population, users, level)
+
+    def _ends(self, quantile: float, unasked: float) -> Floats:
+        ends = self._recovered(quantile, unasked)
+        tail, sampled = float(ndtr(-quantile)), unasked > 0
+        widened = sum(abs(weight) * mean.errors.bias for weight, mean in self.parts)
+        for query in np.flatnonzero(self.noise > 0).tolist():
+            terms = self._terms(query)
+            if terms and are_few(terms, quantile, sampled=sampled):
+                low, high = truths_not_ruled_out(terms, float(self.answers[query]), tail, sampled=sampled)
+                ends[query] = low - widened, high + widened
+        return ends
+
+    def _recovered(self, quantile: float, unasked: float) -> Floats:
+        below, above = np.zeros(len(self.answers)), np.zeros(len(self.answers))
+        for weight, mean in self.parts:
+            low, high = weight * (mean.scored(quantile, unasked).T - mean.answers)
+            below += np.minimum(np.minimum(low, high), 0.0) ** 2
+            above += np.maximum(np.maximum(low, high), 0.0) ** 2
+        return np.column_stack([self.answers - np.sqrt(below), self.answers + np.sqrt(above)])
+
+    def _terms(self, query: int) -> list[Term] | None:
+        """The answer to one query as a sum of means; None where the law of one is not listed."""
+        terms = [mean.term(query, weight) for weight, mean in self.parts if weight]
+        listed = [term for term in terms if term is not None]
+        return listed if len(listed) == len(terms) else None
+
+    def _summed(self, parts: Sequence[Floats]) -> Floats:
+        return np.asarray(np.sum(parts, axis=0))

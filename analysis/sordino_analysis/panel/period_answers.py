@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.estimation.doubts import doubts
+from sordino_analysis.estimation.normality import Normality
+from sordino_analysis.questions.linear import Workload
+from sordino_shared.quantities import quantity
 
 # The errors of fewer reports are not normal enough for an interval.
 LEAST_REPORTS = 30
@@ -18,23 +24,62 @@ By = Literal["reports", "periods"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class PeriodAnswers:
-    """Answers (Q,) about the periods `first` … `last`, of which those in `periods` have reports.
+class _Judged:
+    """How often the intervals hold, worked out when it is first read; None without an interval or a known law."""
 
-    `standard_error` (Q,) is about the devices that reported, `population_standard_error` (Q,) about what `target`
-    names, of which they are a sample. `interval` and `population_interval` (Q, 2) are None where the reports are too
-    few. The `band` (Q, 2) of a point of a chart holds, for one query, all points at once; answers alone have none.
+    workload: Workload
+    reports: int
+    level: float
+    reliability: Callable[[], Sequence[Normality | None]]
+    interval: Floats | None
+
+    @cached_property
+    def normality(self) -> tuple[Normality | None, ...]:
+        """(Q,) of each query."""
+        return (None,) * self.workload.queries if self.interval is None else tuple(self.reliability())
+
+    @property
+    def coverage(self) -> list[float | None]:
+        """(Q,) how often intervals about the devices that reported hold."""
+        return [None if one is None else one.coverage for one in self.normality]
+
+    @property
+    def population_coverage(self) -> list[float | None]:
+        """(Q,) how often those about the active devices hold; of one period as if T were large."""
+        return [None if one is None else one.population_coverage for one in self.normality]
+
+    @property
+    def enough_reports(self) -> list[int | None]:
+        """(Q,) reports from which on both hold with the level; None where they do."""
+        return [None if one is None else one.enough_reports for one in self.normality]
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Sentences about what so few reports leave open."""
+        if self.interval is None:
+            return (f"{quantity(self.reports, 'report')}: intervals need the weight of {LEAST_REPORTS}",)
+        return doubts(self.workload, self.reports, self.level, self.normality)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PeriodAnswers(_Judged):
+    """Answers (Q,) about the periods `first` … `last`, of which those in `periods` have `reports`.
+
+    `value` is the answer, of a share cut to [0, 1] as its ends are, and `unbiased` the same uncut. `standard_error`
+    (Q,) is about the devices that reported, `population_standard_error` (Q,) about what `target` names, of which they
+    are a sample. `interval` and `population_interval` (Q, 2) have probability `level`, and are None where the reports
+    are too few. The `band` (Q, 2) of a point of a chart holds, for one query, all points at once; answers alone have
+    none.
     """
 
     first: int
     last: int
     periods: tuple[int, ...]
-    reports: int
     target: str
     value: Floats
+    unbiased: Floats
     standard_error: Floats
     population_standard_error: Floats
-    interval: Floats | None
     population_interval: Floats | None
     band: Floats | None
 
@@ -45,11 +90,11 @@ class PeriodAnswers:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Change:
-    """Answers (Q,) of the window `later` less those of the window `earlier`, each (first, last).
+class Change(_Judged):
+    """Answers (Q,) of the window `later` less those of the window `earlier`, each (first, last), from their `reports`.
 
-    `interval` (Q, 2) is None where the reports are too few. `marked` (Q,) says which changes differ from 0 though
-    `comparisons` of them were made.
+    `interval` and `population_interval` (Q, 2) are None where the reports are too few. `marked` (Q,) says which changes
+    of the active devices differ from 0 though `comparisons` of them were made.
     """
 
     earlier: tuple[int, int]
@@ -57,7 +102,7 @@ class Change:
     value: Floats
     standard_error: Floats
     population_standard_error: Floats
-    interval: Floats | None
+    population_interval: Floats | None
     comparisons: int
     marked: NDArray[np.bool_]
 

@@ -10,6 +10,7 @@ from operator import add
 
 import numpy as np
 
+from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
 from sordino_analysis.estimation.intervals import bonferroni_quantile, normal_quantile
@@ -21,9 +22,14 @@ from sordino_analysis.panel.period_answers import LEAST_REPORTS, By, Change, Per
 from sordino_analysis.panel.smoother import Trend, smoothed_trend
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
+from sordino_shared.quantities import quantity
 
 MOST_SLOTS = 4096
 MOST_PERIODS = 2**32
+# Periods times queries whose laws are worked out, in about a second, and whose coverage is, in some seconds where few
+# events make up the errors. Of more, bands and marks are normal and no coverage is stated.
+MOST_LAWS = 50_000
+MOST_JUDGED = 5_000
 
 Window = tuple[int, int]
 
@@ -53,8 +59,20 @@ class SeriesEstimates:
         outside = [index for index in periods if not 0 <= index < MOST_PERIODS]
         if outside:
             raise InvalidValue(f"periods are numbered from 0 to 2^32 - 1, got {outside[0]}", outside[0])
-        held = {index: periods[index] for index in sorted(periods) if periods[index].count}
-        return cls(estimator=estimator, periods=held, slots=slots, level=level)
+        reporting = {index: periods[index] for index in sorted(periods) if periods[index].count}
+        return cls(estimator=estimator, periods=reporting, slots=slots, level=level)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """One sentence where answers are so many that it is not worked out how often their intervals hold."""
+        answers = self.estimator.workload.queries * len(self.periods)
+        if answers <= MOST_JUDGED:
+            return ()
+        normal = "; bands and marks take their errors to be normal" if answers > MOST_LAWS else ""
+        return (
+            f"how often intervals hold was not worked out: {quantity(self.estimator.workload.queries, 'query')} in "
+            f"{quantity(len(self.periods), 'period')} are more than {MOST_JUDGED:,} answers{normal}; use fewer periods",
+        )
 
     def period(self, index: int) -> PeriodAnswers | None:
         """The estimate of one period; None where it has no reports."""
@@ -68,26 +86,28 @@ class SeriesEstimates:
         """
         if last < first:
             raise InvalidValue(f"a window of periods cannot end before it begins, got {first} to {last}", last)
-        return self._point((first, last), by, None) if self._held(first, last) else None
+        return self._point((first, last), by, None) if self._reporting(first, last) else None
 
     def windows(self, length: int, first: int, last: int, by: By = "reports") -> list[PeriodAnswers]:
         """All windows of `length` periods within `first` … `last`, as points of a chart with a band.
 
-        The band has Bonferroni's quantile over the points that have reports: 3.14 for 30 of them at .95.
+        The band has Bonferroni's quantile over the points that have reports: 3.14 for 30 of them at .95. Where few
+        events make up an error, it is from the law of one report at the same level.
         Raises InvalidValue for a length below 1.
         """
         _check_length(length)
-        found = [(start, start + length - 1) for start in range(first, last - length + 2)]
-        found = [window for window in found if self._held(*window)]
-        quantile = bonferroni_quantile(self.level, max(1, len(found)))
-        return [self._point(window, by, quantile) for window in found]
+        every = [(start, start + length - 1) for start in range(first, last - length + 2)]
+        windows = [window for window in every if self._reporting(*window)]
+        quantile = bonferroni_quantile(self.level, max(1, len(windows)))
+        return [self._point(window, by, quantile) for window in windows]
 
     def change(self, earlier: Window, later: Window, by: By = "reports") -> Change | None:
         """The window `later` less the window `earlier`; None where either has no reports.
 
-        They may share periods: the variance is of the difference of their weights.
+        They may share periods: the variance is of the difference of their weights. A change is marked at the level that
+        Bonferroni's inequality leaves to one of the queries.
         """
-        return self._change(earlier, later, by, 1) if self._held(*earlier) and self._held(*later) else None
+        return self._change(earlier, later, by, 1) if self._reporting(*earlier) and self._reporting(*later) else None
 
     def changes(self, length: int, first: int, last: int, by: By = "reports") -> list[Change]:
         """Changes between neighbours of the windows that begin at multiples of `length`, marked among all of these.
@@ -97,34 +117,49 @@ class SeriesEstimates:
         _check_length(length)
         starts = range(-(-first // length) * length, last - length + 2, length)
         windows = [(start, start + length - 1) for start in starts]
-        pairs = [pair for pair in pairwise(windows) if all(self._held(*one) for one in pair)]
+        pairs = [pair for pair in pairwise(windows) if all(self._reporting(*one) for one in pair)]
         return [self._change(*pair, by, len(pairs)) for pair in pairs]
 
     def trend(self, first: int, last: int) -> Trend | None:
         """The smoothed line through the periods `first` … `last`, drawn beside them; None without reports."""
-        held = self._held(first, last)
-        if not held:
+        periods = self._reporting(first, last)
+        if not periods:
             return None
-        chosen = [self._means[index] for index in held]
-        return smoothed_trend(held, np.array([one.answers for one in chosen]), np.array([one.noise for one in chosen]))
+        means = [self._pooled((index,)) for index in periods]
+        return smoothed_trend(
+            periods, np.array([mean.answers for mean in means]), np.array([mean.noise for mean in means])
+        )
 
     @cached_property
-    def _means(self) -> dict[int, PooledMean]:
-        return {index: self._pooled([index]) for index in self.periods}
+    def _pooled_means(self) -> dict[tuple[int, ...], PooledMean]:
+        """Those that were worked out, by their periods: windows share them with changes."""
+        return {}
 
-    def _held(self, first: int, last: int) -> tuple[int, ...]:
+    def _reporting(self, first: int, last: int) -> tuple[int, ...]:
+        """The periods of a window that have reports."""
         if len(self.periods) <= last - first:
             return tuple(index for index in self.periods if first <= index <= last)
         return tuple(index for index in range(first, last + 1) if index in self.periods)
 
-    def _pooled(self, periods: Iterable[int]) -> PooledMean:
-        aggregate = reduce(add, (self.periods[index] for index in periods))
-        return PooledMean.of(self.estimator, aggregate, self.slots, self.level)
+    def _pooled(self, periods: tuple[int, ...]) -> PooledMean:
+        if periods not in self._pooled_means:
+            aggregate = reduce(add, (self.periods[index] for index in periods))
+            answers = self.estimator.workload.queries * len(self.periods)
+            self._pooled_means[periods] = PooledMean.of(
+                self.estimator,
+                aggregate,
+                self.slots,
+                self.level,
+                lawful=answers <= MOST_LAWS,
+                judged=answers <= MOST_JUDGED,
+            )
+        return self._pooled_means[periods]
 
     def _mean(self, periods: tuple[int, ...], by: By) -> Mean:
-        if len(periods) == 1:
-            return self._means[periods[0]]
-        return self._pooled(periods) if by == "reports" else WeightedMean.of(self._weights(periods, by), self._means)
+        if len(periods) == 1 or by == "reports":
+            return self._pooled(periods)
+        weights = self._weights(periods, by)
+        return WeightedMean([(weight, self._pooled((index,))) for index, weight in weights.items()], 1 - 1 / self.slots)
 
     def _weights(self, periods: Iterable[int], by: By) -> dict[int, float]:
         counts = {index: self.periods[index].count if by == "reports" else 1 for index in periods}
@@ -138,39 +173,68 @@ class SeriesEstimates:
 
     def _point(self, window: Window, by: By, chart: float | None) -> PeriodAnswers:
         """The estimate of a window; `chart` is the quantile of the band of the chart that it is a point of."""
-        held = self._held(*window)
-        mean, enough = self._mean(held, by), self._enough(self._weights(held, by))
+        periods = self._reporting(*window)
+        mean, enough = self._mean(periods, by), self._enough(self._weights(periods, by))
         z = normal_quantile(self.level)
         return PeriodAnswers(
+            workload=self.estimator.workload,
+            level=self.level,
+            reliability=lambda: mean.normality,
             first=window[0],
             last=window[1],
-            periods=held,
-            reports=sum(self.periods[index].count for index in held),
+            periods=periods,
+            reports=self._reports(periods),
             target=target_of(*window, by),
-            value=mean.answers,
+            value=self._cut(mean.answers),
+            unbiased=mean.answers,
             standard_error=np.sqrt(mean.noise),
             population_standard_error=np.sqrt(mean.noise + mean.sampling),
-            interval=mean.interval(z) if enough else None,
-            population_interval=mean.population_interval(z) if enough else None,
-            band=mean.interval(chart) if enough and chart is not None else None,
+            interval=self._cut(mean.interval(z)) if enough else None,
+            population_interval=self._cut(mean.population_interval(z)) if enough else None,
+            band=self._cut(mean.band(chart)) if enough and chart is not None else None,
         )
 
     def _change(self, earlier: Window, later: Window, by: By, comparisons: int) -> Change:
-        before, after = (self._weights(self._held(*window), by) for window in (earlier, later))
-        weights = {index: after.get(index, 0.0) - before.get(index, 0.0) for index in sorted({*before, *after})}
-        mean, enough = WeightedMean.of(weights, self._means), self._enough(before) and self._enough(after)
+        windows = self._reporting(*earlier), self._reporting(*later)
+        before, after = (self._weights(periods, by) for periods in windows)
+        mean, enough = self._difference(before, after, by), self._enough(before) and self._enough(after)
         comparisons *= max(1, len(self.estimator.workload.varying_rows))
-        low, high = mean.interval(bonferroni_quantile(self.level, comparisons)).T
+        z, strict = normal_quantile(self.level), bonferroni_quantile(self.level, comparisons)
+        low, high = mean.population_interval(strict).T if enough else np.zeros((2, len(mean.answers)))
         return Change(
+            workload=self.estimator.workload,
+            level=self.level,
+            reliability=lambda: mean.normality,
+            reports=self._reports({*windows[0], *windows[1]}),
             earlier=earlier,
             later=later,
             value=mean.answers,
             standard_error=np.sqrt(mean.noise),
             population_standard_error=np.sqrt(mean.noise + mean.sampling),
-            interval=mean.interval(normal_quantile(self.level)) if enough else None,
+            interval=mean.interval(z) if enough else None,
+            population_interval=mean.population_interval(z) if enough else None,
             comparisons=comparisons,
-            marked=((low > 0) | (high < 0)) & enough,
+            marked=(low > 0) | (high < 0),
         )
+
+    def _difference(self, before: Mapping[int, float], after: Mapping[int, float], by: By) -> WeightedMean:
+        """One mean less another, of which periods that each report weighs the same in are decoded together."""
+        blocks: dict[tuple[bool, bool, int], list[int]] = {}
+        for index in sorted({*before, *after}):
+            blocks.setdefault((index in before, index in after, 0 if by == "reports" else index), []).append(index)
+        parts = [
+            (sum(after.get(index, 0.0) - before.get(index, 0.0) for index in block), self._pooled(tuple(block)))
+            for block in blocks.values()
+        ]
+        return WeightedMean(parts, 1.0 if self.slots > 1 else 0.0)
+
+    def _reports(self, periods: Iterable[int]) -> int:
+        return sum(self.periods[index].count for index in periods)
+
+    def _cut(self, values: Floats) -> Floats:
+        """Values (Q,) or ends (Q, 2), those of shares within [0, 1]."""
+        shares = self.estimator.workload.operator.shares().reshape(-1, *[1] * (values.ndim - 1))
+        return np.where(shares, np.clip(values, 0.0, 1.0), values)
 
 
 def series_estimator(device: DevicePart, analyst: AnalystPart) -> LinearEstimator:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 DAY_S = 86_400
 # The longest time of an owner's cap, as the SDK takes it.
 MOST_CAP_DAYS = 3660
+# Warnings of points that are printed; a chart of rare events has one for each.
+MOST_DOUBTS = 4
 
 
 def rates(series: dict[str, Any], variance: float, active: int | None) -> dict[str, Any]:
@@ -143,8 +145,18 @@ def print_series(document: dict[str, Any]) -> None:
         f"mechanism {document['mechanism']}",
         highlight=False,
     )
-    for warning in document["warnings"]:
+    for warning in [*document["warnings"], *_doubts(document)]:
         console.print(f"[yellow]{warning}", highlight=False)
+
+
+def _doubts(document: dict[str, Any]) -> list[str]:
+    """What points warn of, of the first few."""
+    points = [(f"period {each['period']}", each["answers"] or {}) for each in document["periods"]]
+    points += [(f"window {each['first']} to {each['last']}", each["answers"]) for each in document["windows"]]
+    points += [(f"change to {each['later'][0]}-{each['later'][1]}", each) for each in document["changes"]]
+    doubts = [f"{name}: {warning}" for name, point in points for warning in point.get("warnings", ())]
+    left = len(doubts) - MOST_DOUBTS
+    return [*doubts[:MOST_DOUBTS], *([f"{quantity(left, 'more such warning')}: see --json"] if left > 0 else [])]
 
 
 def _with_errors(answers: dict[str, Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
+from sordino_analysis.answers.csv_text import as_csv
 from sordino_server.campaigns import service as campaigns
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, page
@@ -18,14 +19,12 @@ from sordino_server.series.schemas import SeriesDocument
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
-_COLUMNS = ("period", "start", "end", "state", "reports", "active", "active_standard_error")
 
-
-@page(router, "/campaigns/{campaign_id}/series", "series.html", _COLUMNS)
+@page(router, "/campaigns/{campaign_id}/series", "series.html")
 async def get_series(
     _: Analyst, request: Request, context: Injected, campaign_id: DigestPath, question: SeriesQuery
 ) -> ConsolePage:
-    """The document of the API as a page; the table has a row for each period."""
+    """The document of the API as a page; the CSV has a row for each answer."""
     name = await anyio.to_thread.run_sync(_name, context, campaign_id)
     content = await computed(context, campaign_id, question)
     document = SeriesDocument.model_validate_json(content)
@@ -34,9 +33,10 @@ async def get_series(
         "document": document,
         "asked": question,
         "query": [(name, value) for name, value in request.query_params.multi_items()],
+        "doubted": sum(bool(each.answers and each.answers.warnings) for each in document.periods),
         "drawable": any(each.answers for each in document.periods),
     }
-    return ConsolePage(title=f"Series {name}", document=content, rows=document.periods, values=values)
+    return ConsolePage(title=f"Series {name}", document=content, rows=lambda: as_csv(document.table()), values=values)
 
 
 @router.get("/campaigns/{campaign_id}/series.svg")

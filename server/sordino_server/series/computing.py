@@ -6,8 +6,9 @@ Only the process that answers questions imports this module: it needs the estima
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Any
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
@@ -119,7 +120,7 @@ def _document(
         by=question.by,
         window=question.window,
         comparisons=changes[0].comparisons if changes else 0,
-        warnings=[*published.note, *_warnings(request)],
+        warnings=[*published.note, *series.warnings, *_warnings(request)],
         queries=_queries(published),
         periods=_periods(request, series, counts, chosen),
         windows=[
@@ -180,11 +181,13 @@ def _answers(answers: PeriodAnswers, chosen: Indices) -> PeriodFigures:
         target=answers.target,
         reports=answers.reports,
         value=answers.value[chosen].tolist(),
+        uncut=answers.unbiased[chosen].tolist(),
         standard_error=answers.standard_error[chosen].tolist(),
         interval=_intervals(answers.interval, chosen),
         population_standard_error=answers.population_standard_error[chosen].tolist(),
         population_interval=_intervals(answers.population_interval, chosen),
         band=_intervals(answers.band, chosen),
+        **_held(answers, chosen),
     )
 
 
@@ -196,8 +199,24 @@ def _change(change: Change, chosen: Indices) -> ChangeEntry:
         standard_error=change.standard_error[chosen].tolist(),
         population_standard_error=change.population_standard_error[chosen].tolist(),
         interval=_intervals(change.interval, chosen),
+        population_interval=_intervals(change.population_interval, chosen),
         marked=change.marked[chosen].tolist(),
+        **_held(change, chosen),
     )
+
+
+def _held(answers: PeriodAnswers | Change, chosen: Indices) -> dict[str, Any]:
+    # The fourth digit of a coverage is below what the estimated histogram leaves open.
+    def rounded(shares: Sequence[float | None]) -> list[float | None]:
+        each = (shares[query] for query in chosen.tolist())
+        return [None if share is None else round(share, 4) for share in each]
+
+    return {
+        "coverage": rounded(answers.coverage),
+        "population_coverage": rounded(answers.population_coverage),
+        "enough_reports": [answers.enough_reports[query] for query in chosen.tolist()],
+        "warnings": list(answers.warnings),
+    }
 
 
 def _trend(trend: Trend, chosen: Indices) -> TrendEntry:

@@ -6,6 +6,8 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from sordino_analysis.answers.columns import Cell, cells_of_bounds
+from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.documents.attribute_bounds import AttributeBounds
 from sordino_server.estimates.schemas import Interval, PlanDigests, canonical_bytes
 
@@ -21,13 +23,36 @@ class ListedQuery(BaseModel):
     bounds: list[AttributeBounds] = Field(description="The values that it counts, of each attribute that it restricts.")
 
 
-class PeriodFigures(BaseModel):
-    """PeriodFigures to all queries about some periods."""
+class Held(BaseModel):
+    """How often the intervals of each query hold, and what so few reports leave open."""
+
+    coverage: list[float | None] = Field(
+        description="How often intervals like this one hold, from the exact law; null without one."
+    )
+    population_coverage: list[float | None] = Field(description="The same for the active devices' intervals.")
+    enough_reports: list[int | None] = Field(
+        description="Reports from which on both hold with the stated level; null where they do."
+    )
+    warnings: list[str]
+
+    def held_cells(self, query: int) -> dict[str, Cell]:
+        """The cells of one query's row of a table."""
+        return {
+            "coverage": self.coverage[query],
+            "population_coverage": self.population_coverage[query],
+            "enough_reports": self.enough_reports[query],
+            "warnings": " | ".join(self.warnings) or None,
+        }
+
+
+class PeriodFigures(Held):
+    """Answers to all queries about some periods."""
 
     target: str = Field(description="Whom the population's errors and intervals are about.")
     reports: int
-    value: list[float] = Field(description="The unbiased answers.")
-    standard_error: list[float] = Field(description="For the answers among the devices that reported.")
+    value: list[float] = Field(description="The answers: `uncut`, of shares cut to [0, 1] as their ends are.")
+    uncut: list[float] = Field(description="The unbiased answers.")
+    standard_error: list[float] = Field(description="For the uncut answers among the devices that reported.")
     interval: list[Interval] | None = Field(description=f"Each contains that answer with the stated level. {_FEW}")
     population_standard_error: list[float] = Field(description="For the answers among the active devices.")
     population_interval: list[Interval] | None = Field(
@@ -36,6 +61,21 @@ class PeriodFigures(BaseModel):
     band: list[Interval] | None = Field(
         description=f"Of one query, those of all points of this list together contain all answers. {_FEW}"
     )
+
+    def cells(self, query: int) -> dict[str, Cell]:
+        """The row of one query in a table."""
+        return {
+            "value": self.value[query],
+            "uncut": self.uncut[query],
+            "standard_error": self.standard_error[query],
+            **_ends("", self.interval, query),
+            **_ends("band_", self.band, query),
+            "population_standard_error": self.population_standard_error[query],
+            **_ends("population_", self.population_interval, query),
+            "users": self.reports,
+            "target": self.target,
+            **self.held_cells(query),
+        }
 
 
 class PeriodEntry(BaseModel):
@@ -62,7 +102,7 @@ class WindowEntry(BaseModel):
     answers: PeriodFigures
 
 
-class ChangeEntry(BaseModel):
+class ChangeEntry(Held):
     """The later of two neighbouring windows less the earlier one."""
 
     earlier: tuple[int, int]
@@ -71,7 +111,27 @@ class ChangeEntry(BaseModel):
     standard_error: list[float]
     population_standard_error: list[float]
     interval: list[Interval] | None = Field(description=f"Each contains the reporters' change. {_FEW}")
-    marked: list[bool] = Field(description="Whether the change differs from 0, though `comparisons` were made.")
+    population_interval: list[Interval] | None = Field(
+        description=f"Each contains the active devices' change with the stated level. {_FEW}"
+    )
+    marked: list[bool] = Field(
+        description="Whether the change of the active devices differs from 0, though `comparisons` were made."
+    )
+
+    def cells(self, query: int) -> dict[str, Cell]:
+        """The row of one query in a table."""
+        (begin, end), (first, last) = self.earlier, self.later
+        return {
+            "value": self.value[query],
+            "standard_error": self.standard_error[query],
+            **_ends("", self.interval, query),
+            "population_standard_error": self.population_standard_error[query],
+            **_ends("population_", self.population_interval, query),
+            "left": f"periods {begin} to {end}",
+            "right": f"periods {first} to {last}",
+            "verdict": ("higher" if self.value[query] > 0 else "lower") if self.marked[query] else "undecided",
+            **self.held_cells(query),
+        }
 
 
 class TrendEntry(BaseModel):
@@ -108,6 +168,27 @@ class SeriesDocument(BaseModel):
     changes: list[ChangeEntry]
     trend: TrendEntry | None
 
+    def table(self) -> AnswerTable:
+        """A row for each query of a period, of a window and of a change, as its `part` says."""
+        rows: list[dict[str, Cell]] = []
+        periods = [(each.period, each.answers) for each in self.periods if each.answers is not None]
+        for query, listed in enumerate(self.queries):
+            named = {"kind": listed.kind, "label": listed.label, **cells_of_bounds(listed.bounds)}
+            rows += [{"part": "period", "period": one, **named, **answers.cells(query)} for one, answers in periods]
+            rows += [
+                {"part": "window", "period": each.first, "period_last": each.last, **named, **each.answers.cells(query)}
+                for each in self.windows
+            ]
+            rows += [{"part": "change", **named, **each.cells(query)} for each in self.changes]
+        return AnswerTable.of_rows(
+            rows, campaign_id=self.campaign, epsilon=self.epsilon, level=self.level, mechanism=self.mechanism
+        )
+
     def content(self) -> bytes:
         """Canonical bytes."""
         return canonical_bytes(self)
+
+
+def _ends(prefix: str, intervals: list[Interval] | None, query: int) -> dict[str, Cell]:
+    low, high = (None, None) if intervals is None else intervals[query]
+    return {f"{prefix}lower": low, f"{prefix}upper": high}

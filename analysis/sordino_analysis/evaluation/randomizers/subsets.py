@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import combinations
 from math import comb
 
@@ -47,6 +47,18 @@ _MOST_SETS = 4096
 
 # (slope, offset) of a decoder for sets of each size: `LinearDecoder.set_terms`.
 Terms = list[tuple[float, float]]
+
+
+# A pmf takes half a millisecond, and a series of many periods reads the same ones for each.
+@lru_cache(maxsize=4096)
+def _drawn(types: int, cells: int, size: int) -> Floats:
+    """(size + 1,) chances of j of the `cells` among `size` that are drawn of the `types`; 0 where that cannot be."""
+    # Here, since processes that only add reports up import this module and do without scipy.
+    from scipy.stats import hypergeom
+
+    chances = np.nan_to_num(hypergeom.pmf(np.arange(size + 1), types, cells, size))
+    chances.flags.writeable = False
+    return np.asarray(chances)
 
 
 class SetHalf(ServerHalf):
@@ -152,18 +164,15 @@ class SetHalf(ServerHalf):
 
         The own cell is none of the query's cells, or one of them: the others are drawn from an urn of one fewer.
         """
-        # Here, since processes that only add reports up import this module and do without scipy.
-        from scipy.stats import hypergeom
-
-        values, chances, types = [], [], self.randomizer.size
+        values, chances, types = [], [], self.randomizer.size - 1
         for size, (chance, law), (slope, offset) in zip(self.sizes, self.parts, terms, strict=True):
-            own, j = float(law.own), np.arange(size + 1)
-            values.append(slope * j + offset * cells)
-            outside = own * hypergeom.pmf(j, types - 1, cells, size - 1)
-            outside = outside + (1 - own) * hypergeom.pmf(j, types - 1, cells, size)
-            inside = own * hypergeom.pmf(j - 1, types - 1, cells - 1, size - 1) if cells else np.zeros(size + 1)
-            inside = inside + ((1 - own) * hypergeom.pmf(j, types - 1, cells - 1, size) if cells else 0.0)
-            chances.append(chance * np.nan_to_num(np.stack([outside, inside], axis=1)))
+            own = float(law.own)
+            values.append(slope * np.arange(size + 1) + offset * cells)
+            outside = own * np.append(_drawn(types, cells, size - 1), 0.0) + (1 - own) * _drawn(types, cells, size)
+            inside = own * np.append(0.0, _drawn(types, cells - 1, size - 1)) + (1 - own) * _drawn(
+                types, cells - 1, size
+            )
+            chances.append(chance * np.stack([outside, inside], axis=1))
         return np.concatenate(values), np.concatenate(chances)
 
     def _outputs(self) -> Outputs | None:
