@@ -17,6 +17,7 @@ from sordino_shared.protocol import (
     BatchStatement,
     DevicePart,
     Document,
+    LogEntry,
     Manifest,
     ManifestSignatures,
     OpenCampaigns,
@@ -45,6 +46,7 @@ DOCUMENTS = (
     SealedOutcomes,
     ShuffledPage,
     BatchStatement,
+    LogEntry,
 )
 
 

@@ -41,6 +41,7 @@ DOCUMENTS = (
     "sealed_outcomes",
     "shuffled_page",
     "batch_statement",
+    "log_entry",
 )
 _MOST_CHANGES = 200
 BAD_GROUPS = ("canonical", "bytes", "schema", "values", "ranges", "version", "oversized", "digest", "guarantee")
@@ -108,7 +109,9 @@ def test_bad_documents(group: str, vectors: dict[str, Any], document_types: dict
 
 
 def test_every_group_is_read(vectors: dict[str, Any]) -> None:
-    assert {name for name in vectors if name.startswith("bad/")} == {f"bad/{group}" for group in BAD_GROUPS}
+    assert {name for name in vectors if name.startswith("bad/")} == {
+        f"bad/{group}" for group in (*BAD_GROUPS, "log_proof")
+    }
 
 
 def test_a_common_library_takes_many_encodings_that_are_not_canonical(

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from bad_encodings import entry, plain
 from good_documents import documents
+from log import changes_of_entries
 from routes import changes_of_routes
 from sealing import changes_of_sealed
 from strings import changes_of_domains
@@ -170,6 +171,15 @@ def _domains() -> list[dict[str, Any]]:
         case
         for example, place, wrong, why in changes_of_domains()
         for case in one_past("manifest", example, place, *wrong, why=why)
+    ]
+
+
+def _entries() -> list[dict[str, Any]]:
+    """One past the ends of entries of the log."""
+    return [
+        case
+        for example, place, wrong, why in changes_of_entries()
+        for case in one_past("log_entry", example, place, *wrong, why=why)
     ]
 
 
@@ -400,5 +410,5 @@ def bad_ranges() -> dict[str, Any]:
     """The file of values beyond their ranges, by path."""
     manifests = (*_manifests(), *_routes(), *_domains(), *_series())
     vectors = [*manifests, *_tasks(), *_finding(), *_parts(), *_reports(), *_analyst_parts(), *_aggregates()]
-    vectors += _sealed()
+    vectors += [*_sealed(), *_entries()]
     return {"bad/ranges.json": {"vectors": vectors}}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from log import entries
 from routes import TASK_SECRET, manifests_of_routes
 from sealing import shuffled_documents
 from series import series_manifests
@@ -710,6 +711,7 @@ def documents() -> dict[str, dict[str, Document]]:
         "report_outcomes": {**outcomes()},
         "aggregate": {**aggregates()},
         **shuffled_documents(),
+        "log_entry": {**entries(manifests())},
     }
 
 

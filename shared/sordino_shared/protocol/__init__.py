@@ -14,6 +14,7 @@ from sordino_shared.protocol.documents import PROTOCOL_VERSION, Document
 from sordino_shared.protocol.experiments import MAX_ARMS, WHOLE_ARM_WEIGHT, Arm
 from sordino_shared.protocol.finding import KeySignature, ManifestSignatures, OpenCampaigns, signed_message
 from sordino_shared.protocol.ids import CampaignId, Digest, ReportId
+from sordino_shared.protocol.log_entries import LogEntry
 from sordino_shared.protocol.owner_texts import OwnerText
 from sordino_shared.protocol.plans import (
     DevicePart,
@@ -62,6 +63,7 @@ __all__ = [
     "EveryRound",
     "IllegalTransition",
     "KeySignature",
+    "LogEntry",
     "Manifest",
     "ManifestSignatures",
     "OpenCampaigns",
