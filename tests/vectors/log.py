@@ -9,8 +9,9 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from sordino_shared.protocol import CampaignId, CampaignState, Digest, LogEntry, Manifest
+from sordino_shared.protocol import CampaignId, Digest, LogEntry, Manifest
 from sordino_shared.protocol.log_entries import (
+    EndState,
     LoggedEnd,
     LoggedKey,
     LoggedPlan,
@@ -35,8 +36,8 @@ def entries(manifests: dict[str, Manifest]) -> dict[str, LogEntry]:
         "many_attributes": many,
         "plan": LogEntry(AT, part, LoggedPlan(CampaignId(bytes(32)), 1)),
         "plan_at_limits": LogEntry(0, part, LoggedPlan(CampaignId(bytes(32)), 15)),
-        "closed": LogEntry(AT, bytes(32), LoggedEnd(CampaignState.CLOSED)),
-        "cancelled": LogEntry(AT, bytes(32), LoggedEnd(CampaignState.CANCELLED)),
+        "closed": LogEntry(AT, bytes(32), LoggedEnd(EndState.CLOSED)),
+        "cancelled": LogEntry(AT, bytes(32), LoggedEnd(EndState.CANCELLED)),
         "signer": LogEntry(AT, b"\x01" * 32, LoggedSigner(SignerChange.ADDED, 2**40)),
         "signer_withdrawn": LogEntry(AT, b"\x01" * 32, LoggedSigner(SignerChange.WITHDRAWN, None)),
         "policy": LogEntry(AT, Digest.of(text.encode()), LoggedPolicy(text)),
@@ -164,7 +165,7 @@ def _bad(found: list[bytes], leaves: list[bytes]) -> list[tuple[str, str]]:
         ("carriage_returns", text.replace("\n", "\r\n")),
         ("other_letters", text.replace("telemetry", "t\u00e9l\u00e9metry")),
         ("size_with_zero", text.replace("\n11\n", "\n011\n")),
-        ("another_size", proof(found[4], 4, hashes, checkpoint(12, root(leaves)))),
+        ("another_size", proof(found[4], 4, hashes, checkpoint(100, root(leaves)))),
         ("another_root", proof(found[4], 4, hashes, checkpoint(11, bytes(32)))),
         ("no_signature", f"{head}\n\n{unsigned}\n\n"),
         ("no_checkpoint", head),

@@ -50,7 +50,7 @@ def test_every_other_text_is_refused(vectors: dict[str, Any]) -> None:
 
 
 def test_any_changed_byte_is_refused_or_lies_in_what_signatures_cover(vectors: dict[str, Any]) -> None:
-    """Of the entry, the index, the path, size and root nothing may change; origin and signatures are checked by keys."""
+    """Entry, index, path and root stay as they were; size, origin and signatures are for keys to check."""
     text = next(each["text"] for each in vectors["good/log_proof"]["vectors"] if each["name"] == "5_of_11").encode()
     proof, taken = LogProof.read(text), 0
     for position in range(len(text)):
@@ -62,7 +62,7 @@ def test_any_changed_byte_is_refused_or_lies_in_what_signatures_cover(vectors: d
                 continue
             taken += 1
             assert (found.entry, found.index, found.path) == (proof.entry, proof.index, proof.path)
-            assert (found.checkpoint.size, found.checkpoint.root) == (proof.checkpoint.size, proof.checkpoint.root)
+            assert found.checkpoint.root == proof.checkpoint.root
             assert other == text or found.checkpoint != proof.checkpoint
     assert taken > 50
 
