@@ -37,7 +37,7 @@ class NoteSignature:
     signature: bytes
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Checkpoint:
     """`text` is what was signed: origin, size and root, a line each, and lines that are signed and not looked at."""
 
@@ -89,7 +89,11 @@ def read_checkpoint(note: str) -> Checkpoint:
     if " " in lines[0]:
         raise MalformedDocument("the origin of a checkpoint has no blank")
     return Checkpoint(
-        body + "\n", lines[0], _number(lines[1]), _digest(lines[2]), tuple(_signature(line) for line in signatures)
+        text=body + "\n",
+        origin=lines[0],
+        size=_number(lines[1]),
+        root=_digest(lines[2]),
+        signatures=tuple(map(_signature, signatures)),
     )
 
 
