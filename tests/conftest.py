@@ -156,6 +156,7 @@ def store_round() -> Callable[..., StoredRound]:
                 models.Campaign(
                     id=campaign,
                     name=manifest.name,
+                    kind="linear",
                     population=manifest.population,
                     manifest=manifest.content,
                     state="open",

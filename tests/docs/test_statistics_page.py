@@ -9,10 +9,10 @@ from typing import get_args
 import pytest
 import yaml
 
+from sordino_analysis.kinds.specifications import parse_question
 from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.pairwise.kinds import StatisticKind
 from sordino_analysis.questions.pairwise.specification import MAX_ENTRIES
-from sordino_analysis.questions.specifications import parse_either
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "statistics.md").read_text(encoding="utf-8")
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, flags=re.DOTALL)
@@ -21,7 +21,7 @@ KINDS = {get_args(model.model_fields["kind"].annotation)[0] for model in get_arg
 
 @pytest.mark.parametrize("text", EXAMPLES)
 def test_the_examples_are_statistics(text: str) -> None:
-    specification = parse_either(yaml.safe_load(text))
+    specification = parse_question(yaml.safe_load(text))
     assert isinstance(specification, PairwiseSpecification)
     specification.check()
 

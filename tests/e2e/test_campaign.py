@@ -34,8 +34,8 @@ def test_a_campaign_by_commands_and_devices(installation: Installation, workload
     closed = installation.json("campaigns", "close", campaign["id"], **operator)
     assert closed["rounds"][0]["reports"] == len(DELAYS)
     document = installation.json("campaigns", "estimates", campaign["id"], **operator)
-    assert (document["users"], document["campaign"]) == (len(DELAYS), campaign["id"])
-    assert [query["label"] for query in document["queries"]] == [f"delay ≤ {edge} min" for edge in (0, 15, 60)]
+    assert (document["terms"]["users"], document["terms"]["campaign_id"]) == (len(DELAYS), campaign["id"])
+    assert document["table"]["label"] == [f"delay ≤ {edge} min" for edge in (0, 15, 60)]
 
     path = f"/v1/campaigns/{campaign['id']}/rounds/0/estimates"
     headers = {"Authorization": f"Bearer {operator['SORDINO_KEY']}"}

@@ -312,9 +312,9 @@ def _campaign(operator: httpx.Client, wait_until: Callable[..., None]) -> None:
     estimates = f"{path}/rounds/0/estimates"
     wait_until(lambda: operator.get(estimates).status_code == 200, "the estimates are computed")
     document = operator.get(estimates).json()
-    for query in document["queries"]:
+    for value, error in zip(document["table"]["value"], document["table"]["standard_error"], strict=True):
         # Half of the users lie below every edge; six standard errors, and the seed is fixed.
-        assert abs(query["value"] - 0.5) < 6 * query["standard_error"]
+        assert abs(value - 0.5) < 6 * error
     assert operator.get(estimates, params={"format": "csv"}).text.count("\n") == 4
     assert operator.get(estimates).content == operator.get(estimates).content
 

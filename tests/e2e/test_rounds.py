@@ -18,6 +18,7 @@ from sordino_client import AnswerStatus, Caps, Client, PureEpsilon
 from sordino_client.simulation import DeviceFleet
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomness import SeededRandomness
+from tests.estimates import facts_of
 from tests.patience import PATIENCE_S
 
 CAPS = Caps(per_period=PureEpsilon.of(2), period_days=30, lifetime=PureEpsilon.of(2))
@@ -126,9 +127,10 @@ def test_a_worker_killed_between_two_rounds_changes_nothing(killing: tuple[Killi
     assert (status["state"], [each["reports"] for each in status["rounds"]]) == ("closed", [400, 400])
     assert statuses == [AnswerStatus.RECORDED, AnswerStatus.ALREADY_ANSWERED] * 2
     document = content.json()
-    assert [each["users"] for each in document["rounds"]] == [400, 400]
+    assert [each["users"] for each in document["extras"]["rounds"]] == [400, 400]
+    (value,), (error,) = document["table"]["value"], document["table"]["standard_error"]
     # Six standard errors: one false alarm in 5·10^8.
-    assert abs(document["value"] - TRUTH) < 6 * document["standard_error"]
+    assert abs(value - TRUTH) < 6 * error
     assert workers.api.get(f"{path}/estimates").content == content.content
 
 
@@ -149,16 +151,18 @@ def test_three_rounds_certify_a_rule_though_workers_are_killed_between_them(
             workers.close(path, index)
     assert statuses.count(AnswerStatus.RECORDED) == 1
     document = workers.api.get(f"{path}/estimates").raise_for_status().json()
-    assert (document["rounds"], document["certified_by_round"]) == ([0, 1, 2], 2)
-    assert (document["users"], sum(document["users_by_round"])) == (len(SETTINGS) + 1,) * 2
+    facts = facts_of(document)
+    users = list(map(int, facts["users_by_round"].split()))
+    assert (len(users), facts["certified_by_round"]) == (3, 2)
+    assert (facts["users"], sum(users)) == (len(SETTINGS) + 1,) * 2
     asked = [each["device_digest"] for each in workers.api.get(f"{path}/status").json()["rounds"]]
     last = DevicePart.read(httpx.get(f"{address}/v1/plans/{asked[2]}", timeout=PATIENCE_S).content)
     assert len(last.domain.attributes) < len(RULES["domain"])
     # A report of the last round has a standard deviation of at most .66: six standard errors.
-    reach = 6 * 0.66 / document["users_by_round"][2] ** 0.5
+    reach = 6 * 0.66 / users[2] ** 0.5
     assert reach < 0.3
     rules = parse_specification(RULES).build()
     truth = dict(zip(rules.labels(), rules.truth_of_codes(rules.domain.codes_many(SETTINGS)), strict=True))
-    low, high = document["interval"]
-    assert low < document["loss"] < high
-    assert abs(document["loss"] - truth[document["rule"]["text"]]) < reach
+    low, high = facts["interval"]
+    assert low < facts["loss"] < high
+    assert abs(facts["loss"] - truth[facts["rule"]["text"]]) < reach

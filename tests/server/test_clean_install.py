@@ -96,8 +96,8 @@ def test_the_quickstart_runs_from_the_wheels(environment: Path, served: str, tmp
     assert run(programs / "python", "device.py", served, campaign, cwd=tmp_path) == "1\n"
     sordino("campaigns", "close", "delays")
     answers = sordino("campaigns", "estimates", "delays")
-    assert answers["users"] == 1
-    assert len(answers["queries"]) == 7
+    assert answers["terms"]["users"] == 1
+    assert len(answers["table"]["label"]) == 7
 
 
 def test_the_wheels_upgrade_an_empty_database(environment: Path) -> None:

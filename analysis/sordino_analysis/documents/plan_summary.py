@@ -16,6 +16,9 @@ from sordino_shared.errors import InvalidValue, MalformedDocument
 
 # The whole numbers up to here are those of a float.
 _MOST_USERS = 2**53
+# Answers without bias have that of their decoder's floats.
+_ROUNDING = 1e-9
+_LEVEL = 0.95
 
 
 def _is_none(value: object) -> bool:
@@ -56,6 +59,13 @@ class PlanSummary(Protocol):
 
     @property
     def device_memory(self) -> int: ...
+
+    @property
+    def quality(self) -> str:
+        """How good the plan is, in words: its variance and the lower bound, or the error that it predicts."""
+
+    def forecast(self, users: int) -> str:
+        """What so many users lead to, in words, before anybody is asked."""
 
     def text(self) -> str: ...
 
@@ -230,6 +240,21 @@ class LinearSummary(_Summary):
         return own / self.first_share
 
     @property
+    def quality(self) -> str:
+        """The variance and how it compares with the lower bound, which a biased answer may be below."""
+        variance = f"variance {self.max_variance:.4g}"
+        if self.bias_bound > _ROUNDING:
+            return f"{variance} and a bias; the lower bound, {self.lower_bound_max:.4g}, is for answers without bias"
+        if self.ratio_max is None:
+            return "no lower bound above 0 at this ε"
+        return f"{variance}, {self.ratio_max:.3f}× lower bound"
+
+    def forecast(self, users: int) -> str:
+        """Half of the width of the band."""
+        answers = "losses" if self.asks_rules else "answers"
+        return f"expected band over all {answers} ± {self.reach(_LEVEL, users):.3g} at most"
+
+    @property
     def _variance_of_statements(self) -> float:
         """Of one report about what estimates state: losses of rules are the population's, other answers the users'."""
         return self.largest_variance if self.population_variance is None else self.population_variance
@@ -316,6 +341,15 @@ class PairwiseSummary(_Summary):
     @property
     def ratio(self) -> None:
         """None: no lower bound of a protocol's error is known."""
+
+    @property
+    def quality(self) -> str:
+        """The error that was compared."""
+        return f"predicted error {self.predicted_rmse:.4g} with {self.users:,} users"
+
+    def forecast(self, users: int) -> str:
+        """The error that was planned for."""
+        return self.quality
 
     @property
     def answer_variance(self) -> None:

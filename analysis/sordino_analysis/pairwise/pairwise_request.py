@@ -15,7 +15,7 @@ from sordino_analysis.planning.planning_request import Interrupted, never, reque
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.pairwise import PairwiseSpecification, choose_bins
-from sordino_analysis.questions.specifications import question_digest
+from sordino_analysis.questions.question import question_digest
 from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import check_round_guarantee
 from sordino_shared.protocol import Digest

@@ -26,6 +26,7 @@ from sordino_server.populations.service import CampaignCharge, CapUse
 from sordino_server.rounds import periods, round_lifecycle
 from sordino_server.rounds.sealing import sealed_round
 from sordino_server.sources import service as sources
+from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
@@ -64,6 +65,7 @@ def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMod
         now,
         needs_token=order.upload_token,
         public=order.public,
+        kind=workloads.get(session, ready.workload).kind,
         question=_question(order, ready),
         sources_deadline_s=order.sources_deadline_s,
     )

@@ -6,11 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import typer
-from rich.table import Table
 
-from sordino_analysis.figures import amount, span
-from sordino_analysis.percentages import percent
-from sordino_server.cli.output import console, moment, print_table, progress_console
+from sordino_server.cli.output import console, moment, progress_console
 from sordino_shared.quantities import quantity
 
 
@@ -84,37 +81,3 @@ def _digests(status: dict[str, Any]) -> Iterator[str]:
     for each in status["rounds"]:
         yield f"device part of round {each['index']} {each['device_digest']}"
         yield f"analyst part of round {each['index']} {each['analyst_digest']}"
-
-
-def _holds(coverage: dict[str, Any] | None) -> str:
-    """Expected coverage of an answer's interval, and the number of reports that it needs if it is too low."""
-    if coverage is None:
-        return "not known"
-    enough = coverage["enough_reports"]
-    wanted = f", needs {quantity(enough, 'report')}" if enough is not None else ""
-    return f"{percent(coverage['interval'], 1)}{wanted}"
-
-
-def print_estimates(document: dict[str, Any]) -> None:
-    """Every answer of linear queries with its errors."""
-    level = percent(document["level"])
-    table = Table("query", "value", "standard error", f"{level} interval", f"{level} band", "consistent", "holds in")
-    for query in document["queries"]:
-        unit = query["unit"]
-        spans = [span(query[name], unit) for name in ("interval", "band")]
-        value, error, consistent = (amount(query[name], unit) for name in ("value", "standard_error", "consistent"))
-        table.add_row(query["label"], value, error, *spans, consistent, _holds(query["coverage"]))
-    print_table(table)
-    console.print(
-        f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}, mechanism {document['mechanism']}",
-        highlight=False,
-    )
-    if document["unlisted"]:
-        listed = len(document["queries"])
-        console.print(
-            f"{listed:,} queries are listed and {document['unlisted']:,} are not; the band holds "
-            f"{document['compared']:,} at once",
-            highlight=False,
-        )
-    for warning in document["warnings"]:
-        console.print(f"[yellow]{warning}", highlight=False)

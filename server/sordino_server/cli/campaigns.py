@@ -16,10 +16,9 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from sordino_analysis.percentages import percent
 from sordino_server.cli.answers import answers
 from sordino_server.cli.campaign_argument import CampaignArgument
-from sordino_server.cli.campaign_results import print_created, print_estimates, status_lines, summary_lines
+from sordino_server.cli.campaign_results import print_created, status_lines, summary_lines
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.chart_file import ChartOption, drawn
-from sordino_server.cli.concept_results import print_concepts
 from sordino_server.cli.output import (
     JsonOption,
     VerboseOption,
@@ -32,7 +31,7 @@ from sordino_server.cli.output import (
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, RemoteProblem, ServerOption, estimates_path
 from sordino_server.cli.remote_command import Listing, Shown, Unfinished, remote_command
 from sordino_server.cli.sign import sign
-from sordino_server.cli.statistics import TargetOption, print_statistic
+from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 from sordino_server.cli.watch import watch
 from sordino_shared.errors import InvalidValue, SordinoError
@@ -284,14 +283,9 @@ def estimates(
     if as_json:
         print_json(document)
         return
-    _PRINTED[document["kind"]](document)
+    from sordino_server.cli.estimate_text import print_estimate
 
-
-_PRINTED: dict[str, Callable[[dict[str, Any]], None]] = {
-    "linear": print_estimates,
-    "pairwise": lambda document: print_statistic(console, document),
-    "concepts": lambda document: print_concepts(document, console),
-}
+    print_estimate(document)
 
 
 def _rule(given: list[int] | None) -> int | list[int | None] | None:
@@ -303,9 +297,9 @@ def _rule(given: list[int] | None) -> int | list[int | None] | None:
 
 def _specification(path: Path) -> dict[str, Any]:
     # The other commands need no numbers and should not wait for their libraries.
-    from sordino_analysis.questions.specifications import load_either
+    from sordino_analysis.kinds.specifications import load_question
 
-    return load_either(path).canonical()
+    return load_question(path).canonical()
 
 
 def awaited_plan(remote: Remote, order: dict[str, Any], population: str, patience: Patience) -> str:

@@ -19,7 +19,7 @@ from sordino_analysis.guarantees.approximate import DELTA, Approximate, zcdp_wit
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.questions.linear import WorkloadSpecification
-from sordino_analysis.questions.specifications import AnySpecification
+from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Neighbours
 from sordino_server.cli.output import console, fail, print_json
 from sordino_server.cli.sigint import finishing_when_asked
@@ -77,7 +77,7 @@ def check_trust(context: typer.Context) -> Trust:
     return trust
 
 
-def print_curator_plan(context: typer.Context, specification: AnySpecification) -> None:
+def print_curator_plan(context: typer.Context, specification: WrittenQuestion) -> None:
     """Plan and print; raises InvalidValue for a pairwise statistic, or a ρ or δ that is no number in its range."""
     if not isinstance(specification, WorkloadSpecification):
         raise InvalidValue(

@@ -9,12 +9,13 @@ from typing import Annotated
 import typer
 
 from sordino_analysis.charts import AnswerChart
+from sordino_analysis.kinds.comparison import TruthComparison
+from sordino_analysis.kinds.specifications import parse_question
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.candidates import MechanismOption
 from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
-from sordino_server.cli.simulation.comparison import TruthComparison
-from sordino_server.cli.simulation.presented_run import PresentedRun
+from sordino_server.cli.simulation.presented_run import ChartOfResult, PresentedRun
 from sordino_server.cli.simulation.presented_series import present_series
 from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOption, TemporaryServerOption
 from sordino_server.cli.simulation.summary import answer_chart
@@ -175,17 +176,16 @@ def _demo_delays(
     check_writable(chart)
     order = {"epsilon": epsilon, "objective": "max", "mechanism": mechanism, "users": users, "seed": seed}
     terms = CampaignTerms(
-        specification=delay_specification(workload, bins),
+        question=parse_question(delay_specification(workload, bins)),
         plan=order | {"time_limit": _SEARCH_S},
         name="arrival delays",
         purpose=_PURPOSE,
         population=_POPULATION,
     )
-    run.linear(
+    run.once(
         terms,
         draw_delays(users, seed).tolist(),
-        chart=chart,
-        chart_of=lambda result: _chart(result, workload, bins),
+        chart=ChartOfResult(path=chart, drawn=lambda result: _chart(result, workload, bins)),
         fields={"workload": workload.value, "bins": bins, "seed": seed},
     )
 
@@ -193,27 +193,33 @@ def _demo_delays(
 def _demo_rules(run: PresentedRun, users: int, epsilon: float, seed: int) -> None:
     """Which rule predicts a late arrival; fails where its statement is not true of the drawn flights."""
     terms = CampaignTerms(
-        specification=rule_specification(),
+        question=parse_question(rule_specification()),
         plan={"epsilon": epsilon, "objective": "max", "users": users, "seed": seed, "time_limit": _SEARCH_S},
         name="which flights are late",
         purpose=_RULE_PURPOSE,
         population=_POPULATION,
     )
-    if not run.concepts(terms, flight_values(draw_flights(users, seed)), fields={"seed": seed}):
+    if not run.once(terms, flight_values(draw_flights(users, seed)), fields={"seed": seed}):
         raise typer.Exit(1)
 
 
 def _demo_statistic(run: PresentedRun, statistic: FlightStatistic, users: int, epsilon: float, seed: int) -> None:
     flights = draw_flights(users, seed)
     terms = CampaignTerms(
-        specification=statistic_specification(statistic),
+        question=parse_question(statistic_specification(statistic)),
         plan={"epsilon": epsilon, "users": users, "seed": seed, "time_limit": _SEARCH_S, "effort": "quick"},
         name=f"{statistic} of flights",
         purpose=_PAIR_PURPOSE,
         population=_POPULATION,
     )
     values = device_values(statistic, flights)
-    run.pairwise(terms, values, raw_truth=raw_truth(statistic, flights), fields={"seed": seed})
+    raw = raw_truth(statistic, flights)
+    run.once(terms, values, fields={"seed": seed, "raw_truth": raw}, remarks=lambda result: _without_bins(result, raw))
+
+
+def _without_bins(result: CampaignResult, raw: float) -> list[str]:
+    gap = float(result.comparison.truth[0]) - raw
+    return [f"truth without bins: {raw:.5f}; binning moves it by {gap:+.5f}"]
 
 
 def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerChart:
@@ -224,11 +230,11 @@ def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerC
         comparison = comparison.only([index for index, label in enumerate(comparison.labels) if label in curve])
     histogram = workload is DelayQueries.HISTOGRAM
     shown = "Share of flights in each bin of delay" if histogram else "Share of flights at most this late"
-    plan, estimates = result.plan, result.estimates
+    terms = result.estimate.terms
     return answer_chart(
         comparison,
-        title=f"{shown}: {quantity(estimates['users'], 'device')}, ε = {estimates['epsilon']:g}",
-        subtitle=f"{workload} over {bins} bins, {plan['mechanism']}; {_verdict(result.comparison)}",
+        title=f"{shown}: {quantity(result.estimate.users, 'device')}, ε = {terms['epsilon']:g}",
+        subtitle=f"{workload} over {bins} bins, {terms['mechanism']}; {_verdict(result.comparison)}",
         axis=f"{ATTRIBUTE.replace('_', ' ')} in minutes, early flights negative (stretched like the bins)",
         ticks=_ticks(bins, 0.5 if histogram else 0.0),
         steps=histogram,
@@ -237,7 +243,7 @@ def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerC
 
 def _verdict(comparison: TruthComparison) -> str:
     held = "every true answer is inside the band" if comparison.band_holds else "some true answers are outside the band"
-    return f"{held}, largest error {100 * comparison.max_abs_error:.2f} percentage points"
+    return f"{held}, largest error {100 * (comparison.max_abs_error or 0.0):.2f} percentage points"
 
 
 def _ticks(bins: int, shift: float) -> list[tuple[float, str]]:

@@ -7,11 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
+from sordino_analysis.kinds.specifications import load_question
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.plan_cache import PlanCache
 from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.questions.linear.specification import builtin_specification
-from sordino_analysis.questions.specifications import AnySpecification, load_either
+from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Effort
 from sordino_server.cli.output import fail, say
 from sordino_server.cli.progress_bar import displayed_progress
@@ -33,14 +34,14 @@ ObjectiveOption = Annotated[
 EffortOption = Annotated[Effort, typer.Option(metavar="LEVEL", help=f"Search effort: {', '.join(Effort)}.")]
 
 
-def asked_specification(kind: Kind | None, size: int | None, file: Path | None) -> AnySpecification:
+def asked_specification(kind: Kind | None, size: int | None, file: Path | None) -> WrittenQuestion:
     """The question that --workload with --size, or --file, names."""
     if (kind is None) == (file is None) or (kind is not None and size is None):
         fail("give --workload with --size, or --file", code=2)
     if file is not None:
         if size is not None:
             fail("--size goes with --workload; a workload file has its own domain", code=2)
-        return load_either(file)
+        return load_question(file)
     return builtin_specification(str(kind), size or 0)
 
 

@@ -14,9 +14,9 @@ from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.plan_cache import PlanCache, default_folder
 from sordino_analysis.planning.plan_folder import ANALYST_FILE, DEVICE_FILE, FILES, PROTOCOL_FILE, write_parts
 from sordino_analysis.planning_options import PlanningOptions
-from sordino_analysis.questions.specifications import AnySpecification, kind_of
+from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Effort
-from sordino_analysis.requests import request_for
+from sordino_analysis.requests import kind_of_question, request_for
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.curator_planning import (
@@ -59,7 +59,6 @@ OutputOption = Annotated[
     ),
 ]
 
-_OF_QUERIES = ("objective", "target_error", "mechanism", "reduction", "robust")
 
 UsersOption = Annotated[
     int | None,
@@ -169,16 +168,16 @@ def _draw(plan: FinishedPlan, chart: Path | None) -> None:
         )
 
 
-def _refuse_unused(context: typer.Context, specification: AnySpecification) -> None:
+def _refuse_unused(context: typer.Context, specification: WrittenQuestion) -> None:
     """Raise InvalidValue for options that the kind of question has no use for."""
     users, target_error = context.params["users"], context.params["target_error"]
-    kind = kind_of(specification)
-    if kind is not None and kind.field == "statistic":
-        refuse_given(context, _OF_QUERIES, "they apply to linear queries; this file holds a pairwise statistic")
+    kind = kind_of_question(specification)
+    refuse_given(context, kind.request_class().unused, kind.why_unused)
+    if kind.why_users is not None:
+        refuse_given(context, ("target_error",), kind.why_unused)
         if users is None:
-            fail("a pairwise statistic needs --users: its protocol depends on the number of devices", code=2)
+            fail(kind.why_users, code=2)
         return
-    refuse_given(context, ("protocol", "target"), "they apply to pairwise statistics; this workload has linear queries")
     if users is not None and target_error is not None:
         fail("give --users or --target-error, not both", code=2)
 

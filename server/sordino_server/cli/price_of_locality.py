@@ -10,10 +10,10 @@ from sordino_analysis.documents.price_of_locality import PriceOfLocality, UsersU
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.price_of_locality import price_of_locality
 from sordino_analysis.questions.linear import WorkloadSpecification
-from sordino_analysis.questions.specifications import AnySpecification
+from sordino_analysis.questions.question import WrittenQuestion
 
 
-def with_price(plan: FinishedPlan, specification: AnySpecification, target_error: float) -> FinishedPlan:
+def with_price(plan: FinishedPlan, specification: WrittenQuestion, target_error: float) -> FinishedPlan:
     """The plan with the users of every kind of trust in its summary; a pairwise statistic has none."""
     if not (isinstance(plan.summary, LinearSummary) and isinstance(specification, WorkloadSpecification)):
         return plan

@@ -13,7 +13,7 @@ import typer
 
 from sordino_analysis.guarantees.approximate import approximate_of
 from sordino_analysis.guarantees.concentrated import Zcdp
-from sordino_analysis.questions.specifications import load_either
+from sordino_analysis.kinds.specifications import load_question
 from sordino_server.cli.curator_planning import DeltaOption, delta_of, guarantee_of
 from sordino_server.cli.datasets import path_of
 from sordino_server.cli.local_planning import ObjectiveOption
@@ -64,7 +64,7 @@ def release(
         raise InvalidValue("leave out --seed: the noise of a release is drawn from the operating system, once", seed)
     if as_json and not yes:
         fail("--json asks nothing: give --yes to spend ρ", code=2)
-    specification = load_either(workload).canonical()
+    specification = load_question(workload).canonical()
     held = remote.get(path_of(dataset))
     guarantee, shown_at = _guarantee(rho, epsilon, delta, held)
     _confirm(guarantee, shown_at, held, yes)

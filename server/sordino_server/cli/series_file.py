@@ -31,8 +31,8 @@ def read_series(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     Raises InvalidValue for a file without terms or with others, WorkloadError for a workload that cannot be read.
     """
     # Other commands need no numbers and should not wait for their libraries.
+    from sordino_analysis.kinds.specifications import parse_question
     from sordino_analysis.questions.linear.files import read_document
-    from sordino_analysis.questions.specifications import parse_either
 
     document = read_document(path)
     if not isinstance(document, Mapping) or "series" not in document:
@@ -42,7 +42,7 @@ def read_series(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
             str(path),
         )
     workload = {name: value for name, value in document.items() if name != "series"}
-    return parse_either(workload).canonical(), series_terms(document["series"])
+    return parse_question(workload).canonical(), series_terms(document["series"])
 
 
 def series_terms(given: Any) -> dict[str, Any]:

@@ -11,17 +11,16 @@ import typer
 
 from sordino_analysis.analyst.tables import device_values, read_table
 from sordino_analysis.charts import AnswerChart
-from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
-from sordino_analysis.questions.linear.concepts.indicators import held_domain
-from sordino_analysis.questions.pairwise import PairwiseSpecification
-from sordino_analysis.questions.specifications import load_either
+from sordino_analysis.kinds.specifications import load_question
+from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.questions.question import WrittenQuestion
+from sordino_analysis.requests import kind_of_question
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
-from sordino_server.cli.simulation.candidates import candidates, lists_items
 from sordino_server.cli.simulation.columns import Binning, inferred_specification
 from sordino_server.cli.simulation.labelled import labelled_rows
-from sordino_server.cli.simulation.presented_run import PresentedRun
+from sordino_server.cli.simulation.presented_run import ChartOfResult, PresentedRun
 from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOption, TemporaryServerOption
 from sordino_server.cli.simulation.summary import answer_chart
 from sordino_server.cli.simulation.working_folder import check_writable
@@ -33,6 +32,7 @@ from sordino_shared.quantities import quantity
 from sordino_shared.randomness import SeededRandomness
 
 _NAME = "simulation of "
+_OF_PLAN = ("epsilon", "seed", "time_limit", "mechanism", "protocol", "objective")
 
 
 class ColumnQueries(StrEnum):
@@ -144,57 +144,36 @@ def simulate(
     """
     run = PresentedRun(apps=apps, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json)
     check_round_guarantee(PureEpsilon.of(epsilon))
-    written = None if spec is None else load_either(spec)
+    written = None if spec is None else load_question(spec)
     _refuse_unused(context, written)
     if chart is not None:
         check_writable(chart)
-    binning = Binning(edges=_edges(edges), bins=bins, quantiles=quantile_bins, categorical=categorical)
-    if label is None:
-        specification, rows = _specified(csv, column, written, workload, binning)
+    asked: WrittenQuestion
+    if label is not None:
+        asked, rows = labelled_rows(csv, label, positive, column, width, certify=certify)
     else:
-        specification, rows = labelled_rows(csv, label, positive, column, width, certify=certify)
+        binning = Binning(edges=_edges(edges), bins=bins, quantiles=quantile_bins, categorical=categorical)
+        asked, rows = _specified(csv, column, written, workload, binning)
     values = _drawn(rows, users, seed)
-    order = {"epsilon": epsilon, "users": len(values), "seed": seed, "time_limit": time_limit, "mechanism": mechanism}
-    order |= {"protocol": protocol} if isinstance(specification, PairwiseSpecification) else {"objective": objective}
-    _run(run, specification, values, _terms(specification, order, csv.name), repeat, chart)
+    _run(run, _terms(context, asked, len(values), csv.name), values, repeat, chart)
 
 
-def _run(
-    run: PresentedRun,
-    specification: WorkloadSpecification | PairwiseSpecification,
-    values: Sequence[object],
-    terms: CampaignTerms,
-    repeat: int,
-    chart: Path | None,
-) -> None:
-    """The campaign of the specification's kind."""
-    fields = {"seed": terms.plan["seed"]}
-    if isinstance(specification, PairwiseSpecification):
-        run.pairwise(terms, values, raw_truth=None, fields=fields)
-        return
-    if specification.asks_concepts:
-        run.concepts(terms, values, fields=fields)
-        return
-    _check_candidates(specification, values)
+def _run(run: PresentedRun, terms: CampaignTerms, values: Sequence[object], repeat: int, chart: Path | None) -> None:
+    """The campaign once with its chart, or several times."""
+    fields, source = {"seed": terms.plan["seed"]}, terms.name.removeprefix(_NAME)
     if repeat > 1:
         run.repeated(terms, values, repeat, fields=fields)
         return
-    source = terms.name.removeprefix(_NAME)
-    run.linear(terms, values, chart=chart, chart_of=lambda result: _chart(result, source), fields=fields)
+    drawn = None if chart is None else ChartOfResult(path=chart, drawn=lambda result: _chart(result, source))
+    run.once(terms, values, fields=fields, chart=drawn)
 
 
-def _check_candidates(specification: WorkloadSpecification, values: Sequence[object]) -> None:
-    """Refuse values of which none can be asked for where no item is listed, before a server is started."""
-    workload = specification.build()
-    if not lists_items(workload):
-        candidates(workload.domain, values)
-
-
-def _terms(
-    specification: WorkloadSpecification | PairwiseSpecification, plan: Mapping[str, object], source: str
-) -> CampaignTerms:
+def _terms(context: typer.Context, question: WrittenQuestion, users: int, source: str) -> CampaignTerms:
+    """The plan request has the options that the kind of question uses."""
+    unused = kind_of_question(question).request_class().unused
+    plan = {name: context.params[name] for name in _OF_PLAN if name not in unused} | {"users": users}
     return CampaignTerms(
-        specification=specification.canonical(),
+        question=question,
         plan=plan,
         name=f"{_NAME}{source}"[:200],
         purpose="A simulation: no real device takes part.",
@@ -202,7 +181,7 @@ def _terms(
     )
 
 
-def _refuse_unused(context: typer.Context, written: WorkloadSpecification | PairwiseSpecification | None) -> None:
+def _refuse_unused(context: typer.Context, written: WrittenQuestion | None) -> None:
     if context.params["label"] is None:
         refuse_given(context, ("positive", "width", "certify"), "there is no --label that is predicted")
     else:
@@ -211,8 +190,9 @@ def _refuse_unused(context: typer.Context, written: WorkloadSpecification | Pair
     if written is not None:
         of_column = ("workload", "edges", "bins", "quantile_bins", "categorical")
         refuse_given(context, of_column, "the workload file defines the queries")
-    if isinstance(written, PairwiseSpecification):
-        refuse_given(context, ("mechanism", "objective", "chart", "repeat"), "a pairwise statistic does not use it")
+        kind = kind_of_question(written)
+        refuse_given(context, kind.request_class().unused, kind.why_unused)
+        refuse_given(context, () if kind.has_band else ("chart",), "a chart shows several answers with their band")
     else:
         refuse_given(context, ("protocol",), "only a pairwise statistic (--spec) has a protocol")
     if context.params["repeat"] > 1:
@@ -226,10 +206,10 @@ def _refuse_unused(context: typer.Context, written: WorkloadSpecification | Pair
 def _specified(
     csv: Path,
     columns: Sequence[str],
-    written: WorkloadSpecification | PairwiseSpecification | None,
+    written: WrittenQuestion | None,
     kind: ColumnQueries,
     binning: Binning,
-) -> tuple[WorkloadSpecification | PairwiseSpecification, list[dict[str, object]]]:
+) -> tuple[WrittenQuestion, list[dict[str, object]]]:
     """The workload, from its file or inferred, and what every device holds."""
     if written is None:
         if len(columns) != 1:
@@ -237,7 +217,7 @@ def _specified(
         table = read_table(csv, columns)
         specification = parse_specification(inferred_specification(table, columns[0], kind, binning))
         return specification, device_values(table, specification.build().domain, {columns[0]: columns[0]})
-    domain = _domain(written)
+    domain = kind_of_question(written).held_domain(written)
     places = _columns_of(domain, columns)
     return written, device_values(read_table(csv, list(places.values())), domain, places)
 
@@ -249,13 +229,6 @@ def _drawn(rows: list[dict[str, object]], users: int | None, seed: int) -> list[
         return rows
     chosen = SeededRandomness(seed).below(len(rows), users)
     return [rows[index] for index in chosen.tolist()]
-
-
-def _domain(written: WorkloadSpecification | PairwiseSpecification) -> Domain:
-    """The attributes that columns are read for; any number of bins gives the same attributes."""
-    if isinstance(written, PairwiseSpecification) and written.open_bins() is not None:
-        return written.with_bins(2).build().domain
-    return held_domain(written.build().domain)
 
 
 def _columns_of(domain: Domain, columns: Sequence[str]) -> Mapping[str, str]:
@@ -287,13 +260,13 @@ def _edges(text: str | None) -> list[float] | None:
 
 
 def _chart(result: CampaignResult, source: str) -> AnswerChart:
-    comparison, plan, estimates = result.comparison, result.plan, result.estimates
+    comparison, terms = result.comparison, result.estimate.terms
     places = range(0, len(comparison.truth), max(1, len(comparison.truth) // 8))
     return answer_chart(
         comparison,
-        title=f"{source}: {quantity(estimates['users'], 'device')}, ε = {estimates['epsilon']:g}",
-        subtitle=f"{plan['workload']}, {plan['mechanism']}",
-        axis="queries in the workload's order",
+        title=f"{source}: {quantity(result.estimate.users, 'device')}, ε = {terms['epsilon']:g}",
+        subtitle=f"{result.question_name}, {terms['mechanism']}",
+        axis="answers in the workload's order",
         ticks=[(float(place), comparison.labels[place]) for place in places],
         steps=True,
     )

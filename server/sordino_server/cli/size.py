@@ -18,9 +18,10 @@ from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.plan_cache import PlanCache, default_folder
 from sordino_analysis.planning.sample_size import SampleSizes, Statement
 from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.questions.linear import WorkloadSpecification
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.pairwise import PairwiseSpecification
-from sordino_analysis.questions.specifications import AnySpecification
+from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Effort
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.local_planning import (
@@ -134,7 +135,7 @@ def _margin(text: str) -> float:
 
 def _row(
     context: typer.Context,
-    specification: AnySpecification,
+    specification: WrittenQuestion,
     statement: Statement,
     options: PlanningOptions,
     cache: PlanCache | None,
@@ -146,6 +147,8 @@ def _row(
             found = pairwise_sample_size(request, statement, show, interrupted)
         return _Row(epsilon=str(options.epsilon), mechanism=found.protocol, users=found.users, predicted=found.margin)
     refuse_given(context, ("protocol", "target"), "they apply to pairwise statistics; this workload has linear queries")
+    if not isinstance(specification, WorkloadSpecification):
+        raise InvalidValue("numbers of users are known for linear queries and pairwise statistics", specification)
     plan = finished_plan(LinearRequest.of(specification, options), cache)
     queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
     law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
 from sordino_analysis.documents.plan_summary import FormManipulation, PairwiseSummary, PlanSummary
-from sordino_analysis.percentages import percent
 from sordino_server.cli.output import print_table
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
@@ -95,34 +94,3 @@ def _details(summary: PairwiseSummary) -> list[str]:
         f"device part of round 0 {shown_device_part(summary)}",
         f"analyst part {summary.analyst_bytes:,} bytes",
     ]
-
-
-def print_statistic(console: Console, document: Mapping[str, Any]) -> None:
-    """An estimate of a statistic with its interval, its rounds and its warnings."""
-    low, high = document["interval"]
-    wide_low, wide_high = document["population_interval"]
-    level = percent(document["level"])
-    lines = [
-        f"{document['statistic']}: {_number(document['value'])}",
-        f"of the users who reported: standard error {_number(document['standard_error'])}, "
-        f"{level} interval {low:.5f} … {high:.5f}",
-        f"of their population: standard error {_number(document['population_standard_error'])}, "
-        f"{level} interval {wide_low:.5f} … {wide_high:.5f}",
-        f"protocol {document['protocol']['name']}, target {document['target']}, ε = {document['epsilon']:g} a device; "
-        f"predicted error {document['predicted_rmse']:.4g}",
-    ]
-    lines += [
-        f"round {each['index']}: {quantity(each['users'], 'report')} of {each['expected_users']:,.0f} expected, "
-        f"ε = {each['epsilon']:g}"
-        for each in document["rounds"]
-    ]
-    if document["clipped"]:
-        lines.append(f"clipped: {document['clipped']}")
-    for line in lines:
-        console.print(line, highlight=False, markup=False)
-    for warning in document["warnings"]:
-        console.print(warning, style="yellow", highlight=False, markup=False)
-
-
-def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.5f}"

@@ -9,8 +9,10 @@ from typing import Any
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
-from sordino_analysis.answers.csv_text import as_csv, harmless
+from sordino_analysis.answers.csv_text import as_csv
+from sordino_analysis.answers.svg import is_drawable
 from sordino_analysis.answers.table import AnswerTable
+from sordino_analysis.kinds.registry import kind_named
 from sordino_server.campaigns import service as campaigns
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.estimate_copies import copies
@@ -18,8 +20,6 @@ from sordino_server.console.pages import ConsolePage, page
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.estimates import service
-from sordino_server.estimates.concept_schemas import ConceptDocument
-from sordino_server.estimates.picture import answers_of
 from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_server.exports import service as exports
 from sordino_server.exports.parquet_bytes import parquet_bytes
@@ -40,7 +40,7 @@ def get_estimate(_: Analyst, request: Request, context: Injected, campaign_id: D
     return ConsolePage(
         title=f"Estimate of {name}",
         document=content,
-        rows=lambda: as_csv(read_estimate(content).table()),
+        rows=lambda: as_csv(read_estimate(content).table),
         values=_of_page(request, campaign_id) | _values(content) if in_html else {},
     )
 
@@ -79,14 +79,14 @@ def _stored(context: Context, campaign_id: str) -> tuple[bytes, str]:
 
 
 def _values(content: bytes) -> dict[str, Any]:
-    """What the template shows: the first answers, or the first rows of the table of another kind of estimate."""
-    estimate = answers_of(content)
-    if estimate is not None:
-        count = len(estimate.queries)
-        answers = estimate.queries[:SHOWN_ROWS]
-        return {"document": estimate, "drawable": True, "answers": answers, "count": count, "shown": len(answers)}
-    document = read_estimate(content)
-    table = document.table()
-    shown = [["" if cell is None else str(harmless(cell)) for cell in row] for row in islice(table.rows(), SHOWN_ROWS)]
-    values = {"header": table.names, "rows": shown, "count": len(table), "shown": len(shown)}
-    return {"document": document.model_dump(mode="json"), "drawable": isinstance(document, ConceptDocument)} | values
+    """What the template shows of an estimate of any kind: statements, the first rows of its table, and its notes."""
+    estimate = read_estimate(content)
+    kind = kind_named(estimate.kind)
+    return {
+        "estimate": estimate,
+        "statements": kind.statements(estimate),
+        "shown": kind.readable(estimate, list(islice(kind.shown(estimate), SHOWN_ROWS))),
+        "count": len(estimate.table),
+        "drawable": is_drawable(estimate.table),
+        "can_ask_more": kind.takes_questions,
+    }

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
 
+from sordino_analysis.kinds.participation import participation_warnings
 from sordino_analysis.percentages import percent
 from sordino_server.campaigns.schemas import CampaignStatus, RoundStatus
-from sordino_server.estimates.participation import participation_warnings
 from sordino_server.kit.clock import iso_8601
 from sordino_shared.protocol import CampaignState, RoundState
 from sordino_shared.quantities import quantity

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice
 
 from fastapi import APIRouter, Request, Response
 from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse
 
+from sordino_analysis.answers.document import EstimateDocument
+from sordino_analysis.answers.shown import shown_answers
+from sordino_analysis.answers.svg import is_drawable
+from sordino_analysis.kinds.registry import kind_named
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.status import status_of
 from sordino_server.console.console_route import ConsoleRoute
@@ -17,7 +22,7 @@ from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.estimates import picture
 from sordino_server.estimates import service as estimates
-from sordino_server.estimates.schemas import EstimateDocument
+from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_shared.protocol import CampaignState, Manifest, Problem
 
@@ -25,6 +30,7 @@ router = APIRouter(prefix="/status", route_class=ConsoleRoute)
 
 MAX_AGE_S = 60
 _SHOWN_ANSWERS = 100
+_PUBLIC_PARTS = ("answer", "band")
 _DIGITS = 2
 # A count of a few people says of each of them that they took part.
 FEWEST = 100
@@ -55,17 +61,16 @@ async def get_status(request: Request, context: Injected, campaign_id: DigestPat
 
 def _page(context: Context, campaign_id: str) -> bytes:
     status = _public(context, campaign_id)
-    answers = None if status.estimate is None else picture.answers_of(status.estimate)
-    text = fragment(
-        "status.html",
-        title=status.name,
-        campaign=campaign_id,
-        status=status,
-        document=answers,
-        answers=[] if answers is None else answers.queries[:_SHOWN_ANSWERS],
-        drawable=status.estimate is not None and _is_drawable(answers, status.estimate),
-    )
-    return text.encode()
+    answers = None if status.estimate is None else _answers(read_estimate(status.estimate))
+    return fragment("status.html", title=status.name, campaign=campaign_id, status=status, answers=answers).encode()
+
+
+def _answers(estimate: EstimateDocument) -> dict[str, object]:
+    """The first answers with the band that holds all of them, and whether there is a picture."""
+    kind, table = kind_named(estimate.kind), estimate.table
+    rows = list(islice(kind.shown(estimate), _SHOWN_ANSWERS))
+    shown = shown_answers(table, kind.row, rows=rows, parts=_PUBLIC_PARTS)
+    return {"shown": shown, "count": len(table), "drawable": is_drawable(table)}
 
 
 @router.get("/{campaign_id}/estimate.svg")
@@ -128,10 +133,6 @@ def _estimate(session: Session, campaign_id: str, now: int) -> bytes | None:
         if error.problem is not Problem.ESTIMATE_NOT_READY:
             raise
         return None
-
-
-def _is_drawable(answers: EstimateDocument | None, content: bytes) -> bool:
-    return answers is not None or b'"kind":"concepts"' in content
 
 
 def _shared(response: Response) -> Response:

@@ -9,7 +9,8 @@ from fastapi import APIRouter, Query, Request, Response
 from sordino_analysis.answers.csv_text import CSV_TYPE, as_csv
 from sordino_server.context import Injected
 from sordino_server.estimates import service
-from sordino_server.estimates.stored_estimate import AnyEstimate, read_estimate
+from sordino_server.estimates.schemas import AnyEstimate
+from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.path_parameters import DigestPath, RoundPath
@@ -49,5 +50,5 @@ def wants_csv(request: Request, form: Form) -> bool:
 
 def _as_asked(request: Request, content: bytes, form: Form) -> Response:
     if wants_csv(request, form):
-        return Response(as_csv(read_estimate(content).table()), headers=_HEADERS, media_type=CSV_TYPE)
+        return Response(as_csv(read_estimate(content).table), headers=_HEADERS, media_type=CSV_TYPE)
     return Response(content, headers=_HEADERS, media_type="application/json")

@@ -5,12 +5,13 @@ Only workers import this module: it needs the estimators.
 
 from __future__ import annotations
 
+from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
+from sordino_analysis.kinds.registry import kind_named
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_server import rounds
 from sordino_server.aggregates import aggregate
 from sordino_server.campaigns import service as campaigns
-from sordino_server.estimates.campaign_kinds import LinearCampaign, campaign_kind
 from sordino_server.estimates.sources import with_sources
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
@@ -32,10 +33,12 @@ def compute(database: Database, number: int, processes: int = 1) -> Outcome:
     with database.read("read closed round") as session:
         row = session.get_one(Round, number)
         campaign = campaigns.get(session, row.campaign_id)
-    manifest, last = Manifest.read(campaign.manifest), row.index
+    manifest, last, kind = Manifest.read(campaign.manifest), row.index, kind_named(campaign.kind)
     if isinstance(manifest.assignment, Rotating):
         period = _closed_round(database, row, processes)
-        return EstimateReady(LinearCampaign(manifest).estimate_of(row.index, period).content())
+        estimate = kind.follow(manifest, None, (period,), conclude=True)
+        assert isinstance(estimate, EstimateDocument), "a series asks what one round answers"
+        return EstimateReady(estimate.content())
     plan, closed = _read(database, manifest, last, processes)
     remaining = last + 1 < len(manifest.rounds)
     closed_early = remaining and campaign.state == CampaignState.CLOSED
@@ -49,7 +52,7 @@ def compute(database: Database, number: int, processes: int = 1) -> Outcome:
             "start another one that stays open for longer",
             last,
         )
-    outcome = campaign_kind(manifest, plan).follow(closed, conclude=closed_early)
+    outcome = kind.follow(manifest, plan, closed, conclude=closed_early)
     if isinstance(outcome, RoundPlan):
         return NextRound(outcome.device, outcome.analyst)
     with database.read("read sources of estimate") as session:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from pydantic import ValidationError
 
+from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.estimation.pooling import RegionEstimate
-from sordino_server.estimates.schemas import EstimateDocument
+from sordino_analysis.kinds.base import level_of, numbers
+from sordino_analysis.kinds.linear import LinearExtras
+from sordino_analysis.kinds.reading import UnreadableEstimate, read_estimate
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
@@ -16,28 +18,37 @@ def region_of(name: str, content: bytes) -> RegionEstimate:
 
     Raises InvalidValue for anything but an estimate of linear queries, and for one that does not list all queries.
     """
+    advice = "give what `sordino campaigns estimates --json` printed"
     try:
-        document = EstimateDocument.model_validate_json(content)
-    except ValidationError as error:
+        estimate = read_estimate(content)
+    except UnreadableEstimate as error:
+        raise InvalidValue(f"{name} holds no estimate of linear queries ({error.reason}): {advice}", name) from error
+    if not isinstance(estimate.extras, LinearExtras):
+        raise InvalidValue(f"{name} holds no estimate of linear queries but of kind {estimate.kind}: {advice}", name)
+    return _region(name, estimate)
+
+
+def _region(name: str, estimate: EstimateDocument) -> RegionEstimate:
+    terms, table = estimate.terms, estimate.table
+    unlisted, compared, bias = terms["unlisted"], terms["compared"], terms["bias_bound"]
+    assert isinstance(unlisted, int)
+    assert isinstance(compared, int)
+    assert isinstance(bias, float | int)
+    if unlisted:
         raise InvalidValue(
-            f"{name} holds no estimate of linear queries: give what `sordino campaigns estimates --json` printed", name
-        ) from error
-    if document.unlisted:
-        raise InvalidValue(
-            f"{name} leaves out {quantity(document.unlisted, 'query')}, and each campaign may leave out others: "
+            f"{name} leaves out {quantity(unlisted, 'query')}, and each campaign may leave out others: "
             "they cannot be pooled",
             name,
         )
-    queries = document.queries
     return RegionEstimate(
-        campaign=document.campaign,
-        users=document.users,
-        level=document.level,
-        compared=document.compared,
-        bias_bound=document.bias_bound,
-        labels=tuple(query.label for query in queries),
-        units=tuple(query.unit for query in queries),
-        values=np.array([query.value if query.uncut is None else query.uncut for query in queries]),
-        standard_errors=np.array([query.standard_error for query in queries]),
-        population_standard_errors=np.array([query.population_standard_error for query in queries]),
+        campaign=str(terms["campaign_id"]),
+        users=estimate.users,
+        level=level_of(estimate),
+        compared=compared,
+        bias_bound=bias,
+        labels=tuple(map(str, table.cells("label"))),
+        units=tuple(str(unit or "") for unit in table.cells("unit")),
+        values=np.array(numbers(estimate, "uncut")),
+        standard_errors=np.array(numbers(estimate, "standard_error")),
+        population_standard_errors=np.array(numbers(estimate, "population_standard_error")),
     )

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.answers.document import EstimateDocument, SourceReports
+from sordino_analysis.kinds.participation import source_warnings
 from sordino_server import aggregates
-from sordino_server.estimates.campaign_kinds import AnyEstimate
-from sordino_server.estimates.participation import source_warnings
-from sordino_server.estimates.schemas import SourceReports
 from sordino_server.models import Round
 from sordino_server.sources import repository
 from sordino_shared.protocol import DrawOneRound, Manifest
 from sordino_shared.protocol.campaigns import WHOLE_WEIGHT
 
 
-def with_sources(session: Session, manifest: Manifest, rounds: Sequence[Round], estimate: AnyEstimate) -> AnyEstimate:
+def with_sources(
+    session: Session, manifest: Manifest, rounds: Sequence[Round], estimate: EstimateDocument
+) -> EstimateDocument:
     """The estimate from the `rounds`, with the reports of every source of the campaign and their warnings."""
     came = [(row, aggregates.source_counts(session, row.id)) for row in rounds]
     expected = repository.names_with_keys(session, str(manifest.campaign))
@@ -33,4 +34,4 @@ def with_sources(session: Session, manifest: Manifest, rounds: Sequence[Round], 
         for name in names
         for text in source_warnings(name, first_share, {row.index: found.get(name) for row, found in came})
     ]
-    return estimate.model_copy(update={"sources": listed, "warnings": [*estimate.warnings, *warnings]})
+    return estimate.with_sources(listed, warnings)

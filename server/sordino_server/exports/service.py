@@ -12,7 +12,7 @@ from sordino_analysis.answers.table import EXPORTED, AnswerTable, wider
 from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import ServerError
 from sordino_server.estimates import service as estimates
-from sordino_server.estimates.stored_estimate import pieces_of
+from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_server.kit.clock import iso_8601
 from sordino_server.kit.db import Database
 from sordino_server.models import Campaign
@@ -38,8 +38,8 @@ class Export:
     types: dict[str, ColumnType]
 
     def tables(self, database: Database) -> Iterator[AnswerTable]:
-        """The estimates one after the other, in pieces of some thousand rows; they never change."""
-        return (table for each in self.estimates for table in _tables(database, each))
+        """The estimates one after the other; they never change."""
+        return (_table(database, each) for each in self.estimates)
 
     def rows(self, database: Database) -> Iterator[tuple[Cell, ...]]:
         """All rows, with a cell for each column."""
@@ -60,8 +60,7 @@ def export_of(database: Database, identifiers: Sequence[str], now: int) -> Expor
             found += _of_campaign(session, identifier, now)
     types: dict[str, ColumnType] = dict(EXPORTED)
     for each in found:
-        for table in _tables(database, each):
-            types = wider(types, table.types)
+        types = wider(types, _table(database, each).types)
     return Export(found, {name: types[name] for name in in_order(types)})
 
 
@@ -70,10 +69,8 @@ def table_of(database: Database, identifier: str, now: int) -> AnswerTable:
     return AnswerTable.exported(export_of(database, [identifier], now).tables(database))
 
 
-def _tables(database: Database, exported: ExportedEstimate) -> Iterator[AnswerTable]:
-    # No name keeps the bytes, of which the pieces have a copy as text.
-    pieces = pieces_of(_content(database, exported.round_id))
-    return (piece.table().with_terms(**exported.terms) for piece in pieces)
+def _table(database: Database, exported: ExportedEstimate) -> AnswerTable:
+    return read_estimate(_content(database, exported.round_id)).table.with_terms(**exported.terms)
 
 
 def _content(database: Database, round_id: int) -> bytes:

@@ -15,8 +15,9 @@ from sordino_shared.protocol import CampaignState, Manifest, RoundState
 class Campaign(Base):
     """A manifest under its digest, and the state that may change; `question` is JSON, null from earlier versions.
 
-    A closed round waits `sources_deadline_s` at most for sums from elsewhere. On a collector `mirrored_at` is when its
-    home last said what it decided.
+    `kind` names the kind of question, which decides what follows from closed rounds; null on a collector. A closed
+    round waits `sources_deadline_s` at most for sums from elsewhere. On a collector `mirrored_at` is when its home last
+    said what it decided.
     """
 
     __tablename__ = "campaigns"
@@ -33,6 +34,7 @@ class Campaign(Base):
     opened_at: Mapped[int | None] = mapped_column(BigInteger)
     closed_at: Mapped[int | None] = mapped_column(BigInteger)
     archived_at: Mapped[int | None] = mapped_column(BigInteger)
+    kind: Mapped[str | None] = mapped_column(String(64))
     question: Mapped[str | None] = mapped_column(Text)
     sources_deadline_s: Mapped[int] = mapped_column(BigInteger, default=86400, server_default="86400")
     mirrored_at: Mapped[int | None] = mapped_column(BigInteger)

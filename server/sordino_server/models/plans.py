@@ -16,12 +16,16 @@ from sordino_shared.protocol import DevicePart
 
 
 class WorkloadRow(Base):
-    """A workload by the digest of its canonical specification; `cells` is null while a number of bins is open."""
+    """A workload by the digest of its canonical specification, and the name of its kind of question.
+
+    `cells` is null while a number of bins is open.
+    """
 
     __tablename__ = "workloads"
 
     id: Mapped[str] = mapped_column(DigestText, primary_key=True)
     name: Mapped[str] = mapped_column(String(200))
+    kind: Mapped[str] = mapped_column(String(64), server_default="linear")
     specification: Mapped[str] = mapped_column(Text)
     cells: Mapped[int | None] = mapped_column(BigInteger)
     queries: Mapped[int] = mapped_column(BigInteger)

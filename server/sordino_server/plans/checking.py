@@ -32,12 +32,12 @@ def price(specification: str, summary: LinearSummary, target_error: float, delta
     `specification` is the text of the workload as it was registered.
     """
     # Imported here for the same reason.
+    from sordino_analysis.kinds.specifications import parse_question
     from sordino_analysis.planning.shuffling import fraction
     from sordino_analysis.price_of_locality import price_of_locality
     from sordino_analysis.questions.linear import WorkloadSpecification
-    from sordino_analysis.questions.specifications import parse_either
 
-    asked = parse_either(json.loads(specification))
+    asked = parse_question(json.loads(specification))
     if not isinstance(asked, WorkloadSpecification):
         raise InvalidValue("a pairwise statistic has no price of locality", asked)
     return price_of_locality(asked.build(), summary, target_error, fraction(delta))

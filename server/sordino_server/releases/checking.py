@@ -12,11 +12,11 @@ def check_release(terms: str, specification: str) -> None:
     # Imported here since the process that answers requests imports this module, and must not hold the planner.
     from sordino_analysis.curator.counts import check_part
     from sordino_analysis.curator.plan import check_size
+    from sordino_analysis.kinds.specifications import parse_question
     from sordino_analysis.questions.linear import WorkloadSpecification
-    from sordino_analysis.questions.specifications import parse_either
     from sordino_server.datasets.schemas import domain_of_terms
 
-    asked = parse_either(json.loads(specification))
+    asked = parse_question(json.loads(specification))
     if not isinstance(asked, WorkloadSpecification) or asked.asks_concepts:
         raise InvalidValue("a release answers linear queries: a pairwise statistic or a class of rules needs devices")
     workload = asked.build()

@@ -11,19 +11,21 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from sordino_analysis.questions.specifications import AnySpecification, Specification, canonical_text
+from sordino_analysis.kinds.specifications import Specification
+from sordino_analysis.questions.question import WrittenQuestion, canonical_text
+from sordino_analysis.requests import kind_of_question
 from sordino_server.kit.json_body import read_json
 from sordino_server.validation_problem import invalid_request
 from sordino_shared._checks import check_name
 from sordino_shared.domains import MAX_CELLS
 from sordino_shared.protocol import Digest
 
-_FORM: TypeAdapter[AnySpecification] = TypeAdapter(Specification)
+_FORM: TypeAdapter[WrittenQuestion] = TypeAdapter(Specification)
 
 
 @dataclass(frozen=True, kw_only=True)
 class CheckedWorkload:
-    """A workload that can be built: its canonical JSON, the digest of that, and its sizes.
+    """A workload that can be built: its canonical JSON, the digest of that, its kind of question and its sizes.
 
     There are no `cells` while a number of bins is open, and where there are so many that they have no numbers.
     One of the `queries` stands for all items of a histogram that is too long to list.
@@ -31,6 +33,7 @@ class CheckedWorkload:
 
     id: str
     name: str
+    kind: str
     specification: str
     cells: int | None
     queries: int
@@ -55,6 +58,7 @@ def check_document(document: object) -> CheckedWorkload:
     return CheckedWorkload(
         id=str(Digest.of(text.encode())),
         name=specification.name,
+        kind=kind_of_question(specification).name,
         specification=text,
         cells=numbered,
         queries=queries,

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from sordino_analysis.questions.specifications import Specification
+from sordino_analysis.kinds.specifications import Specification
 from sordino_server.context import Injected
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer

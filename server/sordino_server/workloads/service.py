@@ -6,9 +6,9 @@ import json
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.kinds.specifications import parse_question
 from sordino_analysis.questions.linear import WorkloadError, WorkloadSpecification
-from sordino_analysis.questions.pairwise import PairwiseSpecification
-from sordino_analysis.questions.specifications import parse_either
+from sordino_analysis.questions.question import WrittenQuestion
 from sordino_server.errors import ServerError
 from sordino_server.models import WorkloadRow
 from sordino_server.workloads import repository
@@ -21,6 +21,7 @@ def register(session: Session, checked: CheckedWorkload, now: int) -> tuple[Work
     row = WorkloadRow(
         id=checked.id,
         name=checked.name,
+        kind=checked.kind,
         specification=checked.specification,
         cells=checked.cells,
         queries=checked.queries,
@@ -42,14 +43,14 @@ def exists(session: Session, identifier: str) -> bool:
     return repository.find(session, identifier) is not None
 
 
-def either_of(workload: WorkloadRow) -> WorkloadSpecification | PairwiseSpecification:
+def question_of(workload: WorkloadRow) -> WrittenQuestion:
     """The specification as it was registered."""
-    return parse_either(json.loads(workload.specification))
+    return parse_question(json.loads(workload.specification))
 
 
 def specification_of(workload: WorkloadRow) -> WorkloadSpecification:
-    """The linear queries as they were registered; raises WorkloadError for a pairwise statistic."""
-    specification = either_of(workload)
-    if isinstance(specification, PairwiseSpecification):
-        raise WorkloadError(f"workload {workload.id} is a pairwise statistic, and linear queries are needed here")
+    """The linear queries as they were registered; raises WorkloadError for another kind."""
+    specification = question_of(workload)
+    if not isinstance(specification, WorkloadSpecification):
+        raise WorkloadError(f"workload {workload.id} is of kind {workload.kind}, and linear queries are needed here")
     return specification

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from sordino_analysis.average_case import figures, usefulness
+from sordino_analysis.kinds.specifications import parse_question
 from sordino_analysis.planning_options import PlanError, PlanningOptions
-from sordino_analysis.questions.specifications import parse_either
 from sordino_analysis.requests import request_for
 from sordino_shared.errors import InvalidValue
 
@@ -17,7 +17,7 @@ SWITCHES = [{"name": f"a{number}", "kind": "categorical", "labels": ["off", "on"
 def compiled(epsilon=1, mechanism=None, **queries):
     fields = {"class": "conjunctions", "width": 3, "scheme": "arrangement"} | queries
     written = {"name": "w", "domain": SWITCHES, "queries": fields}
-    return request_for(parse_either(written), PlanningOptions.of(epsilon=epsilon, mechanism=mechanism)).compile()
+    return request_for(parse_question(written), PlanningOptions.of(epsilon=epsilon, mechanism=mechanism)).compile()
 
 
 def test_the_plan_says_users_on_average_and_for_each_database():
@@ -67,6 +67,6 @@ def test_rules_of_two_widths_have_plans_of_their_own():
     def digest(width):
         fields = {"class": "conjunctions", "width": width, "scheme": "arrangement"}
         written = {"name": "w", "domain": SWITCHES, "queries": fields}
-        return request_for(parse_either(written), PlanningOptions.of(epsilon=1)).digest
+        return request_for(parse_question(written), PlanningOptions.of(epsilon=1)).digest
 
     assert digest(2) != digest(3)

@@ -84,7 +84,7 @@ def test_two_servers_and_two_workers_on_one_postgresql(
         document = api.get(estimates)
         headers = dict(api.headers)
         assert httpx.get(other + estimates, headers=headers, timeout=PATIENCE_S).content == document.content
-        assert document.json()["users"] == len(clients.acknowledged)
+        assert document.json()["terms"]["users"] == len(clients.acknowledged)
     for process in (first, second, workers[1]):
         process.terminate()
     assert [process.wait(PATIENCE_S) for process in (first, second, workers[1])] == [0, 0, 0]

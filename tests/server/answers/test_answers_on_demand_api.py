@@ -16,6 +16,7 @@ from sordino_server import aggregates, rounds
 from sordino_server.models import Role
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, Task
 from sordino_shared.randomness import SeededRandomness
+from tests.estimates import answers_of
 
 Check = Callable[..., dict[str, Any]]
 CELLS = [0] * 600 + [1] * 300 + [2] * 90 + [3] * 10
@@ -73,7 +74,7 @@ def server(request: pytest.FixtureRequest) -> Any:
 
 def test_ranges_and_quantiles_with_interval_and_band(server: Any) -> None:
     path = closed(server)
-    published = {each["label"]: each for each in server.api.get(f"{path}/estimates").json()["queries"]}
+    published = {each["label"]: each for each in answers_of(server.api.get(f"{path}/estimates").json())}
     response = server.api.get(f"{path}/answers", params={"range": ["..15", "0..60", "delay:15.."]})
     document = response.raise_for_status().json()
     assert (document["kind"], document["users"], document["compared"]) == ("range", len(CELLS), 9)
@@ -122,7 +123,8 @@ def test_rectangles_of_grids_on_two_attributes(running: Any) -> None:
     cells = [48 * 5 + 7] * 2400 + [48 * 20 + 30] * 1200 + [48 * 40 + 3] * 400
     path = closed(running, cells, workload=running.workload(PLANE), mechanism=None)
     estimate = running.api.get(f"{path}/estimates").raise_for_status().json()
-    assert (len(estimate["queries"]), estimate["unlisted"], estimate["compared"]) == (36, 2303 - 36, 36)
+    terms = estimate["terms"]
+    assert (len(answers_of(estimate)), terms["unlisted"], terms["compared"]) == (36, 2303 - 36, 36)
     params = {"rectangle": ["x:3..10,y:3..10", "x:15..,y:..35"]}
     document = running.api.get(f"{path}/answers", params=params).raise_for_status().json()
     for each, exact in zip(document["answers"], (0.6, 0.4), strict=True):

@@ -98,7 +98,9 @@ class TwoRounds:
         def store(session: Session) -> None:
             if session.get(models.WorkloadRow, "0" * 64) is None:
                 session.add(
-                    models.WorkloadRow(id="0" * 64, name="made up", specification="{}", queries=1, created_at=0)
+                    models.WorkloadRow(
+                        id="0" * 64, name="made up", kind="pairwise", specification="{}", queries=1, created_at=0
+                    )
                 )
             row = models.PlanRequestRow(id=identifier, workload_id="0" * 64, request="{}", state="ready", created_at=0)
             row.device_digest = plans.keep(session, "device", self.first.device, 0)

@@ -30,6 +30,7 @@ from sordino_shared.protocol import (
     ReportOutcomes,
     Task,
 )
+from tests.estimates import answers_of, ends_of, facts_of
 
 Check = Callable[..., dict[str, Any]]
 POPULATION = f"/v1/populations/{identifier_of('all')}"
@@ -161,18 +162,20 @@ def test_two_rounds_lead_to_one_answer(
     life.close(1)
     assert life.states == ("closed", ["estimated", "estimated"])
     document = life.estimates().raise_for_status().json()
-    assert document["value"] == 3 + 2 * 100 + 4 * 10_000 + 100
-    assert [(each["index"], each["users"], each["expected_users"]) for each in document["rounds"]] == [
+    (answer,) = answers_of(document)
+    assert answer["value"] == 3 + 2 * 100 + 4 * 10_000 + 100
+    assert [(each["index"], each["users"], each["expected_users"]) for each in document["extras"]["rounds"]] == [
         (0, 5, 40),
         (1, 5, 40),
     ]
-    assert document["protocol"] == {"name": "made_of_two_rounds", "digest": life.status["protocol"]}
-    assert document["campaign"] == life.id
-    assert [each["plan"]["device"] for each in document["rounds"]] == [
+    facts = facts_of(document)
+    assert (facts["mechanism"], facts["protocol_digest"]) == ("made_of_two_rounds", life.status["protocol"])
+    assert facts["campaign_id"] == life.id
+    assert [each["plan_device"] for each in facts["rounds"]] == [
         each["device_digest"] for each in life.status["rounds"]
     ]
-    assert (document["epsilon"], document["level"], document["bias_bound"]) == (1.0, 0.95, 0.0)
-    assert document["warnings"] == ["made up for tests"]
+    assert (facts["epsilon"], facts["level"], facts["bias_bound"]) == (1.0, 0.95, 0.0)
+    assert facts["warnings"] == ["made up for tests"]
     assert running.api.get(f"/v1/campaigns/{life.id}/rounds/1/estimates").content == life.estimates().content
 
 
@@ -183,11 +186,12 @@ def test_the_answer_as_a_table(start: Callable[..., Life]) -> None:
         life.close(index)
     (row,) = csv.DictReader(io.StringIO(life.estimates(format="csv").text))
     document = life.estimates().json()
+    (answer,), facts = answers_of(document), facts_of(document)
     assert list(row) == in_order(row)
-    assert (float(row["value"]), row["users_by_round"]) == (document["value"], "5 5")
-    assert row["bias_bound"] == ("" if document["bias_bound"] is None else str(document["bias_bound"]))
-    assert [float(row["lower"]), float(row["upper"])] == document["interval"]
-    assert row["protocol_digest"] == document["protocol"]["digest"]
+    assert (float(row["value"]), row["users_by_round"]) == (answer["value"], "5 5")
+    assert row["bias_bound"] == ("" if facts["bias_bound"] is None else str(facts["bias_bound"]))
+    assert [float(row["lower"]), float(row["upper"])] == ends_of(answer)
+    assert row["protocol_digest"] == facts["protocol_digest"]
 
 
 def test_reports_for_another_round_are_refused_by_reason(start: Callable[..., Life], check_problem: Check) -> None:
@@ -298,7 +302,7 @@ def test_a_failed_round_is_tried_again_when_asked(
         raise RuntimeError("the password is s3cret")
 
     with monkeypatch.context() as patched:
-        patched.setattr("sordino_server.estimates.campaign_kinds.step_protocol", fail)
+        patched.setattr("sordino_analysis.kinds.pairwise_document.step_protocol", fail)
         life.close(0)
     assert life.states == ("open", ["closed"])
     assert "RuntimeError" in life.status["rounds"][0]["error"]
@@ -315,7 +319,8 @@ def test_a_campaign_closed_early_says_what_its_rounds_allow(start: Callable[...,
     life.running.work()
     assert life.states == ("closed", ["estimated"])
     document = life.estimates().raise_for_status().json()
-    assert (document["value"], document["unbiased"], len(document["rounds"])) == (203, False, 1)
+    (answer,), extras = answers_of(document), document["extras"]
+    assert (answer["value"], extras["unbiased"], len(extras["rounds"])) == (203, False, 1)
 
 
 def test_a_campaign_closed_too_early_says_why(start: Callable[..., Life], check_problem: Check) -> None:
@@ -340,7 +345,7 @@ def test_a_campaign_that_ends_while_its_next_round_is_computed_opens_none(
         life.act(action).raise_for_status()
         return two_rounds.step(*arguments)
 
-    monkeypatch.setattr("sordino_server.estimates.campaign_kinds.step_protocol", end_meanwhile)
+    monkeypatch.setattr("sordino_analysis.kinds.pairwise_document.step_protocol", end_meanwhile)
     life.running.work()
     assert life.states == states
 
@@ -352,8 +357,8 @@ def test_participation_is_recorded_and_warned_of(start: Callable[..., Life]) -> 
     life.report(1, SECOND[:4])
     life.close(1)
     document = life.estimates().json()
-    assert [each["users"] for each in document["rounds"]] == [5, 4]
-    note, warning = document["warnings"]
+    assert [each["users"] for each in document["extras"]["rounds"]] == [5, 4]
+    note, warning = document["extras"]["warnings"]
     assert note == "made up for tests"
     assert "round 1 has 1 report fewer" in warning
     assert "20.0 %" in warning
@@ -384,7 +389,7 @@ def test_the_document_is_canonical(start: Callable[..., Life]) -> None:
         life.report(index, FIRST)
         life.close(index)
     content = life.estimates().content
-    again = json.dumps(json.loads(content), sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    again = json.dumps(json.loads(content), separators=(",", ":"), ensure_ascii=False).encode()
     assert content == again
 
 
@@ -394,5 +399,5 @@ def test_a_last_round_that_nobody_answers_is_left_to_the_protocol(start: Callabl
     life.close(0)
     life.close(1)
     document = life.estimates().raise_for_status().json()
-    assert [each["users"] for each in document["rounds"]] == [5, 0]
-    assert "round 1 has 5 reports fewer" in document["warnings"][1]
+    assert [each["users"] for each in document["extras"]["rounds"]] == [5, 0]
+    assert "round 1 has 5 reports fewer" in document["extras"]["warnings"][1]

@@ -21,7 +21,7 @@ from sordino_server.cli import app
 from tests.patience import PATIENCE_S
 
 PROMISED = [
-    *("users", "epsilon", "workload", "mechanism", "max_abs_error", "predicted_max_rmse", "interval_coverage"),
+    *("users", "epsilon", "workload", "mechanism", "max_abs_error", "predicted_rmse_max", "interval_coverage"),
     *("band_holds", "reports_per_second", "seconds", "chart"),
 ]
 COMMAND = (sys.executable, "-m", "sordino_server", "demo")
@@ -77,20 +77,20 @@ def test_prints_one_object_with_what_is_promised(histogram: tuple[dict[str, Any]
     assert set(PROMISED) <= set(result)
     assert (result["users"], result["epsilon"], result["workload"], result["bins"]) == (1500, 2.0, "histogram", 8)
     assert (result["apps"], result["fleet"]) == (200, 1300)
-    assert result["ratio_max"] >= 1.0
+    assert result["plan"]["ratio_max"] >= 1.0
     assert result["reports_per_second"] > 0
 
 
 def test_the_estimates_are_as_near_as_predicted(histogram: tuple[dict[str, Any], Path]) -> None:
     """The largest of 8 errors is beyond 5 predicted standard deviations in fewer than 1 of 200,000 runs."""
     result, _ = histogram
-    assert 0.0 < result["max_abs_error"] < 5 * result["predicted_max_rmse"]
+    assert 0.0 < result["max_abs_error"] < 5 * result["predicted_rmse_max"]
     assert result["rms_error"] <= result["max_abs_error"]
     answers = result["answers"]
     assert max(abs(each["value"] - each["truth"]) for each in answers) == result["max_abs_error"]
-    inside = [each["interval"][0] <= each["truth"] <= each["interval"][1] for each in answers]
+    inside = [each["lower"] <= each["truth"] <= each["upper"] for each in answers]
     assert sum(inside) / 8 == result["interval_coverage"]
-    assert result["predicted_max_rmse"] < 0.1
+    assert result["predicted_rmse_max"] < 0.1
 
 
 def test_the_chart_is_where_it_says_and_shows_every_bin(histogram: tuple[dict[str, Any], Path]) -> None:
@@ -117,9 +117,9 @@ def test_keeps_everything_when_asked_and_prints_a_table(tmp_path: Path) -> None:
     assert len(list((kept / "ledgers").iterdir())) == 40
     estimates = json.loads((kept / "estimates.json").read_text())
     with (kept / "estimates.csv").open() as stream:
-        assert len(list(csv.reader(stream))) == len(estimates["queries"]) + 1
+        assert len(list(csv.reader(stream))) == len(estimates["table"]["label"]) + 1
     # Of ten ranges over four bins one is constant; three start at the first bin and are drawn as the CDF.
-    assert len(estimates["queries"]) == 9
+    assert len(estimates["table"]["label"]) == 9
     assert (tmp_path / "curve.svg").read_text().count("<circle") == 2 * 3
 
 
@@ -204,7 +204,7 @@ def test_rules_about_real_flights_are_stated_truly(tmp_path: Path) -> None:
     done = run_demo(tmp_path, "--learn", "--users", "20000", "--json")
     result = json.loads(done.stdout)
     assert done.returncode == (0 if result["statement_holds"] else 1)
-    assert (result["users"], result["epsilon"], result["concepts"]) == (20_000, 2.0, 340)
+    assert (result["users"], result["epsilon"], result["compared"]) == (20_000, 2.0, 340)
     assert result["best_rule"] == "hour > 14"
     assert result["interval"] is None
     assert "expected band over all losses ±" in done.stderr

@@ -356,7 +356,7 @@ def test_an_interrupted_comparison_gives_the_best_so_far(run_command, monkeypatc
         ((), "a pairwise statistic needs --users: its protocol"),
         (("--users", "9", "--mechanism", "factorization"), "leave out --mechanism: they apply to linear queries"),
         (("--users", "9", "--target-error", "1"), "leave out --target-error: "),
-        (("--users", "9", "--objective", "max", "--reduction", "2"), "leave out --objective, --reduction: "),
+        (("--users", "9", "--objective", "max", "--reduction", "2"), "leave out --reduction, --objective: "),
     ],
 )
 def test_what_a_statistic_needs_and_has_no_use_for(run_command, tmp_path, options, message):

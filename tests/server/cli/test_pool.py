@@ -24,9 +24,9 @@ def test_two_campaigns_become_one_answer(run_command: Run, json_of: Run, running
         documents.append(json_of("campaigns", "estimates", campaign["id"], **operator))
         (tmp_path / f"{number}.json").write_text(json.dumps(documents[-1]))
     found = json_of("pool", "0.json", "1.json")
-    values = [[query["value"] for query in document["queries"]] for document in documents]
-    errors = np.array([[query["standard_error"] for query in document["queries"]] for document in documents])
-    uncut = [[query["uncut"] for query in document["queries"]] for document in documents]
+    values = [document["table"]["value"] for document in documents]
+    errors = np.array([document["table"]["standard_error"] for document in documents])
+    uncut = [document["table"]["uncut"] for document in documents]
     np.testing.assert_allclose(found["uncut"], np.average(uncut, axis=0, weights=[2, 1]), atol=1e-12)
     np.testing.assert_allclose(found["values"], np.clip(found["uncut"], 0, 1))
     assert all(0 <= value <= 1 for query in values for value in query)
@@ -34,7 +34,7 @@ def test_two_campaigns_become_one_answer(run_command: Run, json_of: Run, running
     assert found["users"] == 1500
     assert "1,500 users of 2 campaigns" in run_command("pool", "0.json", "1.json").stdout
     assert "given twice" in " ".join(run_command("pool", "0.json", "0.json", code=2).stderr.split())
-    documents[0]["unlisted"] = 7
+    documents[0]["terms"]["unlisted"] = 7
     (tmp_path / "0.json").write_text(json.dumps(documents[0]))
     assert "leaves out 7 queries" in " ".join(run_command("pool", "0.json", "1.json", code=2).stderr.split())
     (tmp_path / "0.json").write_text("[]")

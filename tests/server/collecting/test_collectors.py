@@ -102,7 +102,7 @@ def test_three_servers_give_the_sums_of_one(regions: Regions) -> None:
     part, everything = regions.home.device_part(campaign), payloads(regions, campaign)
     one = Aggregate(len(everything), accumulate(part.randomizer, everything))
     assert regions.sums(campaign).to_bytes() == one.to_bytes()
-    assert regions.home.api.get(f"/v1/campaigns/{campaign['id']}/rounds/0/estimates").json()["users"] == 270
+    assert regions.home.api.get(f"/v1/campaigns/{campaign['id']}/rounds/0/estimates").json()["terms"]["users"] == 270
     regions.work()
     for region in regions.collectors.values():
         shown = regions.shown(campaign, region.server)
@@ -363,7 +363,7 @@ def test_a_home_that_goes_on_without_a_collector_says_so(regions: Regions) -> No
     regions.home.work()
     [done] = regions.shown(campaign)["rounds"]
     assert (done["state"], done["reports"]) == ("estimated", 180)
-    warnings = regions.home.api.get(f"{path}/rounds/0/estimates").json()["warnings"]
+    warnings = regions.home.api.get(f"{path}/rounds/0/estimates").json()["extras"]["warnings"]
     assert "source eu sent no sums of round 0: its users are not in the answer" in warnings
     eu.cable.is_cut = False
     regions.work()
@@ -456,7 +456,7 @@ def test_a_lying_collector_moves_answers_no_further_than_fake_reports(regions: R
         row = rounds.find(session, campaign["id"], 0)
         analyst = plans.analyst_part(session, row.analyst_digest)
     expected = estimate(part, analyst, others + truth).unbiased
-    moved = max(abs(one["value"] - other) for one, other in zip(shown["queries"], expected, strict=True))
+    moved = max(abs(one - other) for one, other in zip(shown["table"]["value"], expected, strict=True))
     request = regions.home.api.get("/v1/plan-requests").json()["plan_requests"][0]
     most = regions.home.api.get(f"/v1/plan-requests/{request['id']}").json()["summary"]["manipulation"]
     share = honest / (others.count + honest)
@@ -487,7 +487,7 @@ def test_later_rounds_are_sealed_at_home_and_mirrored(regions: Regions, two_roun
     assert [each["state"] for each in regions.shown(campaign, eu.server)["rounds"]] == ["estimated", "estimated"]
     closed = [ClosedRound(two_rounds.first, regions.sums(campaign, index)) for index in (0, 1)]
     answer = regions.home.api.get(f"/v1/campaigns/{campaign['id']}/estimates").raise_for_status().json()
-    assert answer["value"] == two_rounds.answer(tuple(closed)).value
+    assert answer["table"]["value"] == [two_rounds.answer(tuple(closed)).value]
     manifest = Manifest.read(eu.server.anonymous.get(f"/v1/campaigns/{campaign['id']}").content)
     plan = f"/v1/protocol-plans/{manifest.protocol}"
     assert eu.server.anonymous.get(plan).raise_for_status().content == regions.home.anonymous.get(plan).content

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sordino_analysis.figures import SHARE, amount
+from sordino_analysis.kinds.specifications import parse_question
 from sordino_analysis.questions.linear.yaml_text import parse_yaml
-from sordino_analysis.questions.specifications import parse_either
 from sordino_server.console.picked_questions import as_yaml, attributes_of, composed
 from sordino_server.models import Role
 from sordino_shared.domains import Categorical, Domain, Ordinal
@@ -47,7 +47,7 @@ def test_values_are_suggested() -> None:
 def test_the_workload_of_the_questions_asks_them() -> None:
     specification = {"domain": [{"name": "delay", "kind": "ordinal", "edges": [0, 15, 60], "unit": "min"}]}
     text = as_yaml("asked: again", specification, Domain((DELAY,)), "range", ["..15", "0..60"])
-    workload = parse_either(parse_yaml(text)).build()
+    workload = parse_question(parse_yaml(text)).build()
     assert workload.operator.dense().tolist() == [[1, 1, 0, 0], [0, 1, 1, 0]]
     assert workload.name == "asked: again"
     assert as_yaml("", specification, Domain((DELAY,)), "quantile", ["0.5"]) == ""
@@ -91,7 +91,7 @@ def test_answers_are_those_of_the_api_and_can_be_copied(
     if shutil.which("curl"):
         done = subprocess.run(["sh", "-c", curl], capture_output=True, check=True)
         assert done.stdout == expected.content
-    assert parse_either(parse_yaml(yaml)).build().queries == 2
+    assert parse_question(parse_yaml(yaml)).build().queries == 2
 
     refused = browser.page(f"{path}?kind=range&question=delay:..7", 422)
     assert "is no edge of attribute" in refused

@@ -212,10 +212,13 @@ def test_the_data_of_a_page_is_that_of_the_api(running: Any, browsers: Any, know
     assert browser.http.get(f"/console{campaign}/estimate.json").content == estimate.content
     table = running.api.get(f"/v1{campaign}/estimates?format=csv")
     assert browser.http.get(f"/console{campaign}/estimate.csv").content == table.content
-    assert amount(estimate.json()["queries"][0]["value"], SHARE) in browser.page(f"/console{campaign}/estimate")
+    table_of = estimate.json()["table"]
+    assert amount(table_of["value"][0], SHARE, table_of["standard_error"][0]) in browser.page(
+        f"/console{campaign}/estimate"
+    )
     picture = browser.http.get(f"/console{campaign}/estimate.svg")
     assert picture.headers["content-type"] == "image/svg+xml"
-    assert picture.text.count('class="band"') == 1 + len(estimate.json()["queries"])
+    assert picture.text.count('class="band"') == 1 + len(estimate.json()["table"]["value"])
     for noun in ("keys", "audit-log"):
         assert browser.http.get(f"/console/{noun}.json").json() == running.api.get(f"/v1/{noun}").json()
     plan = running.api.get(f"/v1/plan-requests/{known['request_id']}").json()
@@ -430,7 +433,7 @@ def test_a_pairwise_statistic_has_a_plan_and_an_estimate(running: Any, browsers:
     browser = browsers.of(Role.ANALYST)
     page = browser.page(f"/console/campaigns/{campaign['id']}/estimate")
     (row,) = csv.DictReader(io.StringIO(browser.page(f"/console/campaigns/{campaign['id']}/estimate.csv")))
-    assert row["value"] in page
+    assert amount(float(row["value"]), "", float(row["standard_error"])) in page
     assert "estimate.svg" not in page
     assert browser.http.get(f"/console/campaigns/{campaign['id']}/estimate.svg").status_code == 404
     shown = browser.page(f"/console/plans/{plan}")

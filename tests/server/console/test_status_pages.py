@@ -88,7 +88,7 @@ def test_owners_read_the_status_of_a_public_campaign(running: Any) -> None:
     page = running.anonymous.get(path)
     assert "<dd>125</dd>" in page.text
     estimate = running.api.get(f"/v1/campaigns/{public['id']}/estimates").json()
-    assert amount(estimate["queries"][0]["value"], "share") in page.text
+    assert amount(estimate["table"]["value"][0], "share", estimate["table"]["standard_error"][0]) in page.text
     picture = running.anonymous.get(f"{path}/estimate.svg")
     assert picture.headers["cache-control"] == "public, max-age=60"
     assert picture.text.count('class="band"') == 1 + 3

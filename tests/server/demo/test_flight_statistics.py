@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.kinds.specifications import load_question
 from sordino_analysis.questions.pairwise import PairwiseStatistic, parse_statistic
-from sordino_analysis.questions.specifications import load_either
 from sordino_server.demo.flight_statistics import FlightStatistic, device_values, raw_truth, statistic_specification
 from sordino_server.demo.flights import Flights, load_flights
 
@@ -40,7 +40,7 @@ def _counts(statistic: PairwiseStatistic, asked: FlightStatistic, flights: Fligh
 
 @pytest.mark.parametrize("asked", FlightStatistic)
 def test_the_examples_ask_what_the_demo_asks(asked: FlightStatistic) -> None:
-    example = load_either(EXAMPLES / f"flights-{asked}" / "workload.yaml")
+    example = load_question(EXAMPLES / f"flights-{asked}" / "workload.yaml")
     assert example == parse_statistic(statistic_specification(asked))
 
 

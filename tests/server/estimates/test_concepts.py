@@ -7,10 +7,10 @@ import io
 from typing import Any
 
 import pytest
-from rich.console import Console
 
 from sordino_analysis.answers.columns import in_order
-from sordino_server.cli.concept_results import print_concepts
+from sordino_server.cli.estimate_text import print_estimate
+from tests.estimates import answers_of, facts_of
 
 SWITCHES = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in ("dark", "beta", "wifi")]
 CRASHED = {"name": "crashed", "kind": "categorical", "labels": ["no", "yes"]}
@@ -30,29 +30,30 @@ def test_the_best_rule_is_published_with_a_band_and_never_with_an_interval(
     running.work()
     path = f"/v1/campaigns/{campaign['id']}/estimates"
     document = running.api.get(path).raise_for_status().json()
-    assert (document["kind"], document["concepts"], document["users"]) == ("concepts", 20, 16_000)
+    facts, rules = facts_of(document), answers_of(document)
+    assert (facts["kind"], facts["compared"], facts["users"]) == ("concepts", 20, 16_000)
     # Its loss is 0 and that of the next best .125, at least six standard errors of the difference.
-    assert 6 * 2 * max(rule["standard_error"] for rule in document["rules"]) < 0.25
-    assert document["rule"]["text"] == "dark=on and beta=on"
-    assert document["interval"] is None
-    assert document["certified_by_round"] is None
-    low, high = document["band"]
-    assert low < document["loss"] < high
-    assert document["base"]["rule"]["text"] == "never"
-    assert document["rules"][0]["rule"] == document["rule"]
-    assert document["confidence_set"]["rules"][0] == document["rule"]
-    assert document["beats_base"] == ("never" not in {rule["text"] for rule in document["confidence_set"]["rules"]})
+    assert 6 * 2 * max(document["table"]["population_standard_error"]) < 0.25
+    assert facts["rule"]["text"] == "dark=on and beta=on"
+    assert facts["interval"] is None
+    assert facts["certified_by_round"] is None
+    low, high = facts["band"]
+    assert low < facts["loss"] < high
+    assert facts["base"]["rule"]["text"] == "never"
+    assert min(rules, key=lambda rule: rule["value"])["label"] == facts["rule"]["text"]
+    assert facts["confidence_set"]["rules"][0] == facts["rule"]
+    assert facts["beats_base"] == ("never" not in {rule["text"] for rule in facts["confidence_set"]["rules"]})
     rows = list(csv.DictReader(io.StringIO(running.api.get(path, params={"format": "csv"}).text)))
     assert list(rows[0]) == in_order(rows[0])
     assert [row["label"] for row in rows[:3]] == ["never", "always", "dark=on"]
     by_text = {row["label"]: row for row in rows}
     assert len(by_text) == 20
-    assert float(by_text["dark=on and beta=on"]["value"]) == pytest.approx(document["loss"], rel=1e-5)
+    assert float(by_text["dark=on and beta=on"]["value"]) == pytest.approx(facts["loss"], rel=1e-5)
     assert by_text["dark=on and beta=on"]["may_be_best"] == "true"
     exported = running.api.get("/v1/estimates", params={"campaign": campaign["id"]}).raise_for_status()
     assert "dark=on and beta=on" in exported.text
-    print_concepts(document, Console(width=200))
-    assert document["statement"] in capsys.readouterr().out
+    print_estimate(document)
+    assert facts["statement"] in " ".join(capsys.readouterr().out.split())
 
 
 def test_answers_that_may_be_biased_have_the_bound_in_every_table(running: Any) -> None:
@@ -67,7 +68,7 @@ def test_answers_that_may_be_biased_have_the_bound_in_every_table(running: Any) 
     running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
     running.work()
     path = f"/v1/campaigns/{campaign['id']}/estimates"
-    bias = running.api.get(path).raise_for_status().json()["bias_bound"]
+    bias = running.api.get(path).raise_for_status().json()["terms"]["bias_bound"]
     assert bias > 0.05
     exported = running.api.get("/v1/estimates", params={"campaign": campaign["id"]}).raise_for_status().json()
     assert {row["bias_bound"] for row in exported["rows"]} == {bias}
@@ -88,13 +89,13 @@ def test_intervals_of_an_ordered_attribute_are_published_with_their_texts(runnin
     path = f"/v1/campaigns/{campaign['id']}/estimates"
     document = running.api.get(path).raise_for_status().json()
     # Its loss is 0 and that of the next best 1/3, at least six standard errors of the difference.
-    assert 6 * 2 * max(rule["standard_error"] for rule in document["rules"]) < 1 / 3
-    assert (document["kind"], document["concepts"]) == ("concepts", 7)
-    assert document["rule"] == {"number": 4, "text": "18 < age ≤ 30", "width": 1}
-    assert document["beats_base"]
+    assert 6 * 2 * max(document["table"]["population_standard_error"]) < 1 / 3
+    assert (document["kind"], document["terms"]["compared"]) == ("concepts", 7)
+    assert document["extras"]["rule"] == {"number": 4, "text": "18 < age ≤ 30", "width": 1}
+    assert document["extras"]["beats_base"]
     texts = ["never", "always", "age ≤ 18", "age ≤ 30", "18 < age ≤ 30", "age > 18", "age > 30"]
-    assert document["class_of_rules"]["texts"] == texts
+    assert document["table"]["label"] == texts
     rows = list(csv.DictReader(io.StringIO(running.api.get(path, params={"format": "csv"}).text)))
     assert [row["label"] for row in rows] == texts
     assert [row["width"] for row in rows] == ["0", "0", "1", "1", "1", "1", "1"]
-    assert float(rows[4]["value"]) == pytest.approx(document["loss"], rel=1e-5)
+    assert float(rows[4]["value"]) == pytest.approx(document["extras"]["loss"], rel=1e-5)

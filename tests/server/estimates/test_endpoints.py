@@ -12,6 +12,7 @@ import pytest
 
 from sordino_analysis.answers.columns import in_order
 from sordino_shared.protocol import Problem
+from tests.estimates import answers_of, ends_of, facts_of
 
 Check = Callable[..., dict[str, Any]]
 CELLS = [0] * 600 + [1] * 300 + [2] * 90 + [3] * 10
@@ -28,27 +29,27 @@ def _estimated(running: Any, **order: Any) -> tuple[dict[str, Any], str]:
 def test_the_document_says_everything(running: Any) -> None:
     campaign, path = _estimated(running)
     document = running.api.get(path).json()
-    assert document["campaign"] == campaign["id"]
-    assert document["plan"]["device"] == campaign["rounds"][0]["device_digest"]
-    assert document["plan"]["analyst"] == campaign["rounds"][0]["analyst_digest"]
-    assert (document["users"], document["epsilon"], document["level"]) == (len(CELLS), 1.0, 0.95)
-    assert (document["target"], document["validity"], document["unbiased"]) == ("reporters", "worst_case", True)
-    assert [query["label"] for query in document["queries"]] == [f"delay ≤ {edge} min" for edge in (0, 15, 60)]
-    assert {query["kind"] for query in document["queries"]} == {"prefix"}
-    assert [query["bounds"] for query in document["queries"]] == [
-        [{"attribute": "delay", "low": None, "high": edge, "label": None, "unit": "min"}] for edge in (0.0, 15.0, 60.0)
-    ]
+    assert list(document) == ["kind", "terms", "table", "extras"]
+    facts, table = facts_of(document), document["table"]
+    assert facts["campaign_id"] == campaign["id"]
+    assert facts["plan_device"] == campaign["rounds"][0]["device_digest"]
+    assert facts["plan_analyst"] == campaign["rounds"][0]["analyst_digest"]
+    assert (facts["users"], facts["epsilon"], facts["level"]) == (len(CELLS), 1.0, 0.95)
+    assert (facts["target"], facts["validity"], facts["unbiased"]) == ("reporters", "worst_case", True)
+    assert table["label"] == [f"delay ≤ {edge} min" for edge in (0, 15, 60)]
+    assert table["kind"] == ["prefix"] * 3
+    assert (table["delay_high"], table["delay_unit"]) == ([0.0, 15.0, 60.0], ["min"] * 3)
     truth = [0.6, 0.9, 0.99]
-    for query, exact in zip(document["queries"], truth, strict=True):
+    for query, exact in zip(answers_of(document), truth, strict=True):
         # Six standard errors: one false alarm in 5·10^8, and the seed is fixed.
         assert abs(query["value"] - exact) < 6 * query["standard_error"]
-        assert query["band"][0] <= query["interval"][0] < query["value"] < query["interval"][1] <= query["band"][1]
+        assert query["band_lower"] <= query["lower"] < query["value"] < query["upper"] <= query["band_upper"]
         assert query["population_standard_error"] > query["standard_error"] > 0
         assert 0 <= query["consistent"] <= 1
-        assert query["coverage"]["interval"] == pytest.approx(0.95, abs=0.0125)
-        assert query["coverage"]["enough_reports"] is None
-    worst = max(query["standard_error"] for query in document["queries"])
-    assert 0 < worst <= document["predicted_rmse_max"] * 1.05
+        assert query["coverage"] == pytest.approx(0.95, abs=0.0125)
+        assert query["enough_reports"] is None
+    worst = max(table["standard_error"])
+    assert 0 < worst <= facts["predicted_rmse_max"] * 1.05
 
 
 def test_the_result_never_changes(running: Any) -> None:
@@ -74,15 +75,15 @@ def test_the_table_holds_the_same_numbers(running: Any) -> None:
     rows = list(csv.DictReader(io.StringIO(response.text)))
     assert list(rows[0]) == in_order(rows[0])
     assert {"delay_high", "value", "coverage", "plan_device"} <= rows[0].keys()
-    for row, query in zip(rows, document["queries"], strict=True):
+    for row, query in zip(rows, answers_of(document), strict=True):
         assert row["label"] == query["label"]
         numbers = {name: float(row[name]) for name in ("value", "standard_error", "consistent")}
         assert numbers == {name: query[name] for name in numbers}
-        assert float(row["coverage"]) == query["coverage"]["interval"]
+        assert float(row["coverage"]) == query["coverage"]
         assert row["enough_reports"] == ""
-        assert [float(row["band_lower"]), float(row["band_upper"])] == query["band"]
-        assert (int(row["users"]), row["campaign_id"]) == (len(CELLS), document["campaign"])
-        assert float(row["bias_bound"]) == document["bias_bound"]
+        assert [float(row["band_lower"]), float(row["band_upper"])] == ends_of(query, "band_")
+        assert (int(row["users"]), row["campaign_id"]) == (len(CELLS), document["terms"]["campaign_id"])
+        assert float(row["bias_bound"]) == document["terms"]["bias_bound"]
     assert running.api.get(path, params={"format": "json"}, headers={"accept": "text/csv"}).json() == document
 
 
@@ -131,8 +132,8 @@ def test_every_mechanism_reaches_its_estimate(running: Any) -> None:
         running.clock.advance(1)
         _, path = _estimated(running, mechanism=mechanism)
         document = running.api.get(path).json()
-        assert document["mechanism"] == mechanism
-        assert all(math.isfinite(query["value"]) for query in document["queries"])
+        assert document["terms"]["mechanism"] == mechanism
+        assert all(map(math.isfinite, document["table"]["value"]))
 
 
 def test_rounds_that_do_not_exist(running: Any, check_problem: Check) -> None:

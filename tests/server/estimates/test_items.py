@@ -13,6 +13,7 @@ from sordino_server.aggregates.log_pages import log_pages
 from sordino_server.plans import service as plans
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, ReportBatch, Task
 from sordino_shared.randomness import SeededRandomness
+from tests.estimates import answers_of, ends_of, facts_of
 
 INTEGERS = {"name": "item", "kind": "integers", "low": 1, "high": 1 << 17}
 HASHED = {"name": "url", "kind": "hashed", "bits": 64}
@@ -43,29 +44,28 @@ def _estimated(running: Any, attribute: dict[str, Any], values: list[object]) ->
 
 def test_the_largest_items_are_published_with_a_band_for_all(running: Any) -> None:
     _, document = _estimated(running, INTEGERS, [70_000] * 6 + [3] * 3 + [131_072])
-    rows = document["queries"]
+    rows = answers_of(document)
     assert len(rows) == MOST_PUBLISHED_ITEMS
-    assert document["unlisted"] == (1 << 17) - MOST_PUBLISHED_ITEMS
-    assert document["mechanism"] == "coarsened_histogram"
+    assert document["terms"]["unlisted"] == (1 << 17) - MOST_PUBLISHED_ITEMS
+    assert document["terms"]["mechanism"] == "coarsened_histogram"
     assert [row["label"] for row in rows[:3]] == ["70000", "3", "131072"]
-    assert [[each["low"], each["high"]] for row in rows for each in row["bounds"]] == [
-        [int(row["label"])] * 2 for row in rows
-    ]
+    assert [[row["item_low"], row["item_high"]] for row in rows] == [[int(row["label"])] * 2 for row in rows]
     for row, share in zip(rows, (0.6, 0.3, 0.1, *[0.0] * 997), strict=True):
         # False alarms: one in 20 for the whole list, by construction; the seeds are fixed.
-        assert row["band"][0] <= share <= row["band"][1]
+        assert row["band_lower"] <= share <= row["band_upper"]
         # Chosen after looking, even the smallest of the thousand look larger than they are: the band knows.
-        assert row["interval"] == row["population_interval"] == row["band"]
+        assert ends_of(row) == ends_of(row, "population_") == ends_of(row, "band_")
         assert row["value"] > 2 * row["standard_error"]
-    assert "largest of 131072 items" in document["warnings"][0]
+    assert "largest of 131072 items" in document["extras"]["warnings"][0]
     assert sum(row["consistent"] for row in rows) <= 1 + 1e-9
 
 
 def test_hashed_texts_are_answered_item_by_item_from_the_log(running: Any) -> None:
     texts = ["https://a.example"] * 7 + ["https://b.example"] * 3
     campaign, document = _estimated(running, HASHED, texts)
-    assert (document["queries"], document["unlisted"], document["users"]) == ([], 2**64, BATCHES * SIZE)
-    assert "ask for items by their values" in document["warnings"][0]
+    facts = facts_of(document)
+    assert (answers_of(document), facts["unlisted"], facts["users"]) == ([], 2**64, BATCHES * SIZE)
+    assert "ask for items by their values" in document["extras"]["warnings"][0]
     with running.database.read("test") as session:
         number = session.connection().exec_driver_sql("SELECT id FROM rounds").scalar_one()
         device = plans.device_part(session, campaign["rounds"][0]["device_digest"])

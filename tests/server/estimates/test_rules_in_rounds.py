@@ -12,14 +12,15 @@ from sordino_analysis.documents.elimination_plan import EliminationPlan, RoundSh
 from sordino_analysis.documents.protocol_plans import read_protocol_plan
 from sordino_analysis.elimination.three_rounds import CertifiedRule, ThreeRounds
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.kinds.concept_rounds import certified_document
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
-from sordino_server.estimates.concept_document import certified_document
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DrawOneRound, Manifest, Problem
 from sordino_shared.randomness import SeededRandomness
+from tests.estimates import facts_of
 
 SWITCHES = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in ("dark", "beta", "wifi")]
 CRASHED = {"name": "crashed", "kind": "categorical", "labels": ["no", "yes"]}
@@ -54,9 +55,10 @@ def test_rounds_that_nobody_answers_leave_the_band_of_the_first(running: Any) ->
     running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
     running.work()
     document = running.api.get(f"/v1/campaigns/{campaign['id']}/estimates").raise_for_status().json()
-    assert (document["rounds"], document["users_by_round"]) == ([0], [len(CELLS)])
-    assert (document["interval"], document["certified_by_round"]) == (None, None)
-    assert document["band"][0] < document["loss"] < document["band"][1]
+    facts = facts_of(document)
+    assert facts["users_by_round"] == str(len(CELLS))
+    assert (facts["interval"], facts["certified_by_round"]) == (None, None)
+    assert facts["band"][0] < facts["loss"] < facts["band"][1]
     # Half of the users answer the first round; the status predicts errors for all of them.
     summary = running.api.get(f"/v1/plan-requests/{question['plan_request']}").json()["summary"]
     assert question["variance"] == pytest.approx(2 * summary["largest_variance"])
@@ -79,9 +81,9 @@ def test_warnings_about_the_last_round_are_published() -> None:
         if isinstance(outcome, RoundPlan):
             plan = outcome
     assert isinstance(outcome, CertifiedRule)
-    document = certified_document("c", first, outcome)
-    assert document.warnings == [f"the last round: {warning}" for warning in outcome.warnings]
-    assert "the last round: only 2 users reported" in document.warnings[0]
+    warnings = certified_document("c", first, outcome).extras.warnings
+    assert warnings == tuple(f"the last round: {warning}" for warning in outcome.warnings)
+    assert "the last round: only 2 users reported" in warnings[0]
 
 
 @pytest.mark.parametrize(

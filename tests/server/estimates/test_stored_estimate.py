@@ -1,4 +1,4 @@
-"""Stored estimates are read by their kind, whole or in pieces; what this version does not know is an error in words."""
+"""Stored estimates are read by their kind; what this version does not know is an error of the server in words."""
 
 from __future__ import annotations
 
@@ -7,79 +7,72 @@ from typing import Any
 
 import pytest
 
-from sordino_server.estimates.schemas import EstimateDocument
-from sordino_server.estimates.stored_estimate import UnreadableEstimate, pieces_of, read_estimate
+from sordino_server.errors import ServerError
+from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_shared.protocol import Problem
 
 LINEAR: dict[str, Any] = {
     "kind": "linear",
-    "campaign": "aa",
-    "plan": {"device": "d", "analyst": "a"},
-    "rounds": [0],
-    "workload": "w",
-    "mechanism": "m",
-    "objective": "max",
-    "users": 10,
-    "epsilon": 1.0,
-    "level": 0.95,
-    "target": "reporters",
-    "validity": "worst_case",
-    "unbiased": True,
-    "bias_bound": 0.0,
-    "warnings": ['a "quoted" one, with ],"rounds":[ in it'],
-    "predicted_rmse_max": 0.1,
-    "queries": [],
-    "unlisted": 0,
-    "compared": 3,
-    "sources": [],
+    "terms": {
+        "campaign_id": "aa",
+        "users": 10,
+        "unlisted": 0,
+        "compared": 3,
+        "epsilon": 1.0,
+        "level": 0.95,
+        "bias_bound": 0.0,
+        "target": "reporters",
+        "validity": "worst_case",
+        "mechanism": "m",
+        "plan_device": "d",
+        "plan_analyst": "a",
+    },
+    "table": {"label": ['"delay" ≤ 1, [or] {so}', "b"], "value": [0.5, None], "delay_high": [1.0, 2.0]},
+    "extras": {
+        "workload": "w",
+        "objective": "max",
+        "unbiased": True,
+        "predicted_rmse_max": 0.1,
+        "warnings": ['a "quoted" one', "another"],
+        "sources": [],
+    },
 }
 
 
-def query(number: int) -> dict[str, Any]:
-    return {
-        "label": f'"delay" ≤ {number}, [or] {{so}}',
-        "kind": "prefix",
-        "bounds": [{"attribute": "delay", "low": None, "high": float(number), "label": None, "unit": "min"}],
-        "value": number / 10_000,
-        "standard_error": 0.01,
-        "interval": [0.4, 0.6],
-        "band": [0.3, 0.7],
-        "population_standard_error": 0.02,
-        "population_interval": [0.4, 0.6],
-        "consistent": 0.5,
-        "coverage": None,
-    }
-
-
-def stored(queries: int, **changes: Any) -> bytes:
-    document = LINEAR | {"queries": [query(number) for number in range(queries)]} | changes
-    return EstimateDocument.model_validate(document).content()
-
-
-@pytest.mark.parametrize("queries", [0, 1, 4096, 4097, 9000])
-def test_pieces_have_the_terms_of_the_whole_and_its_rows_in_order(queries: int) -> None:
-    content = stored(queries)
-    whole, pieces = read_estimate(content).table(), [piece.table() for piece in pieces_of(content)]
-    assert len(pieces) == max(1, -(-queries // 4096))
-    assert all(piece.terms == whole.terms for piece in pieces)
-    assert [row for piece in pieces for row in piece.rows()] == list(whole.rows())
+def test_an_estimate_is_read_with_its_table() -> None:
+    table = read_estimate(json.dumps(LINEAR).encode()).table
+    assert table.cells("label") == LINEAR["table"]["label"]
+    assert table.cells("warnings") == ['a "quoted" one | another'] * 2
+    assert (table.terms["users"], table.names[:4]) == (10, ["campaign_id", "label", "delay_high", "value"])
 
 
 @pytest.mark.parametrize(
-    ("changes", "missing", "reason"),
+    ("part", "changes", "reason"),
     [
-        ({"kind": "tomograms"}, "", "tomograms"),
-        ({}, "kind", "kind"),
-        ({}, "bias_bound", "linear.bias_bound: Field required"),
-        ({"kind": "concepts"}, "", "concepts.rule: Field required"),
-        ({"queries": [{"label": "a"}]}, "", "linear.queries.0.value: Field required"),
+        ("", {"kind": "tomograms"}, "no kind of question 'tomograms'; there are linear, concepts, pairwise"),
+        ("", {"kind": 3}, "no kind of question '3'"),
+        ("", {"extras": None}, "linear.extras: Input should be a valid dictionary"),
+        ("", {"table": []}, "table is no object"),
+        ("", {"kind": "concepts"}, "concepts.extras.rule: Field required"),
+        ("extras", {"objective": "least"}, "linear.extras.objective: Input should be 'max' or 'mean'"),
+        ("terms", {"users": "many"}, "column 'users' holds integer cells, not 'many'"),
+        ("terms", {"tomogram": 1}, "a table of answers has no column 'tomogram'"),
+        ("terms", {"value": 1.0}, "'value' is both a term and a column"),
+        ("table", {"value": 1.0}, "table.value: is no list"),
+        ("table", {"value": [1.0]}, "the columns of a table have one length"),
+        ("table", {"value": ["a", "b"]}, "row 1: column 'value' holds number cells, not 'a'"),
     ],
 )
-def test_what_is_not_known_is_named(changes: dict[str, Any], missing: str, reason: str) -> None:
-    document = {name: value for name, value in (LINEAR | changes).items() if name != missing}
-    content = json.dumps(document, sort_keys=True, separators=(",", ":")).encode()
-    for read in (read_estimate, lambda content: list(pieces_of(content))):
-        with pytest.raises(UnreadableEstimate) as refused:
-            read(content)
-        assert reason in refused.value.detail
-        assert refused.value.problem is Problem.INTERNAL_ERROR
+def test_what_is_not_known_is_named(part: str, changes: dict[str, Any], reason: str) -> None:
+    document = LINEAR | changes if not part else LINEAR | {part: LINEAR[part] | changes}
+    with pytest.raises(ServerError) as refused:
+        read_estimate(json.dumps(document).encode())
+    assert reason in refused.value.detail
+    assert "run `sordino db upgrade`" in refused.value.detail
+    assert refused.value.problem is Problem.INTERNAL_ERROR
+
+
+@pytest.mark.parametrize("content", [b"", b"[]", b"{", b"null", b"[" * 100_000, b"\xff"])
+def test_what_is_no_estimate_at_all_is_refused(content: bytes) -> None:
+    with pytest.raises(ServerError, match="the stored estimate cannot be read"):
+        read_estimate(content)

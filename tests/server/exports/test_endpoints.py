@@ -14,6 +14,7 @@ import sordino_analysis as sa
 from sordino_server.exports import service
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import Problem
+from tests.estimates import answers_of
 
 Check = Callable[..., dict[str, Any]]
 CELLS = [0] * 600 + [1] * 300 + [2] * 90 + [3] * 10
@@ -67,17 +68,10 @@ def test_one_table_of_two_questions_and_a_statistic(running: Any) -> None:
     rows = table["rows"]
     assert all(list(row) == names for row in rows)
     first, second, third = (_document(running, each) for each in (delays, places, colours))
-    assert len(rows) == len(first["queries"]) + len(second["queries"]) + 1
-    for row, query in zip(rows, first["queries"] + second["queries"], strict=False):
-        assert (row["label"], row["value"], row["standard_error"]) == (
-            query["label"],
-            query["value"],
-            query["standard_error"],
-        )
-        assert [row["lower"], row["upper"]] == query["interval"]
-        assert [row["band_lower"], row["band_upper"]] == query["band"]
-        assert [row["population_lower"], row["population_upper"]] == query["population_interval"]
-        assert (row["consistent"], row["epsilon"]) == (query["consistent"], 1.0)
+    answers = [answer for document in (first, second, third) for answer in answers_of(document)]
+    for row, answer in zip(rows, answers, strict=True):
+        assert {name: row[name] for name in answer} == answer
+        assert row["epsilon"] == 1.0
     assert [row["delay_high"] for row in rows[:3]] == [0.0, 15.0, 60.0]
     assert {row["delay_unit"] for row in rows[:3]} == {"min"}
     assert {row["steps_low"] for row in rows[:3]} == {None}
@@ -86,9 +80,9 @@ def test_one_table_of_two_questions_and_a_statistic(running: Any) -> None:
     assert asked == {(city, *span) for city in ("Rome", "=Oslo") for span in [*spans, (None, None)]}
     assert (rows[0]["kind"], rows[3]["kind"], rows[-1]["kind"]) == ("prefix", "histogram×ranges", "statistic")
     assert (rows[0]["users"], rows[3]["users"], rows[-1]["users"]) == (1000, 600, 600)
-    assert (rows[-1]["label"], rows[-1]["value"]) == ("mixed colours", third["value"])
-    assert (rows[-1]["mechanism"], rows[-1]["bias_bound"]) == ("one_round", third["bias_bound"])
-    assert rows[-1]["warnings"] == (" | ".join(third["warnings"]) or None)
+    assert (rows[-1]["label"], rows[-1]["value"]) == ("mixed colours", answers[-1]["value"])
+    assert (rows[-1]["mechanism"], rows[-1]["bias_bound"]) == ("one_round", third["terms"]["bias_bound"])
+    assert rows[-1]["warnings"] == (" | ".join(third["extras"]["warnings"]) or None)
     opened, closed = (datetime.fromisoformat(rows[0][name]) for name in ("opened", "closed"))
     assert (closed - opened).total_seconds() == 90
     assert opened == datetime.fromtimestamp(1_800_000_000, UTC)
@@ -145,11 +139,11 @@ def test_what_cannot_be_exported_is_refused_and_named(running: Any, check_proble
 
 def test_analysts_read_the_table_from_the_server(running: Any) -> None:
     delays = _closed(running, CELLS)
-    queries = _document(running, delays)["queries"]
+    answers = answers_of(_document(running, delays))
     for form in ("rows", "csv"):
         address = _address(running, delays, format=form)
         columns = sa.read_estimates(address, key=running.admin_key, frame="columns")
-        assert columns["value"].tolist() == [query["value"] for query in queries]
+        assert columns["value"].tolist() == [answer["value"] for answer in answers]
         assert columns["delay_high"].tolist() == [0.0, 15.0, 60.0]
         assert columns["users"].tolist() == [1000] * 3
         assert columns["kind"] == ["prefix"] * 3

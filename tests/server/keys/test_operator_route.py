@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from sordino_analysis.questions.specifications import Specification
+from sordino_analysis.kinds.specifications import Specification
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.errors import ServerError
 from sordino_server.kit.arriving_body import SMALL_LIMIT

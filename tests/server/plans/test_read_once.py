@@ -8,12 +8,9 @@ from typing import Any
 
 import pytest
 
-from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
-from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.questions.linear import Workload, WorkloadSpecification
-from sordino_analysis.questions.specifications import KINDS
-from sordino_analysis.requests import REQUESTS, StoredRequest
+from sordino_analysis.requests import StoredRequest
 from sordino_server.plans.checking import content_key
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.workloads.checking import check_workload
@@ -60,8 +57,3 @@ def test_a_workload_is_read_once_and_built_once_on_its_way_to_a_plan(
     plan = request.with_time_limit(60).compile(lambda step: None)
     assert calls == ["read", "built"]
     assert plan.analyst.mechanism == "randomized_response"
-
-
-def test_every_kind_of_question_has_a_request() -> None:
-    assert REQUESTS.keys() == {kind.field for kind in KINDS}
-    assert {imported() for imported in REQUESTS.values()} == {LinearRequest, PairwiseRequest}

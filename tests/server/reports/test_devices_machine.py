@@ -191,7 +191,7 @@ class Devices(RuleBasedStateMachine):
             return
         self.running.work()
         answer = self.running.api.get(f"{self.path}/rounds/0/estimates").raise_for_status()
-        assert answer.json()["users"] == len(self.counted)
+        assert answer.json()["terms"]["users"] == len(self.counted)
         self.estimates = self.estimates or answer.content
         assert answer.content == self.estimates
 

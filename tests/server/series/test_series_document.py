@@ -91,10 +91,11 @@ def test_the_numbers_are_those_of_a_notebook(fortnight):
     np.testing.assert_allclose(by_periods["value"], series.window(0, 6, "periods").value)
     # What is said of a closed period is what its own estimate says.
     own, day = api.get(f"/v1/campaigns/{fortnight.id}/rounds/7/estimates").json(), found["periods"][7]["answers"]
-    for name in ("value", "uncut", "interval"):
-        np.testing.assert_allclose(day[name], [one[name] for one in own["queries"]])
-    assert day["coverage"] == [one["coverage"]["interval"] for one in own["queries"]]
-    assert day["enough_reports"] == [one["coverage"]["enough_reports"] for one in own["queries"]]
+    table = own["table"]
+    for name in ("value", "uncut"):
+        np.testing.assert_allclose(day[name], table[name])
+    np.testing.assert_allclose(day["interval"], np.column_stack([table["lower"], table["upper"]]))
+    assert (day["coverage"], day["enough_reports"]) == (table["coverage"], table["enough_reports"])
 
 
 def test_an_export_has_every_estimated_period(running, fortnight):

@@ -93,7 +93,9 @@ def test_help_imports_neither_commands_nor_arrays(of_the_libraries: int) -> None
     assert calls <= 0.5 * of_the_libraries
 
 
-@pytest.mark.parametrize("module", ["sordino_server.estimates.next_step", "sordino_analysis.planning.linear_request"])
+@pytest.mark.parametrize(
+    "module", ["sordino_analysis.kinds.linear_document", "sordino_analysis.planning.linear_request"]
+)
 def test_the_measure_notices_a_solver(module: str, of_the_libraries: int) -> None:
     calls, _, modules = measure(f"{API}, {module}")
     assert modules & SOLVERS

@@ -125,7 +125,7 @@ def test_the_same_document_changes_nothing_and_a_newer_one_replaces_it(region: R
     assert region.round()["reports"] == 100
     check_problem(region.send(first), Problem.ALREADY_EXISTS, "as number 2")
     region.close()
-    assert region.estimate().json()["users"] == 100
+    assert region.estimate().json()["terms"]["users"] == 100
     check_problem(region.send(replace(other, number=3)), Problem.ILLEGAL_TRANSITION, "takes no sums any more")
     assert region.send(replace(other, number=2)).status_code == 200
     entries = region.home.api.get("/v1/audit-log").json()["entries"]
@@ -220,7 +220,7 @@ def test_a_round_waits_for_its_sources_until_the_deadline(region: Region, runnin
     assert region.round()["state"] == "closed"
     running.clock.advance(1)
     running.work()
-    assert "source eu sent no sums of round 0" in " ".join(region.estimate().json()["warnings"])
+    assert "source eu sent no sums of round 0" in " ".join(region.estimate().json()["extras"]["warnings"])
     assert (region.round()["state"], region.round()["waiting_for"]) == ("estimated", [])
     check_problem(region.send(region.sums([0] * 4)), Problem.ILLEGAL_TRANSITION, "takes no sums any more")
 
@@ -245,7 +245,7 @@ def test_a_failed_round_goes_on_with_sums_that_come_late(region: Region, running
     assert region.send(document).status_code == 201
     running.work()
     assert (region.round()["state"], region.round()["error"]) == ("estimated", None)
-    assert region.estimate().json()["users"] == 200
+    assert region.estimate().json()["terms"]["users"] == 200
 
 
 def test_a_source_whose_keys_are_revoked_is_not_waited_for(region: Region, running: Any) -> None:
@@ -257,7 +257,7 @@ def test_a_source_whose_keys_are_revoked_is_not_waited_for(region: Region, runni
             running.api.delete(f"/v1/keys/{each['id']}").raise_for_status()
     assert region.send(region.sums([0])).status_code == Problem.UNAUTHORIZED.status
     running.work()
-    assert (region.round()["state"], region.estimate().json()["sources"]) == ("estimated", [])
+    assert (region.round()["state"], region.estimate().json()["extras"]["sources"]) == ("estimated", [])
 
 
 def test_sums_that_come_while_a_worker_computes_are_in_the_estimate(region: Region, running: Any) -> None:
@@ -278,7 +278,7 @@ def test_sums_that_come_while_a_worker_computes_are_in_the_estimate(region: Regi
     with pytest.raises(LeaseLost):
         database.run("finish", lambda session: finish(database, session, row.id, "slow", outcome, 0))
     running.work()
-    assert region.estimate().json()["users"] == 60
+    assert region.estimate().json()["terms"]["users"] == 60
 
 
 def test_a_source_cannot_hold_the_estimate_beyond_the_deadline(
@@ -299,7 +299,7 @@ def test_a_source_cannot_hold_the_estimate_beyond_the_deadline(
     check_problem(newer, Problem.ILLEGAL_TRANSITION, "sources_deadline_s to replace them is over")
     running.database.run("give back", lambda session: rounds.give_back(session, row.id, "slow"))
     running.work()
-    assert region.estimate().json()["users"] == 44
+    assert region.estimate().json()["terms"]["users"] == 44
 
 
 def test_sums_from_elsewhere_do_not_move_the_epoch_or_the_archive(region: Region, running: Any) -> None:

@@ -1,23 +1,29 @@
-"""One campaign from workload to estimates, with devices that hold known values."""
+"""One campaign of any kind of question from workload to estimate, with devices that hold known values."""
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.answers.document import EstimateDocument, ends
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.plan_summary import AnySummary, read_summary
+from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_protocol_plan
+from sordino_analysis.kinds.base import KindOfQuestion, SimulatedUsers
+from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
+from sordino_analysis.kinds.reading import estimate_of
+from sordino_analysis.questions.question import WrittenQuestion
+from sordino_analysis.request_terms import MOST_QUESTIONS
+from sordino_analysis.requests import kind_of_question
 from sordino_server.cli.remote import Remote
-from sordino_server.cli.simulation.candidates import answers_for, candidates, lists_items, shares_of
-from sordino_server.cli.simulation.comparison import TruthComparison
 from sordino_server.cli.simulation.devices import Fleet, SentReports, run_apps, simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
-from sordino_server.cli.simulation.truth import truth_of
 from sordino_server.cli.wait import TIMEOUT_S, Patience
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.quantities import quantity
@@ -27,24 +33,41 @@ from sordino_shared.quantities import quantity
 class CampaignTerms:
     """What is asked of whom: `plan` is the plan request without its workload, with a seed."""
 
-    specification: Mapping[str, Any]
+    question: WrittenQuestion
     plan: Mapping[str, Any]
     name: str
     purpose: str
     population: str
 
+    @cached_property
+    def kind(self) -> KindOfQuestion:
+        """The kind of the question."""
+        return kind_of_question(self.question)
+
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignResult:
-    """A finished campaign: the plan's figures, both uploads, the estimates document, its comparison with the truth."""
+    """A finished campaign: the plan's summary, what was sent, and the estimate beside the truth.
+
+    `document` is the estimate as the server has it; `estimate` has instead the answers that were asked for where that
+    lists none.
+    """
 
     campaign: str
-    plan: Mapping[str, Any]
+    question_name: str
+    kind: KindOfQuestion
+    plan: AnySummary
     apps: SentReports
     fleet: SentReports
-    estimates: Mapping[str, Any]
+    document: Mapping[str, Any]
+    estimate: EstimateDocument
     comparison: TruthComparison
     seconds: Mapping[str, float]
+
+    @cached_property
+    def judgement(self) -> JudgedEstimate:
+        """What the kind says of the estimate beside the truth."""
+        return self.kind.judged(self.estimate, self.comparison)
 
 
 @dataclass(frozen=True)
@@ -59,39 +82,41 @@ class Devices:
 def run_campaign(
     remote: Remote, address: str, terms: CampaignTerms, devices: Devices, stages: Stages, noise: int = 0
 ) -> CampaignResult:
-    """Plan, open, have all devices answer, close, and compare the estimates with the truth.
+    """Plan, open, have all devices answer every round, and compare the estimate with the truth.
 
     Campaigns with the same seed in their terms and another number for `noise` have other reports.
     """
-    workload = parse_specification(terms.specification).build()
-    asked = [] if lists_items(workload) else candidates(workload.domain, devices.values)
-    # Seeds of different terms and different noise do not meet: 2³² seeds lie between those of two campaigns.
-    seed, clock = int(terms.plan["seed"]) + (noise << 32), StageClock()
+    asked, clock = terms.kind.asked_of_reports(terms.question, devices.values), StageClock()
     plan, campaign = publish(remote, terms, stages)
+    stages.note(f"{quantity(len(devices.values), 'device')}: {plan.forecast(len(devices.values))}")
     clock.lap("plan")
-    with open_campaign(remote, campaign) as path:
-        apps = answer_as_apps(address, campaign, devices, stages)
-        with simulated_fleet(address, campaign, devices.values[devices.apps :], seed) as many:
-            fleet, domain = answer_as_fleet(many, stages), many.domain
-        clock.lap("devices")
-        remote.post(f"{path}/close")
-    with stages.stage("closing the round and estimating"):
-        estimates = remote.awaited_estimates(campaign, 0, Patience())
-    answers = estimates["queries"]
+    # Seeds of different terms and different noise do not meet: 2³² seeds lie between those of two campaigns.
+    seed = int(terms.plan["seed"]) + (noise << 32)
+    with (
+        open_campaign(remote, campaign) as path,
+        simulated_fleet(address, campaign, devices.values[devices.apps :], seed) as many,
+    ):
+        status = remote.get(f"{path}/status")
+        apps, fleet = _answer_rounds(remote, address, status, devices, many, stages, clock)
+    with stages.stage("estimating"):
+        document = remote.awaited_estimates(campaign, None, Patience())
+    estimate = estimate_of(document)
     if asked:
         with stages.stage(f"asking for {len(asked)} values that most devices hold"):
-            answers = answers_for(remote, campaign, asked)
-        truth = np.array(shares_of(domain, devices.values, asked))
-    else:
-        truth = truth_of(workload, domain, devices.values, answers)
+            estimate = _asked_for(remote, campaign, estimate, asked)
+    protocol = _protocol(remote, status["protocol"])
+    users = SimulatedUsers(asked=terms.question, domain=many.domain, values=devices.values, protocol=protocol)
+    comparison = TruthComparison.of(terms.kind.truth(users, estimate), estimate)
     clock.lap("estimates")
-    comparison = TruthComparison.of(truth, answers)
     return CampaignResult(
         campaign=campaign,
+        question_name=terms.question.name,
+        kind=terms.kind,
         plan=plan,
         apps=apps,
         fleet=fleet,
-        estimates=estimates,
+        document=document,
+        estimate=estimate,
         comparison=comparison,
         seconds=clock.laps,
     )
@@ -116,19 +141,19 @@ def check_users(users: int) -> None:
         raise InvalidValue(f"a simulation needs 2 to 10,000,000 devices, not {users}", users)
 
 
-def publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[Mapping[str, Any], str]:
+def publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[AnySummary, str]:
     """The plan's summary, and the id of the new campaign that uses it."""
-    workload = remote.post("/v1/workloads", terms.specification)["id"]
+    workload = remote.post("/v1/workloads", terms.question.canonical())["id"]
     plan_request = remote.post("/v1/plan-requests", {"workload": workload, **terms.plan})["id"]
-    summary: Mapping[str, Any] = {}
+    summary: object = None
     patience = Patience(TIMEOUT_S + (terms.plan.get("time_limit") or 0))
-    with stages.stage("planning the mechanism") as progress:
+    with stages.stage("planning") as progress:
         for state in remote.plan_progress(plan_request, patience):
             progress(state["progress"])
             summary = state["summary"]
     order = {"name": terms.name, "purpose": terms.purpose, "population": terms.population}
     campaign: str = remote.post("/v1/campaigns", order | {"plan_request": plan_request})["id"]
-    return summary, campaign
+    return read_summary(json.dumps(summary)), campaign
 
 
 def answer_as_apps(address: str, campaign: str, devices: Devices, stages: Stages) -> SentReports:
@@ -148,29 +173,46 @@ def answer_as_fleet(fleet: Fleet, stages: Stages) -> SentReports:
         return fleet.answer(progress)
 
 
-def answer_rounds(
+def _answer_rounds(
     remote: Remote,
     address: str,
-    campaign: str,
-    rounds: int,
-    terms: CampaignTerms,
+    status: Mapping[str, Any],
     devices: Devices,
+    many: Fleet,
     stages: Stages,
     clock: StageClock,
-) -> tuple[int, int]:
+) -> tuple[SentReports, SentReports]:
     """Have the devices answer each round and close it; the reports of apps and of the fleet, over all rounds."""
-    apps = fleet = 0
-    with simulated_fleet(address, campaign, devices.values[devices.apps :], int(terms.plan["seed"])) as many:
-        for index in range(rounds):
-            if index:
-                with stages.stage(f"planning round {index}"):
-                    remote.awaited_round(campaign, index, Patience())
-                clock.lap("plan")
-            apps += answer_as_apps(address, campaign, devices, stages).reports
-            fleet += answer_as_fleet(many, stages).reports
-            clock.lap("devices")
-            remote.post(f"/v1/campaigns/{campaign}/rounds/{index}/close")
+    campaign, apps, fleet = status["id"], SentReports(0, 0.0), SentReports(0, 0.0)
+    for index in range(status["planned_rounds"]):
+        if index:
+            with stages.stage(f"planning round {index}"):
+                remote.awaited_round(campaign, index, Patience())
+            clock.lap("plan")
+        apps += answer_as_apps(address, campaign, devices, stages)
+        fleet += answer_as_fleet(many, stages)
+        clock.lap("devices")
+        remote.post(f"/v1/campaigns/{campaign}/rounds/{index}/close")
     return apps, fleet
+
+
+def _protocol(remote: Remote, digest: str | None) -> AnyProtocolPlan | None:
+    if digest is None:
+        return None
+    return read_protocol_plan(remote.content(f"/v1/protocol-plans/{digest}", AnalystPart.limit))
+
+
+def _asked_for(remote: Remote, campaign: str, estimate: EstimateDocument, texts: Sequence[str]) -> EstimateDocument:
+    """The estimate with the server's answers to the cells as its table, the texts as labels."""
+    rows: list[dict[str, Any]] = []
+    for first in range(0, len(texts), MOST_QUESTIONS):
+        some = list(texts[first : first + MOST_QUESTIONS])
+        answers = remote.get(f"/v1/campaigns/{campaign}/answers", cell=some)["answers"]
+        for each, text in zip(answers, some, strict=True):
+            numbers = {name: each[name] for name in ("unit", "value", "uncut", "standard_error")}
+            intervals = {**ends("", each["interval"]), **ends("band_", each["band"])}
+            rows.append({"label": text, **numbers, **intervals})
+    return EstimateDocument.of_rows(estimate.kind, rows, estimate.extras, **estimate.terms)
 
 
 class StageClock:

@@ -40,6 +40,9 @@ class SentReports:
     reports: int
     seconds: float
 
+    def __add__(self, other: SentReports) -> SentReports:
+        return SentReports(self.reports + other.reports, self.seconds + other.seconds)
+
     @property
     def per_second(self) -> float:
         return self.reports / self.seconds if self.reports else 0.0

@@ -1,4 +1,4 @@
-"""A simulated campaign from its terms to what the command prints; `demo` and `simulate` share it."""
+"""A simulated campaign of any kind, from its terms to what the command prints; `demo` and `simulate` share it."""
 
 from __future__ import annotations
 
@@ -12,14 +12,18 @@ from sordino_analysis.charts import AnswerChart, draw_answers
 from sordino_server.cli.output import console, print_json, progress_console
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, run_campaign
-from sordino_server.cli.simulation.concept_campaign import run_concept_campaign
-from sordino_server.cli.simulation.concept_summary import concept_summary, print_concept_result
 from sordino_server.cli.simulation.kept_console import print_link, serve_kept
 from sordino_server.cli.simulation.repeated_campaigns import print_repeated, repeated_document, run_campaigns
 from sordino_server.cli.simulation.run import RemoteServer, run_simulation
-from sordino_server.cli.simulation.statistic_campaign import run_statistic_campaign
-from sordino_server.cli.simulation.statistic_summary import print_statistic_result, statistic_document
 from sordino_server.cli.simulation.summary import print_result, result_document
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChartOfResult:
+    """The file of a chart, and what it shows of the result."""
+
+    path: Path
+    drawn: Callable[[CampaignResult], AnswerChart]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,35 +43,36 @@ class PresentedRun:
     console_address: str | None = None
     started: float = field(default_factory=time.perf_counter)
 
-    def linear(
+    def once(
         self,
         terms: CampaignTerms,
         values: Sequence[object],
         *,
-        chart: Path | None,
-        chart_of: Callable[[CampaignResult], AnswerChart],
         fields: Mapping[str, object],
-    ) -> None:
-        """Estimate linear queries, draw `chart_of` the result to the file `chart`, and print the result.
+        chart: ChartOfResult | None = None,
+        remarks: Callable[[CampaignResult], Sequence[str]] = lambda _: (),
+    ) -> bool:
+        """Run one campaign and print its result; whether its statements are true.
 
-        `fields` are added to the JSON result.
+        `fields` are added to the JSON result, `remarks` to what people read.
         """
         result, kept = run_simulation(
             run_campaign, terms, values, apps=self.apps, keep=self.keep, console=progress_console, remote=self.remote
         )
-        places = {}
+        places = {} if kept is None else {"kept": str(kept)}
         if chart is not None:
-            chart.write_text(draw_answers(chart_of(result)), encoding="utf-8")
-            places["chart"] = str(chart.resolve())
-        if kept is not None:
-            places["kept"] = str(kept)
+            chart.path.write_text(draw_answers(chart.drawn(result)), encoding="utf-8")
+            places = {"chart": str(chart.path.resolve()), **places}
         seconds = time.perf_counter() - self.started
         if self.as_json:
             absent = {"kept": None, "chart": None}
             print_json(result_document(result) | dict(fields) | {"seconds": seconds} | absent | places)
-            return
-        print_result(console, result, places | {"seconds": f"{seconds:.1f}"}, self.verbose)
-        self._show_console(kept)
+        else:
+            print_result(console, result, places | {"seconds": f"{seconds:.1f}"}, self.verbose)
+            for line in remarks(result):
+                console.print(line, highlight=False, markup=False, soft_wrap=True)
+            self._show_console(kept)
+        return result.judgement.holds
 
     def _show_console(self, kept: Path | None) -> None:
         if self.remote is not None and self.console_address is not None:
@@ -79,62 +84,13 @@ class PresentedRun:
     def repeated(
         self, terms: CampaignTerms, values: Sequence[object], repeat: int, *, fields: Mapping[str, object]
     ) -> None:
-        """Run `repeat` campaigns of linear queries, and print how often intervals and bands hold the truth."""
+        """Run `repeat` campaigns, and print how often intervals and bands hold the truth."""
+        run = partial(run_campaigns, repeat=repeat)
         results, _ = run_simulation(
-            partial(run_campaigns, repeat=repeat),
-            terms,
-            values,
-            apps=self.apps,
-            keep=False,
-            console=progress_console,
-            remote=self.remote,
+            run, terms, values, apps=self.apps, keep=False, console=progress_console, remote=self.remote
         )
         if self.as_json:
             seconds = time.perf_counter() - self.started
             print_json(repeated_document(results) | dict(fields) | {"seconds": seconds})
             return
         print_repeated(console, results, self.verbose)
-
-    def concepts(self, terms: CampaignTerms, values: Sequence[object], *, fields: Mapping[str, object]) -> bool:
-        """Find the rule of a class that predicts a label best and print the result; whether its statement is true."""
-        result, kept = run_simulation(
-            run_concept_campaign,
-            terms,
-            values,
-            apps=self.apps,
-            keep=self.keep,
-            console=progress_console,
-            remote=self.remote,
-        )
-        if self.as_json:
-            place = {"kept": None if kept is None else str(kept)}
-            print_json(concept_summary(result) | dict(fields) | place)
-        else:
-            print_concept_result(console, result)
-            self._show_console(kept)
-        return result.statement_holds
-
-    def pairwise(
-        self,
-        terms: CampaignTerms,
-        values: Sequence[object],
-        *,
-        raw_truth: float | None,
-        fields: Mapping[str, object],
-    ) -> None:
-        """Estimate a pairwise statistic and print the result; `raw_truth` is the truth without bins, where known."""
-        result, kept = run_simulation(
-            run_statistic_campaign,
-            terms,
-            values,
-            apps=self.apps,
-            keep=self.keep,
-            console=progress_console,
-            remote=self.remote,
-        )
-        if self.as_json:
-            place = {"kept": None if kept is None else str(kept)}
-            print_json(statistic_document(result, raw_truth) | dict(fields) | place)
-            return
-        print_statistic_result(console, result, raw_truth, self.verbose)
-        self._show_console(kept)

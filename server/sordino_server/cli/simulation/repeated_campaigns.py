@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -10,7 +10,9 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
+from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.figures import amount
+from sordino_analysis.kinds.base import level_of
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import print_table
 from sordino_server.cli.remote import Remote
@@ -18,10 +20,12 @@ from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms
 from sordino_server.cli.simulation.progress import Stages
 from sordino_shared.quantities import quantity
 
+_FIGURES = ("interval_coverage", "band_holds", "rms_error", "max_abs_error")
+
 
 @dataclass(frozen=True)
 class RepeatedResult:
-    """The results of campaigns with one plan and the same devices."""
+    """The results of campaigns with one plan and the same devices; each figure is None where the kind has none."""
 
     campaigns: tuple[CampaignResult, ...]
 
@@ -31,24 +35,36 @@ class RepeatedResult:
         return self.campaigns[0].campaign
 
     @property
-    def estimates(self) -> Mapping[str, Any]:
-        """The estimates of the first campaign."""
-        return self.campaigns[0].estimates
+    def document(self) -> Mapping[str, Any]:
+        """The estimate of the first campaign, as the server has it."""
+        return self.campaigns[0].document
 
     @property
-    def interval_coverage(self) -> float:
+    def estimate(self) -> EstimateDocument:
+        """The estimate of the first campaign."""
+        return self.campaigns[0].estimate
+
+    @property
+    def interval_coverage(self) -> float | None:
         """Share of all intervals that hold the truth."""
-        return float(np.mean([one.comparison.interval_coverage for one in self.campaigns]))
+        return _mean(one.comparison.interval_coverage for one in self.campaigns)
 
     @property
-    def band_coverage(self) -> float:
+    def band_coverage(self) -> float | None:
         """Share of the campaigns whose band holds all true answers."""
-        return float(np.mean([one.comparison.band_holds for one in self.campaigns]))
+        return _mean(one.comparison.band_holds for one in self.campaigns)
 
     @property
-    def rms_error(self) -> float:
-        """Root of the mean squared error over campaigns and queries."""
-        return float(np.sqrt(np.mean([one.comparison.rms_error**2 for one in self.campaigns])))
+    def rms_error(self) -> float | None:
+        """Root of the mean squared error over campaigns and answers."""
+        errors = [one.comparison.rms_error for one in self.campaigns]
+        squared = _mean(None if error is None else error**2 for error in errors)
+        return None if squared is None else float(np.sqrt(squared))
+
+
+def _mean(figures: Iterable[float | None]) -> float | None:
+    known = [figure for figure in figures if figure is not None]
+    return float(np.mean(known)) if known else None
 
 
 def run_campaigns(
@@ -69,21 +85,14 @@ def repeated_document(result: RepeatedResult) -> dict[str, Any]:
     first = result.campaigns[0]
     return {
         "repeat": len(result.campaigns),
-        "users": first.estimates["users"],
-        "epsilon": first.estimates["epsilon"],
-        "mechanism": first.plan["mechanism"],
+        "kind": first.estimate.kind,
+        **{name: first.estimate.terms[name] for name in ("users", "epsilon", "level", "mechanism")},
         "interval_coverage": result.interval_coverage,
         "band_coverage": result.band_coverage,
         "rms_error": result.rms_error,
-        "predicted_max_rmse": first.estimates["predicted_rmse_max"],
+        "predicted_error": first.kind.predicted_error(first.estimate),
         "campaigns": [
-            {
-                "campaign": one.campaign,
-                "interval_coverage": one.comparison.interval_coverage,
-                "band_holds": one.comparison.band_holds,
-                "rms_error": one.comparison.rms_error,
-                "max_abs_error": one.comparison.max_abs_error,
-            }
+            {"campaign": one.campaign, **{name: getattr(one.comparison, name) for name in _FIGURES}}
             for one in result.campaigns
         ],
     }
@@ -92,26 +101,31 @@ def repeated_document(result: RepeatedResult) -> dict[str, Any]:
 def print_repeated(console: Console, result: RepeatedResult, verbose: bool) -> None:
     """The shares that hold and the error over all campaigns; a row for each with `verbose`."""
     if verbose:
-        print_table(_campaigns(result.campaigns))
-    first, number = result.campaigns[0], len(result.campaigns)
-    level = percent(float(first.estimates["level"]))
-    for line in (
-        f"{quantity(number, 'campaign')} of {quantity(first.estimates['users'], 'device')}, ε = "
-        f"{first.estimates['epsilon']:g}",
-        f"intervals  {percent(result.interval_coverage, 1)} contain the true answer, {level} should",
-        f"band       in {percent(result.band_coverage, 1)} of campaigns every true answer is inside, {level} should",
-        f"error      RMSE {amount(result.rms_error, first.comparison.unit)} "
-        f"(predicted: at most {amount(first.estimates['predicted_rmse_max'], first.comparison.unit)})",
-    ):
+        print_table(_campaigns(result))
+    first, level = result.campaigns[0], percent(level_of(result.estimate))
+    unit, predicted = first.comparison.unit, first.kind.predicted_error(first.estimate)
+    users = quantity(result.estimate.users, "device")
+    lines = [f"{quantity(len(result.campaigns), 'campaign')} of {users}, ε = {result.estimate.terms['epsilon']:g}"]
+    if result.interval_coverage is not None:
+        lines.append(f"intervals  {percent(result.interval_coverage, 1)} contain the true answer, {level} should")
+    if result.band_coverage is not None:
+        held = f"in {percent(result.band_coverage, 1)} of campaigns every true answer is inside"
+        lines.append(f"band       {held}, {level} should")
+    if result.rms_error is not None:
+        promised = "" if predicted is None else f" (predicted: at most {amount(predicted, unit)})"
+        lines.append(f"error      RMSE {amount(result.rms_error, unit)}{promised}")
+    for line in lines:
         console.print(line, highlight=False, soft_wrap=True)
 
 
-def _campaigns(results: Sequence[CampaignResult]) -> Table:
+def _campaigns(result: RepeatedResult) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("campaign", "intervals that hold", "band holds", "RMSE", "largest error"):
         table.add_column(heading, justify="right")
-    for index, one in enumerate(results, start=1):
+    for index, one in enumerate(result.campaigns, start=1):
         of = one.comparison
-        numbers = (amount(of.rms_error, of.unit), amount(of.max_abs_error, of.unit))
-        table.add_row(str(index), percent(of.interval_coverage, 1), "yes" if of.band_holds else "[bold]no[/]", *numbers)
+        intervals = "" if of.interval_coverage is None else percent(of.interval_coverage, 1)
+        band = {None: "", True: "yes", False: "[bold]no[/]"}[of.band_holds]
+        errors = ("none" if error is None else amount(error, of.unit) for error in (of.rms_error, of.max_abs_error))
+        table.add_row(str(index), intervals, band, *errors)
     return table

@@ -15,15 +15,13 @@ from rich.console import Console
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_server.cli.remote import Remote, estimates_path, key_or_file
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, Devices
-from sordino_server.cli.simulation.concept_campaign import ConceptResult
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.simulation.repeated_campaigns import RepeatedResult
 from sordino_server.cli.simulation.server_process import create_key, local_server
-from sordino_server.cli.simulation.statistic_campaign import StatisticResult
 from sordino_server.cli.simulation.working_folder import working_folder
 from sordino_shared.errors import InvalidValue
 
-Result = TypeVar("Result", CampaignResult, ConceptResult, RepeatedResult, StatisticResult)
+Result = TypeVar("Result", CampaignResult, RepeatedResult)
 TemporaryServerOption = Annotated[
     str | None, typer.Option(metavar="URL", help="Use this server; default: start a temporary one.")
 ]
@@ -62,9 +60,11 @@ def run_simulation(
 ) -> tuple[Result, Path | None]:
     """What `run` makes of the terms, and the folder that is kept if one is. Without `remote` a server is started.
 
-    Options of the plan that a server would refuse raise `PlanError` before one is started.
+    Options of the plan that a server would refuse raise `PlanError` before one is started, and values of which none
+    can be compared InvalidValue.
     """
     PlanningOptions.of(**terms.plan)
+    terms.kind.asked_of_reports(terms.question, values)
     stages = Stages(console)
     with working_folder(keep) as folder, stages.shown(), simulation_server(folder, remote, stages) as server:
         ledgers = folder / "ledgers"
@@ -86,9 +86,7 @@ def simulation_server(folder: Path, remote: RemoteServer | None, stages: Stages)
         yield RemoteServer(address, create_key(folder))
 
 
-def _keep_estimates(
-    connection: Remote, result: CampaignResult | ConceptResult | RepeatedResult | StatisticResult, folder: Path
-) -> None:
+def _keep_estimates(connection: Remote, result: CampaignResult | RepeatedResult, folder: Path) -> None:
     table = connection.text(estimates_path(result.campaign, None), format="csv")
-    (folder / "estimates.json").write_text(json.dumps(result.estimates, ensure_ascii=False), encoding="utf-8")
+    (folder / "estimates.json").write_text(json.dumps(result.document, ensure_ascii=False), encoding="utf-8")
     (folder / "estimates.csv").write_text(table, encoding="utf-8")

@@ -2,65 +2,57 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from sordino_analysis.answers.shown import shown_answers
+from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.charts import AnswerChart
-from sordino_analysis.figures import amount, span
+from sordino_analysis.figures import amount
+from sordino_analysis.kinds.base import level_of
+from sordino_analysis.kinds.comparison import TruthComparison
 from sordino_analysis.percentages import percent
+from sordino_server.cli.estimate_text import print_lines, table_of
 from sordino_server.cli.output import print_table
 from sordino_server.cli.simulation.campaign import CampaignResult
-from sordino_server.cli.simulation.comparison import TruthComparison
 
 _ROWS = 6
-# Answers without bias have that of their decoder's floats.
-_ROUNDING = 1e-9
 
 
 def result_document(result: CampaignResult) -> dict[str, Any]:
-    """The results of a campaign under the names that `--json` documents."""
-    plan, estimates, comparison = result.plan, result.estimates, result.comparison
+    """The results of a campaign under the names that `--json` documents: those of its estimate, and of the truth."""
+    estimate = result.estimate
     return {
         "campaign": result.campaign,
-        "users": estimates["users"],
-        "epsilon": estimates["epsilon"],
-        "workload": plan["workload"],
-        "queries": len(comparison.truth),
-        "unlisted": estimates["unlisted"],
-        "mechanism": plan["mechanism"],
-        "objective": plan["objective"],
-        "lower_bound_max": plan["lower_bound_max"],
-        "ratio_max": plan["ratio_max"],
-        "max_abs_error": comparison.max_abs_error,
-        "rms_error": comparison.rms_error,
-        "predicted_max_rmse": estimates["predicted_rmse_max"],
-        "level": estimates["level"],
-        "interval_coverage": comparison.interval_coverage,
-        "band_holds": comparison.band_holds,
-        "answers": comparison.answers(),
+        "kind": estimate.kind,
+        **estimate.terms,
+        **estimate.extras.model_dump(mode="json"),
+        "queries": len(result.comparison.truth),
+        **result.comparison.document(),
+        **result.judgement.fields,
+        "plan": json.loads(result.plan.text()),
         "apps": result.apps.reports,
         "app_reports_per_second": result.apps.per_second,
         "fleet": result.fleet.reports,
         "reports_per_second": result.fleet.per_second or result.apps.per_second,
         "stage_seconds": dict(result.seconds),
-        "digests": dict(estimates["plan"]),
-        "warnings": list(estimates["warnings"]),
     }
 
 
 def print_result(console: Console, result: CampaignResult, places: Mapping[str, str], verbose: bool) -> None:
-    """Some answers, the errors over all of them, and the files written; every answer with `verbose`."""
-    comparison = result.comparison
-    shown = comparison.shown(len(comparison.truth) if verbose else _ROWS)
-    print_table(_answers(comparison, shown, float(result.estimates["level"])))
-    if len(shown) < len(comparison.truth):
-        console.print(
-            f"{len(shown)} of {len(comparison.truth)} answers shown; --verbose shows all and the report rates."
-        )
+    """What is stated, some answers, the errors over all of them, and the files written; all answers with `verbose`."""
+    print_lines(result.kind.statements(result.estimate))
+    shown, count = _shown(result, verbose), len(result.comparison.truth)
+    print_table(_answers(result, shown))
+    if len(shown) < count:
+        console.print(f"{len(shown)} of {count} answers shown; --verbose shows all and the report rates.")
+    print_lines(result.judgement.lines)
     facts = Table.grid(padding=(0, 2))
     for name, value in (*_facts(result), *(_details(result) if verbose else ()), *places.items()):
         facts.add_row(Text(name, style="bold"), Text(value, overflow="fold"))
@@ -71,64 +63,63 @@ def print_result(console: Console, result: CampaignResult, places: Mapping[str, 
 def answer_chart(
     comparison: TruthComparison, title: str, subtitle: str, axis: str, ticks: Sequence[tuple[float, str]], steps: bool
 ) -> AnswerChart:
-    """The chart of all answers in the workload's order."""
+    """The chart of all answers in the workload's order, with the band that holds all of them."""
+    ends = comparison.interval if comparison.band is None else comparison.band
+    assert ends is not None, "every kind states an interval or a band"
     return AnswerChart(
         title=title,
         subtitle=subtitle,
         axis=axis,
         truth=comparison.truth.tolist(),
         estimate=comparison.value.tolist(),
-        lower=comparison.band[:, 0].tolist(),
-        upper=comparison.band[:, 1].tolist(),
+        lower=ends[:, 0].tolist(),
+        upper=ends[:, 1].tolist(),
         ticks=ticks,
         steps=steps,
         unit=comparison.unit,
     )
 
 
-def _answers(comparison: TruthComparison, shown: Sequence[int], level: float) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    table.add_column("query", overflow="fold")
-    for heading in ("truth", "estimate", f"{percent(level)} interval", "inside?"):
-        table.add_column(heading, justify="right", no_wrap=True)
-    for index in shown:
-        unit = comparison.units[index]
-        table.add_row(
-            comparison.labels[index],
-            amount(comparison.truth[index], unit),
-            amount(comparison.value[index], unit),
-            span(comparison.interval[index], unit),
-            "yes" if comparison.inside[index] else "[bold]no[/]",
-        )
-    return table
+def _shown(result: CampaignResult, verbose: bool) -> list[int]:
+    """Rows in the order of the kind; of an order that means something the first ones, else some evenly spread."""
+    rows = result.kind.shown(result.estimate)
+    if verbose:
+        return list(rows)
+    if result.kind.printed is not None:
+        return list(islice(rows, result.kind.printed))
+    return result.comparison.spread(_ROWS)
+
+
+def _answers(result: CampaignResult, shown: Sequence[int]) -> Table:
+    """Some answers with the truth beside them."""
+    compared = result.comparison
+    known: dict[str, Sequence[Any]] = {"truth": compared.truth.tolist(), "inside": compared.inside.tolist()}
+    table = AnswerTable(result.estimate.terms, {**result.estimate.columns, **known})
+    parts = ("truth", "answer", "interval" if compared.interval is not None else "band", "inside")
+    return table_of(shown_answers(table, result.kind.row, rows=shown, parts=parts))
 
 
 def _facts(result: CampaignResult) -> list[tuple[str, str]]:
-    plan, estimates, comparison = result.plan, result.estimates, result.comparison
-    inside, count = int(comparison.inside.sum()), len(comparison.truth)
-    held = "every true answer is inside" if comparison.band_holds else "some true answers are OUTSIDE"
-    return [
-        ("intervals", f"{inside} of {count} contain the true answer ({percent(comparison.interval_coverage, 1)})"),
-        ("band", f"{held} the simultaneous {percent(estimates['level'])} band"),
-        (
-            "error",
-            f"RMSE {amount(comparison.rms_error, comparison.unit)} "
-            f"(predicted: at most {amount(estimates['predicted_rmse_max'], comparison.unit)}), "
-            f"largest error {amount(comparison.max_abs_error, comparison.unit)}",
-        ),
-        ("mechanism", f"{plan['mechanism']}, ε = {estimates['epsilon']:g} per device; {variance_against_bound(plan)}"),
-        *(("warning", warning) for warning in estimates["warnings"]),
-    ]
+    comparison, level = result.comparison, percent(level_of(result.estimate))
+    facts = []
+    if comparison.interval_coverage is not None:
+        inside, count = int(comparison.inside.sum()), len(comparison.truth)
+        held = f"{inside} of {count} contain the true answer ({percent(comparison.interval_coverage, 1)})"
+        facts.append(("intervals", held))
+    if comparison.band_holds is not None:
+        held = "every true answer is inside" if comparison.band_holds else "some true answers are OUTSIDE"
+        facts.append(("band", f"{held} the simultaneous {level} band"))
+    if comparison.rms_error is not None and comparison.max_abs_error is not None:
+        facts.append(("error", _error(result, comparison.rms_error, comparison.max_abs_error)))
+    terms = result.estimate.terms
+    facts.append(("mechanism", f"{terms['mechanism']}, ε = {terms['epsilon']:g} per device; {result.plan.quality}"))
+    return [*facts, *(("warning", warning) for warning in result.estimate.extras.warnings)]
 
 
-def variance_against_bound(plan: Mapping[str, Any]) -> str:
-    """The variance of a plan and how it compares with the lower bound, which a biased answer may be below."""
-    variance = f"variance {plan['max_variance']:.4g}"
-    if plan["bias_bound"] > _ROUNDING:
-        return f"{variance} and a bias; the lower bound, {plan['lower_bound_max']:.4g}, is for answers without bias"
-    if plan["ratio_max"] is None:
-        return "no lower bound above 0 at this ε"
-    return f"{variance}, {plan['ratio_max']:.3f}× lower bound"
+def _error(result: CampaignResult, rms: float, largest: float) -> str:
+    unit, predicted = result.comparison.unit, result.kind.predicted_error(result.estimate)
+    promised = "" if predicted is None else f" (predicted: at most {amount(predicted, unit)})"
+    return f"RMSE {amount(rms, unit)}{promised}, largest error {amount(largest, unit)}"
 
 
 def _details(result: CampaignResult) -> list[tuple[str, str]]:

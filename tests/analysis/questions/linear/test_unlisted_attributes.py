@@ -4,9 +4,9 @@ import json
 
 import pytest
 
+from sordino_analysis.kinds.specifications import read_document
 from sordino_analysis.questions.linear import WorkloadError, parse_specification
 from sordino_analysis.questions.pairwise.specification import parse_statistic
-from sordino_analysis.questions.specifications import read_document
 from sordino_shared.domains import Domain, EvenEdges, Hashed, Integers, Ordinal
 
 DELAY = {"name": "delay", "kind": "integers", "low": 0, "high": 3, "unit": "ms"}

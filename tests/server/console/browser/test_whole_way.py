@@ -51,9 +51,9 @@ def _check_estimate(window: Window, running: Any, campaign: str) -> None:
     picture = page.locator("img.chart").first
     assert picture.evaluate("image => image.complete && image.naturalWidth") > 300
     estimate = running.api.get(f"/v1/campaigns/{campaign}/estimates").json()
-    assert estimate["users"] == 100 + len(DELAYS)
+    assert estimate["terms"]["users"] == 100 + len(DELAYS)
     cells = page.locator("table tbody tr").first.locator("td").all_inner_texts()
-    assert cells[0] == amount(estimate["queries"][0]["value"], SHARE)
+    assert cells[0] == amount(estimate["table"]["value"][0], SHARE, estimate["table"]["standard_error"][0])
     with page.expect_download() as downloading:
         # A link to a CSV that the browser would show is downloaded as a person does with "save as".
         page.evaluate("document.querySelector('a[href$=\"estimate.csv\"]').download = 'estimate.csv'")

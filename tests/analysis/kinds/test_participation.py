@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sordino_server.estimates.participation import participation_warnings, source_warnings
+from sordino_analysis.kinds.participation import participation_warnings, source_warnings
 
 
 @pytest.mark.parametrize("users", [(1000,), (1000, 1000), (1000, 991), (1000, 1200, 1190)])

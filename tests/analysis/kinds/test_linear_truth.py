@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from sordino_analysis.kinds.linear_candidates import MOST_CANDIDATES, candidates, lists_items, shares_of
+from sordino_analysis.kinds.linear_truth import truth_of
 from sordino_analysis.questions.linear import parse_specification
-from sordino_server.cli.simulation.candidates import MOST_CANDIDATES, candidates, lists_items, shares_of
-from sordino_server.cli.simulation.truth import truth_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomness import SeededRandomness
 
@@ -22,7 +22,7 @@ def test_listed_hashes_are_those_of_the_campaign_s_salt():
     truths = []
     for seed in (1, 2):
         domain = workload.domain.salted(SeededRandomness(seed))
-        truths.append(truth_of(workload, domain, TEXTS, [{}] * 64))
+        truths.append(truth_of(workload, domain, TEXTS, [""] * 64))
         expected = np.bincount(domain.encode_many(TEXTS), minlength=64) / 10
         np.testing.assert_array_equal(truths[-1], expected)
     assert not np.array_equal(*truths)
@@ -32,7 +32,7 @@ def test_published_items_have_their_shares():
     workload = hashed(20)
     domain = workload.domain.salted(SeededRandomness(1))
     label = {text: domain.describe(domain.codes(text)) for text in "abz"}
-    rows = [{"label": label["b"]}, {"label": label["z"]}, {"label": label["a"]}]
+    rows = [label["b"], label["z"], label["a"]]
     np.testing.assert_allclose(truth_of(workload, domain, TEXTS, rows), [0.3, 0.0, 0.5])
 
 
@@ -58,6 +58,6 @@ def test_rectangles_that_are_listed_have_their_shares():
     workload = parse_specification({"name": "plane", "domain": sides, "queries": "prefix"}).build()
     # Of 9,999 queries those in the middle of 6 × 6 parts of the plane are listed: 8, 25, 41, 58, 75, 91 in each.
     values = [{"x": 8, "y": 8}, {"x": 60, "y": 30}, {"x": 9, "y": 99}, {"x": 99, "y": 99}]
-    found = truth_of(workload, workload.domain, values, [{}] * 36).reshape(6, 6)
+    found = np.array(truth_of(workload, workload.domain, values, [""] * 36)).reshape(6, 6)
     assert found[0].tolist() == [0.25] * 6
     assert found[4].tolist() == [0.25, 0.25, 0.5, 0.5, 0.5, 0.5]

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
+from sordino_analysis.kinds.specifications import Specification, load_question, parse_question
 from sordino_analysis.questions.linear import WorkloadError, WorkloadSpecification, load_specification
 from sordino_analysis.questions.pairwise import PairwiseSpecification
-from sordino_analysis.questions.specifications import Specification, load_either, parse_either
 
 HEAD = "name: test\ndomain: [{name: delay, kind: ordinal, edges: [0, 15]}]\n"
 LINE = {"name": "delay", "kind": "ordinal", "edges": [0, 15]}
@@ -34,8 +34,8 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 
 def test_both_forms_are_read(write: Callable[..., Path]) -> None:
-    assert isinstance(load_either(write("queries: prefix")), WorkloadSpecification)
-    statistic = load_either(write("statistic: {kind: lipschitz, table: [0, 1, 3]}"))
+    assert isinstance(load_question(write("queries: prefix")), WorkloadSpecification)
+    statistic = load_question(write("statistic: {kind: lipschitz, table: [0, 1, 3]}"))
     assert isinstance(statistic, PairwiseSpecification)
     assert statistic.build().forms[0].matrix[0].tolist() == [0, 1, 3]
 
@@ -51,7 +51,7 @@ def test_both_forms_are_read(write: Callable[..., Path]) -> None:
 @pytest.mark.parametrize("kind", ["matrix", "lipschitz"])
 def test_a_kernel_is_read_from_beside_the_file(write: Callable[..., Path], kind: str, files: dict[str, Any]) -> None:
     path = write(f"statistic: {{kind: {kind}, file: kernel.{next(iter(files))}}}", **files)
-    statistic = load_either(path).build()
+    statistic = load_question(path).build()
     assert statistic.forms[0].matrix.tolist() == [[0, 1, 3], [1, 0, 2], [3, 2, 0]]
     assert "file" not in str(statistic.specification)
 
@@ -71,7 +71,7 @@ def test_a_kernel_is_read_from_beside_the_file(write: Callable[..., Path], kind:
 )
 def test_what_is_neither_is_refused(write: Callable[..., Path], asked: str, advice: str) -> None:
     with pytest.raises(WorkloadError, match=advice):
-        load_either(write(asked, csv="0,1,3\n"))
+        load_question(write(asked, csv="0,1,3\n"))
 
 
 def test_linear_queries_are_told_from_a_statistic(write: Callable[..., Path]) -> None:
@@ -83,7 +83,7 @@ def test_linear_queries_are_told_from_a_statistic(write: Callable[..., Path]) ->
 def test_a_body_over_rest_is_told_the_same(asked: dict[str, Any]) -> None:
     document = {"name": "x", "domain": [LINE], **asked}
     with pytest.raises(WorkloadError, match=TWO_WAYS):
-        parse_either(document)
+        parse_question(document)
     with pytest.raises(ValidationError, match=TWO_WAYS):
         TypeAdapter(Specification).validate_python(document)
 
@@ -91,16 +91,16 @@ def test_a_body_over_rest_is_told_the_same(asked: dict[str, Any]) -> None:
 @pytest.mark.parametrize("document", [[], "x", None, 3])
 def test_what_is_no_mapping_is_refused(document: Any) -> None:
     with pytest.raises(WorkloadError, match="workload"):
-        parse_either(document)
+        parse_question(document)
 
 
 def test_even_bins_are_for_linear_queries_too() -> None:
     even = {"name": "delay", "kind": "ordinal", "edges": {"low": 0, "high": 30, "bins": 3}}
     document = {"name": "x", "domain": [even], "queries": "prefix"}
-    specification = parse_either(document)
+    specification = parse_question(document)
     assert isinstance(specification, WorkloadSpecification)
     assert specification.build().labels() == ["delay ≤ 10", "delay ≤ 20"]
-    assert parse_either(specification.canonical()) == specification
+    assert parse_question(specification.canonical()) == specification
     even["edges"]["bins"] = "auto"  # type: ignore[index]
     with pytest.raises(WorkloadError, match="say how many bins"):
-        parse_either(document).build()
+        parse_question(document).build()

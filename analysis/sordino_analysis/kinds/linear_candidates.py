@@ -8,11 +8,9 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
-from sordino_server.cli.remote import Remote
+from sordino_analysis.request_terms import LONGEST_QUESTION
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers.coarsened.randomizer import MAX_TABLES
@@ -43,16 +41,6 @@ def candidates(domain: Domain, values: Sequence[object]) -> list[str]:
         )
     ordered = sorted(texts.items(), key=lambda each: (-each[1], each[0]))
     return [text for text, _ in ordered[:MOST_CANDIDATES]]
-
-
-def answers_for(remote: Remote, campaign: str, texts: Sequence[str]) -> list[Mapping[str, Any]]:
-    """The server's answers to the candidates, under the names of an estimates document and with the texts as labels."""
-    answers: list[Mapping[str, Any]] = []
-    for first in range(0, len(texts), MOST_QUESTIONS):
-        some = list(texts[first : first + MOST_QUESTIONS])
-        found = remote.get(f"/v1/campaigns/{campaign}/answers", cell=some)["answers"]
-        answers += [each | {"label": text} for each, text in zip(found, some, strict=True)]
-    return answers
 
 
 def shares_of(domain: Domain, values: Sequence[object], texts: Sequence[str]) -> list[float]:

@@ -1,0 +1,175 @@
+"""What every kind of question offers. Server, command line and notebooks use kinds through it and name none.
+
+Modules of kinds are imported wherever estimates are read, also by processes that answer requests: what needs solvers or
+estimators is imported inside the methods that call it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.answers.document import EstimateDocument, Extras
+from sordino_analysis.answers.shown import ShownAnswers, shown_answers
+from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
+from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.questions.question import WrittenQuestion
+from sordino_shared.domains import Domain
+from sordino_shared.protocol import Manifest
+
+if TYPE_CHECKING:
+    from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
+    from sordino_analysis.planning.planning_request import PlanningRequest
+    from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+
+
+class RequestClass(Protocol):
+    """The class of a kind's planning requests."""
+
+    @property
+    def unused(self) -> Sequence[str]:
+        """The options of planning that the kind has no use for."""
+
+    def of(self, specification: Any, options: PlanningOptions) -> PlanningRequest:
+        """The request of a question that was read; raises InvalidValue where the options do not fit it."""
+
+    def check(self, options: PlanningOptions, queries: int) -> None:
+        """Raise InvalidValue where the options do not fit a question with so many queries."""
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class SimulatedUsers:
+    """Who answered a simulated campaign: one value each, over the campaign's domain.
+
+    `asked` is the question that was planned, `protocol` the plan of the campaign's protocol, if it has one.
+    """
+
+    asked: Any
+    domain: Domain
+    values: Sequence[object]
+    protocol: AnyProtocolPlan | None
+
+    @property
+    def codes(self) -> NDArray[np.uint64]:
+        """(n, attributes) the members that the users hold."""
+        return self.domain.codes_many(self.values)
+
+
+class KindOfQuestion(ABC):
+    """One kind of question; its `name` is the discriminator of stored estimates, workloads and campaigns.
+
+    `field` is the field of a workload that only this kind has, or a few kinds that `recognises` tells apart; `form` is
+    the model that reads the workload; `row` is what a row of the table is called. Estimates have `extras` and `terms`
+    besides those of all kinds, and a band that holds all answers at once, unless `has_band` is false. A terminal gets
+    `printed` rows, or all of them. Closed rounds of a kind that `takes_questions` are asked for more with `sordino
+    campaigns answers`. `why_unused` is said of options that plans of the kind do not use, `why_users` where a plan
+    needs a number of users.
+    """
+
+    name: ClassVar[str]
+    field: ClassVar[str]
+    form: ClassVar[type[Any]]
+    extras: ClassVar[type[Extras]]
+    terms: ClassVar[tuple[str, ...]] = ()
+    row: ClassVar[str] = "query"
+    takes_questions: ClassVar[bool] = False
+    printed: ClassVar[int | None] = None
+    has_band: ClassVar[bool] = True
+    why_unused: ClassVar[str]
+    why_users: ClassVar[str | None] = None
+
+    def recognises(self, document: Mapping[str, Any]) -> bool:
+        """Whether a workload, as it is written, asks a question of this kind; it has the field."""
+        return self.field in document
+
+    @abstractmethod
+    def parse(self, document: Mapping[str, Any]) -> WrittenQuestion:
+        """Read a workload strictly; raises WorkloadError with the place of everything that does not fit."""
+
+    @abstractmethod
+    def request_class(self) -> RequestClass:
+        """What plans the question."""
+
+    @abstractmethod
+    def held_domain(self, question: Any) -> Domain:
+        """The attributes whose values devices hold, of which the question's own may be made."""
+
+    @abstractmethod
+    def follow(
+        self, manifest: Manifest, plan: AnyProtocolPlan | None, closed: Sequence[ClosedRound], *, conclude: bool
+    ) -> RoundPlan | EstimateDocument:
+        """The plan of the next round after `closed`, or the estimate; with `conclude` the estimate in any case.
+
+        `plan` is that of the protocol which the manifest names. Raises EstimationError or InvalidValue where the
+        reports allow neither.
+        """
+
+    def shown(self, estimate: EstimateDocument) -> Sequence[int]:
+        """The rows of the table in the order in which readers look for them."""
+        return range(len(estimate.table))
+
+    def readable(self, estimate: EstimateDocument, rows: Sequence[int]) -> ShownAnswers:
+        """Some rows of the table as texts."""
+        shown = shown_answers(estimate.table, self.row, rows=rows)
+        return replace(shown, notes=(*shown.notes, *self.notes(estimate)))
+
+    def statements(self, estimate: EstimateDocument) -> Sequence[str]:
+        """What is sure, in sentences above the table."""
+        return ()
+
+    def notes(self, estimate: EstimateDocument) -> Sequence[str]:
+        """What the answers come from, in lines below the table, without the warnings."""
+        return ()
+
+    def predicted_error(self, estimate: EstimateDocument) -> float | None:
+        """The root mean squared error that the plan predicted at this number of users; None where it predicts none."""
+        return None
+
+    def base(self, estimate: EstimateDocument) -> tuple[str, float] | None:
+        """What a chart compares the answers with: a name and a number."""
+        return None
+
+    def asked_of_reports(self, question: Any, values: Sequence[object]) -> Sequence[str]:
+        """Cells that a simulation asks for where the estimate lists none of the answers; none where it does.
+
+        `values` are those of the devices. Raises InvalidValue where nothing can be compared.
+        """
+        return ()
+
+    @abstractmethod
+    def truth(self, users: SimulatedUsers, estimate: EstimateDocument) -> Sequence[float]:
+        """The true answer of each row of the estimate's table."""
+
+    def judged(self, estimate: EstimateDocument, compared: TruthComparison) -> JudgedEstimate:
+        """What is said of the estimate beside the truth, apart from errors, intervals and band."""
+        return JudgedEstimate()
+
+
+def digests_of(plan: RoundPlan) -> dict[str, str]:
+    """The terms that name the plan of a round."""
+    return {"plan_device": str(plan.device.digest), "plan_analyst": str(plan.analyst.digest)}
+
+
+def numbers(estimate: EstimateDocument, column: str) -> list[float]:
+    """A column without empty cells."""
+    return [_number(cell) for cell in estimate.table.cells(column)]
+
+
+def pairs(estimate: EstimateDocument, prefix: str) -> list[tuple[float, float]]:
+    """An interval of each row, from the columns `…lower` and `…upper`."""
+    return list(zip(numbers(estimate, f"{prefix}lower"), numbers(estimate, f"{prefix}upper"), strict=True))
+
+
+def level_of(estimate: EstimateDocument) -> float:
+    """The level of intervals and band."""
+    return _number(estimate.terms["level"])
+
+
+def _number(cell: object) -> float:
+    assert isinstance(cell, int | float), cell
+    return float(cell)

@@ -1,0 +1,101 @@
+"""Linear queries: shares and means of the users, from one round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import Field
+
+from sordino_analysis.answers.document import EstimateDocument, Extras
+from sordino_analysis.figures import amount, only_unit
+from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers
+from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
+from sordino_analysis.questions.linear.concepts.indicators import held_domain
+from sordino_shared.domains import Domain
+from sordino_shared.protocol import Manifest
+
+if TYPE_CHECKING:
+    from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
+    from sordino_analysis.planning.rounds import ClosedRound
+
+
+class LinearExtras(Extras):
+    """Of an estimate of linear queries: the plan's question, and the error that it predicts."""
+
+    workload: str
+    objective: Literal["max", "mean"]
+    unbiased: bool
+    predicted_rmse_max: float = Field(
+        description="√(max_variance/users + bias_bound²): worst-case RMSE the plan predicts at this number of users."
+    )
+
+
+class LinearKind(KindOfQuestion):
+    """Linear queries, which one round answers."""
+
+    name = "linear"
+    field = "queries"
+    form = WorkloadSpecification
+    extras = LinearExtras
+    takes_questions = True
+    why_unused = "they apply to pairwise statistics; this workload has linear queries"
+    terms = ("unlisted", "compared", "plan_device", "plan_analyst")
+
+    def recognises(self, document: Mapping[str, Any]) -> bool:
+        """Whether the queries are no losses of rules."""
+        queries = document.get("queries")
+        return "queries" in document and not (isinstance(queries, Mapping) and "class" in queries)
+
+    def parse(self, document: Mapping[str, Any]) -> WorkloadSpecification:
+        """The workload that is written."""
+        return parse_specification(document)
+
+    def request_class(self) -> RequestClass:
+        """One mechanism for all queries."""
+        from sordino_analysis.planning.linear_request import LinearRequest
+
+        return LinearRequest
+
+    def held_domain(self, question: Any) -> Domain:
+        """The attributes of the workload, and those that its indicators are made of."""
+        domain: Domain = question.build().domain
+        return held_domain(domain)
+
+    def follow(
+        self, manifest: Manifest, plan: AnyProtocolPlan | None, closed: Sequence[ClosedRound], *, conclude: bool
+    ) -> EstimateDocument:
+        """The estimate of the last closed round."""
+        from sordino_analysis.kinds.linear_document import estimated
+
+        return estimated(manifest, closed[-1])
+
+    def notes(self, estimate: EstimateDocument) -> Sequence[str]:
+        """The error that the plan predicts."""
+        predicted, unit = (
+            self.predicted_error(estimate),
+            only_unit(str(unit or "") for unit in estimate.table.cells("unit")),
+        )
+        return (f"the plan predicts an error of {amount(predicted, unit)} at most",)
+
+    def predicted_error(self, estimate: EstimateDocument) -> float:
+        """Of the worst answer, at most."""
+        assert isinstance(estimate.extras, LinearExtras)
+        return estimate.extras.predicted_rmse_max
+
+    def asked_of_reports(self, question: Any, values: Sequence[object]) -> Sequence[str]:
+        """What most devices hold, of a histogram of which no item is listed."""
+        from sordino_analysis.kinds.linear_candidates import candidates, lists_items
+
+        workload = question.build()
+        return () if lists_items(workload) else candidates(workload.domain, values)
+
+    def truth(self, users: SimulatedUsers, estimate: EstimateDocument) -> Sequence[float]:
+        """The answers of the users themselves."""
+        from sordino_analysis.kinds.linear_candidates import lists_items, shares_of
+        from sordino_analysis.kinds.linear_truth import truth_of
+
+        workload, labels = users.asked.build(), list(map(str, estimate.table.cells("label")))
+        if not lists_items(workload):
+            return shares_of(users.domain, users.values, labels)
+        return truth_of(workload, users.domain, users.values, labels)

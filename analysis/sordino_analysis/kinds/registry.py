@@ -1,0 +1,60 @@
+"""The kinds of questions, and which of them a workload, a stored estimate or a campaign is of.
+
+Another distribution adds a kind by an entry point of the group `sordino.kinds` that names an instance of
+`KindOfQuestion`: every process that reads kinds then knows it. `register` adds one to this process alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sordino_analysis.kinds.base import KindOfQuestion
+from sordino_analysis.kinds.concepts import ConceptsKind
+from sordino_analysis.kinds.linear import LinearKind
+from sordino_analysis.kinds.pairwise import PairwiseKind
+from sordino_analysis.outside_kinds import outside_kinds
+from sordino_shared.errors import InvalidValue
+
+_KINDS: dict[str, KindOfQuestion] = {kind.name: kind for kind in (LinearKind(), ConceptsKind(), PairwiseKind())}
+
+
+class UnknownKind(InvalidValue):
+    """Something is of a kind of question that is not installed here."""
+
+    def __init__(self, name: object) -> None:
+        known = ", ".join(kinds())
+        super().__init__(
+            f"there is no kind of question {str(name)[:100]!r}; there are {known}: upgrade, or install what adds it",
+            name,
+        )
+
+
+def kinds() -> Mapping[str, KindOfQuestion]:
+    """Every kind by its name: those of this distribution first."""
+    for kind in outside_kinds():
+        if isinstance(kind, KindOfQuestion) and kind.name not in _KINDS:
+            register(kind)
+    return _KINDS
+
+
+def register(kind: KindOfQuestion) -> None:
+    """Add a kind to this process; raises InvalidValue where another one has its name."""
+    if _KINDS.setdefault(kind.name, kind) is not kind:
+        raise InvalidValue(f"there are two kinds of questions {kind.name!r}: rename one", kind.name)
+
+
+def kind_named(name: object) -> KindOfQuestion:
+    """The kind of this name; raises UnknownKind."""
+    kind = (_KINDS.get(name) or kinds().get(name)) if isinstance(name, str) else None
+    if kind is None:
+        raise UnknownKind(name)
+    return kind
+
+
+def kind_of(document: Mapping[str, Any]) -> KindOfQuestion | None:
+    """The kind of a workload as it is written; None where it has the field of no kind, or of several."""
+    given = [kind for kind in kinds().values() if kind.field in document]
+    if len({kind.field for kind in given}) != 1:
+        return None
+    return next((kind for kind in given if kind.recognises(document)), None)
