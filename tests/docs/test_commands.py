@@ -18,6 +18,7 @@ PAGES = (
     *sorted((ROOT / "docs").rglob("*.md")),
     *sorted(path for path in (ROOT / "examples").rglob("*") if path.suffix in (".md", ".sh", ".yaml")),
     *sorted((ROOT / "analysis").glob("*.md")),
+    ROOT / "deploy" / "prometheus" / "alerts.yml",
 )
 SOURCES = sorted((ROOT / "server" / "sordino_server").rglob("*.py"))
 # A command ends with its line, unless a backslash goes on, or with the code that it is quoted in.
@@ -52,17 +53,29 @@ def unknown_options(text: str) -> list[str]:
     return wrong
 
 
+def unknown_commands(text: str) -> list[str]:
+    """Two words in quotes of which the first is a group of commands, and the second none of them."""
+    named = re.findall(r"`sordino ([a-z-]+) ([a-z][a-z-]*)(?=[ `])", text)
+    groups = {name: getattr(load(name), "commands", None) for name, _ in named if name in COMMANDS}
+    return [f"{name} {inner}" for name, inner in named if groups.get(name) and inner not in groups[name]]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_every_option_on_a_page_exists(page: Path) -> None:
-    assert not unknown_options(page.read_text(encoding="utf-8"))
+    text = page.read_text(encoding="utf-8")
+    assert not unknown_options(text)
+    assert not unknown_commands(text)
 
 
 def test_every_option_in_a_message_exists() -> None:
-    assert not unknown_options("\n".join(path.read_text(encoding="utf-8") for path in SOURCES))
+    text = "\n".join(path.read_text(encoding="utf-8") for path in SOURCES)
+    assert not unknown_options(text)
+    assert not unknown_commands(text)
 
 
 def test_what_does_not_exist_is_found() -> None:
     assert sum(1 for page in PAGES for _ in calls(page.read_text(encoding="utf-8"))) > 100
     assert unknown_options("run `sordino aggregate --from URL --out sums.cbor`") == ["aggregate --out"]
     assert unknown_options("sordino campaigns closes --json\n") == ["campaigns has no such command: closes --json"]
+    assert unknown_commands("`sordino campaigns retry` and `sordino campaigns list`") == ["campaigns retry"]
     assert unknown_options("sordino plan --size 5 \\\n    --epsilons 1 # --none\n") == ["plan --epsilons"]
