@@ -11,6 +11,7 @@ from log import entries
 from routes import TASK_SECRET, manifests_of_routes
 from sealing import shuffled_documents
 from series import series_manifests
+from signature_rule import signature_rule
 from strings import STRINGS, WIDE_DOMAINS
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
@@ -656,7 +657,7 @@ def signatures() -> dict[str, Any]:
     ]
     about = "the Ed25519 signature of the message by the key, verified as in RFC 8032 section 5.1.7"
     head = {"about": about, "manifest": manifest.content.hex(), "message": message.hex()}
-    return {"good/signatures.json": head | {"vectors": vectors}}
+    return {"good/signatures.json": head | {"vectors": vectors, "rule": signature_rule()}}
 
 
 def batches() -> dict[str, ReportBatch]:
