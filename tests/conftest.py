@@ -25,6 +25,7 @@ from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload, builtin, parse_specification
 from sordino_analysis.request_terms import Effort, Objective
+from sordino_analysis.vectorized.payloads import pack_indices
 from sordino_server import aggregates, models, rounds
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
@@ -34,7 +35,6 @@ from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import Digest, EveryRound, Manifest, PlanReference, ReportBatch, RoundTerms
 from sordino_shared.protocol.plans import DevicePart
 from sordino_shared.randomizers import AnyRandomizer, RandomizedResponse
-from sordino_shared.randomizers.base import pack_indices
 from tests import warm_commands
 
 # An example may wait for a processor as long as a machine with other work lets it.

@@ -19,13 +19,15 @@ from scipy.stats import chi2
 
 from sordino_analysis.conformance.enumeration import bit_law, payload_count, payload_law
 from sordino_analysis.evaluation.integer_kernels import integer_kernel
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
+from sordino_analysis.vectorized.kernels import two_level_rows
+from sordino_analysis.vectorized.orbits import base_row
+from sordino_analysis.vectorized.randomizers import split_pair
 from sordino_shared.domains import Domain, Ordinal
 from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio, exp_lower_bound
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import (
     AnyRandomizer,
-    BaseRow,
     Coarsened,
     DenseRows,
     FieldLabel,
@@ -85,25 +87,25 @@ def staircase(guarantee: PureEpsilon, excess: int = 0) -> FiniteKernel:
     level = 1 / (2 + math.exp(guarantee.epsilon))
     kernel = integer_kernel(np.full(3, level), np.eye(3, dtype=bool), guarantee)
     assert isinstance(kernel.rows, TwoLevelRows)
-    raised = kernel.rows.high.numpy() + np.array([excess, 0, 0], dtype=np.uint64)
-    return FiniteKernel(kernel.bits, TwoLevelRows.of(kernel.rows.low.numpy(), raised, np.eye(3, dtype=bool)))
+    raised = ndarray(kernel.rows.high) + np.array([excess, 0, 0], dtype=np.uint64)
+    return FiniteKernel(kernel.bits, two_level_rows(ndarray(kernel.rows.low), raised, np.eye(3, dtype=bool)))
 
 
 def dense(shortage: int = 0) -> FiniteKernel:
     """Sixteen bits, a null output, a row that is never sent; the first entry is the least of the row that decides."""
     rows = [[5000 - shortage, 12000, 7000, 11000], [25000, 15000, 18000, 12000], [0] * 4, [30000, 29000, 31000, 35000]]
-    return FiniteKernel(16, DenseRows(Array.of(np.array(rows), "<u8")))
+    return FiniteKernel(16, DenseRows(array_of(np.array(rows), "<u8")))
 
 
 def direction(*vectors: tuple[int, ...], guarantee: PureEpsilon = ONE, excess: int = 0) -> SeededDirection:
     """All types but the last at the largest keep weight."""
     most = SeededDirection.largest_keep_weight(guarantee) + excess
     keep = [most] * (len(vectors) - 1) + [(1 << 59) + (1 << 56)]
-    return SeededDirection(60, Array.of(np.array(vectors), "<i4"), Array.of(np.array(keep, dtype=np.uint64), "<u8"))
+    return SeededDirection(60, array_of(np.array(vectors), "<i4"), array_of(np.array(keep, dtype=np.uint64), "<u8"))
 
 
 def orbits(guarantee: PureEpsilon, overlaps: bool, excess: int = 0) -> OrbitKernel:
-    rows = (BaseRow.of(np.array([True, False])), BaseRow.of(np.array([[True, True, False], [False, False, True]])))
+    rows = (base_row(np.array([True, False])), base_row(np.array([[True, True, False], [False, False, True]])))
     high = ((1 << 40) * exp_lower_bound(guarantee.nano, 128) >> 128) + excess
     return OrbitKernel(
         shape=(2, 3, 2),
@@ -119,7 +121,7 @@ def orbits(guarantee: PureEpsilon, overlaps: bool, excess: int = 0) -> OrbitKern
 
 def pinned(guarantee: PureEpsilon, excess: int = 0) -> OrbitKernel:
     """Signs of the label, and of it times one of two attributes."""
-    rows = (BaseRow.of(np.array([True, False])), BaseRow.of(np.eye(2, dtype=bool)))
+    rows = (base_row(np.array([True, False])), base_row(np.eye(2, dtype=bool)))
     high = ((1 << 40) * exp_lower_bound(guarantee.nano, 128) >> 128) + excess
     weights = (1 << 58, 3 << 58)
     shape = (2, 2, 2)
@@ -229,7 +231,7 @@ def law_of(randomizer: AnyRandomizer, cell: int) -> Law:
         first, second = law_of(randomizer.first, cell), law_of(randomizer.second, cell)
         return {one + two: p * q for one, p in first.items() for two, q in second.items()}
     assert isinstance(randomizer, SeededDirection)
-    keep = Fraction(int(randomizer.keep_weights.numpy()[cell]), 1 << randomizer.bits)
+    keep = Fraction(int(ndarray(randomizer.keep_weights)[cell]), 1 << randomizer.bits)
     return {bytes([seed, kept]): (keep if kept else 1 - keep) / 2 for seed in (0, 1) for kept in (0, 1)}
 
 
@@ -238,7 +240,7 @@ def outcomes(randomizer: AnyRandomizer, cell: int, payloads: Bytes) -> Bytes:
     if payload_count(randomizer) is not None:
         return payloads
     if isinstance(randomizer, Pair):
-        first, second = randomizer.split(payloads)
+        first, second = split_pair(randomizer, payloads)
         return np.hstack([outcomes(randomizer.first, cell, first), outcomes(randomizer.second, cell, second)])
     assert isinstance(randomizer, SeededDirection)
     sides = [bit_law(randomizer, cell, bytes(payload[:16]))[0] for payload in payloads]

@@ -29,7 +29,8 @@ from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import randomize_codes, randomize_part
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 CASES = ((4, 2), (6, 2), (8, 2), (8, 3), (16, 3), (32, 3), (62, 2))
 WIDE = ((16, 5, 10**5), (32, 4, 10**5), (32, 5, 10**5), (32, 5, 10**6), (32, 5, 10**7), (32, 8, 10**6), (32, 8, 10**7))
@@ -181,7 +182,7 @@ def statements(indicators: int, width: int, epsilon: float, users: int = _USERS)
     codes = np.hstack([held, (rng.random(users) < chances).astype(np.uint64)[:, None]])
     estimator, randomizer = ConceptEstimator.of(plan.device, plan.analyst), plan.device.randomizer
     began = time.process_time()
-    payloads = randomizer.randomize_codes(codes, plan.device.domain.shape, SeededRandomness(1))
+    payloads = randomize_codes(randomizer, codes, plan.device.domain.shape, SeededRandomness(1))
     aggregate = Aggregate(users, accumulate(randomizer, payloads))
     summed = time.process_time()
     found = estimator.estimate(aggregate)
@@ -214,7 +215,7 @@ def coverage(campaigns: int, lift: float, epsilon: float, users: int = 10_000) -
             assert isinstance(step, RoundPlan)
             codes = _planted(rng, round(share * users), lift)
             codes = codes[:, [names.index(attribute.name) for attribute in step.device.domain.attributes]]
-            payloads = step.device.randomize_many(codes, SeededRandomness(3 * seed + number))
+            payloads = randomize_part(step.device, codes, SeededRandomness(3 * seed + number))
             total = Aggregate(len(codes), accumulate(step.device.randomizer, payloads))
             rounds += (ClosedRound(step, total),)
         found = protocol.conclude(rounds)

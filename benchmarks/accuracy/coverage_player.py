@@ -21,6 +21,7 @@ from sordino_analysis.pairwise.second_round import answers_to, asked_query
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.planning.rounds import ClosedRound
 from sordino_analysis.questions.pairwise import PairwiseStatistic
+from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_shared.randomizers import FiniteKernel, Pair
 
 
@@ -145,7 +146,7 @@ class Player:
 
 def played(kernel: FiniteKernel, counts: Integers, generator: np.random.Generator) -> Aggregate:
     """What the users' reports add up to: multinomial counts of outputs."""
-    chances = kernel.table / 2.0**kernel.bits
+    chances = kernel_table(kernel) / 2.0**kernel.bits
     chances /= chances.sum(axis=0)
     outputs = np.zeros(kernel.outputs, dtype=np.int64)
     for cell in np.flatnonzero(counts):

@@ -9,6 +9,7 @@ import numpy as np
 from benchmarks.accuracy.coverage_cases import Floats, Integers
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.randomizers import Pair, SeededDirection
 
 
@@ -32,7 +33,7 @@ def _parts(pair: Pair) -> Iterator[SeededDirection]:
 def _directions(randomizer: SeededDirection, cells: Integers, generator: np.random.Generator) -> Floats:
     """(n, d) ±g/‖g‖: on the side of the type's vector with the chance that the coin's integers have."""
     drawn = generator.standard_normal((len(cells), randomizer.dimension))
-    kept = generator.random(len(cells)) < (randomizer.keep_weights.numpy() / 2.0**randomizer.bits)[cells]
-    positive = np.einsum("nd,nd->n", drawn, randomizer.vectors.numpy().astype(float)[cells]) >= 0
+    kept = generator.random(len(cells)) < (ndarray(randomizer.keep_weights) / 2.0**randomizer.bits)[cells]
+    positive = np.einsum("nd,nd->n", drawn, ndarray(randomizer.vectors).astype(float)[cells]) >= 0
     lengths = np.sqrt(np.einsum("nd,nd->n", drawn, drawn))
     return np.asarray(drawn * (np.where(positive == kept, 1.0, -1.0) / lengths)[:, None])

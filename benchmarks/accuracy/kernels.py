@@ -12,6 +12,8 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Objective
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.kernels import kernel_integers
 from sordino_shared.randomizers import FiniteKernel, TwoLevelRows
 
 _LEFT, _TOP, _GAP, _HEIGHT, _SET_WIDTH = 30, 84, 40, 560, 256
@@ -58,10 +60,10 @@ def draw(epsilons: Sequence[float], kernels: Sequence[TwoLevelRows], bins: int) 
 
 
 def _panel(left: float, epsilon: float, rows: TwoLevelRows) -> Iterator[str]:
-    members = np.unpackbits(rows.members.numpy(), axis=1, bitorder="little")[:, : rows.types].astype(bool)
+    members = np.unpackbits(ndarray(rows.members), axis=1, bitorder="little")[:, : rows.types].astype(bool)
     order, cell = _sorted(members), _SET_WIDTH / rows.types
     # The chance of a report where types are spread evenly.
-    chances = rows.integers().astype(float).mean(axis=1)[order]
+    chances = kernel_integers(rows).astype(float).mean(axis=1)[order]
     heights = _HEIGHT * chances / chances.sum()
     tops = _TOP + np.cumsum(heights) - heights
     runs = (

@@ -18,8 +18,10 @@ from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.request_terms import Effort
+from sordino_analysis.vectorized.kernels import kernel_table
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.randomizers import FiniteKernel
-from sordino_shared.randomness import SeededRandomness
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -126,13 +128,13 @@ def answered(plan: RoundPlan, counts: Integers, generator: np.random.Generator) 
     randomness = SeededRandomness(int(generator.integers(2**63)))
     sums = np.zeros(randomizer.accumulator_size, dtype=np.int64)
     for start in range(0, users, _BATCH):
-        sums += accumulate(randomizer, randomizer.randomize_many(cells[start : start + _BATCH], randomness))
+        sums += accumulate(randomizer, randomize_many(randomizer, cells[start : start + _BATCH], randomness))
     return Aggregate(users, sums)
 
 
 def _output_counts(kernel: FiniteKernel, counts: Integers, generator: np.random.Generator) -> Integers:
     """Σ over types of multinomial counts, one uniform draw a user."""
-    steps = np.cumsum(kernel.table / 2.0**kernel.bits, axis=0)
+    steps = np.cumsum(kernel_table(kernel) / 2.0**kernel.bits, axis=0)
     found = np.zeros(kernel.outputs, dtype=np.int64)
     for cell in np.flatnonzero(counts):
         drawn = np.searchsorted(steps[:-1, cell], generator.random(counts[cell]), side="right")

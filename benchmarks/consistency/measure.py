@@ -12,8 +12,9 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.request_terms import Effort
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.randomness import SeededRandomness
 
 # Campaigns of n users: as many as fit this number of reports, within bounds.
 _REPORTS, _FEWEST, _MOST = 1_000_000, 2, 40
@@ -65,7 +66,7 @@ def _errors(population: Population, plan: CompiledPlan, epsilon: float, users: i
 def _squared_errors(population: Population, plan: CompiledPlan, users: int, seed: int) -> tuple[float, float]:
     """Means over queries for one campaign: of the unbiased and of the consistent answers."""
     cells, randomizer = population.draw(users, seed), plan.device.randomizer
-    reports = randomizer.randomize_many(cells, SeededRandomness(seed))
+    reports = randomize_many(randomizer, cells, SeededRandomness(seed))
     found = estimate(plan.device, plan.analyst, Aggregate(users, accumulate(randomizer, reports)))
     truth = population.workload.truth(cells)
     return float(((found.unbiased - truth) ** 2).mean()), float(((found.consistent - truth) ** 2).mean())

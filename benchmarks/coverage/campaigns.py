@@ -11,6 +11,9 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.accumulator_moments import response_moments, selection_moments
 from sordino_analysis.evaluation.randomizers import for_randomizer
+from sordino_analysis.vectorized.kernels import kernel_table
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.randomizers import (
     FiniteKernel,
     RandomizedResponse,
@@ -18,7 +21,6 @@ from sordino_shared.randomizers import (
     SubsetMixture,
     SubsetSelection,
 )
-from sordino_shared.randomness import SeededRandomness
 
 # Subsets that are listed; more are drawn report by report.
 _MOST_OUTPUTS = 20_000
@@ -55,7 +57,7 @@ def aggregates(
         half = for_randomizer(randomizer)
         for number, counts in enumerate(held):
             cells = np.repeat(np.arange(len(counts), dtype=np.int64), counts)
-            payloads = randomizer.randomize_many(cells, SeededRandomness(seed * 100_003 + number))
+            payloads = randomize_many(randomizer, cells, SeededRandomness(seed * 100_003 + number))
             yield counts, Aggregate(users, half.accumulate(payloads))
         return
     kernel, statistics = outputs
@@ -69,7 +71,7 @@ def aggregates(
 def _outputs(randomizer: Randomizer) -> tuple[Floats, NDArray[np.int64]] | None:
     """K (m, k) and the statistic (p, m) of every output; None where there are too many to list."""
     if isinstance(randomizer, FiniteKernel):
-        kernel = randomizer.table / float(1 << randomizer.bits)
+        kernel = kernel_table(randomizer) / float(1 << randomizer.bits)
         return np.asarray(kernel / kernel.sum(axis=0)), np.eye(len(kernel), dtype=np.int64)
     if isinstance(randomizer, RandomizedResponse):
         law = response_moments(randomizer)

@@ -17,8 +17,8 @@ from benchmarks.ingest.load import Sent, send
 from benchmarks.ingest.processes import Served
 from benchmarks.ingest.store import Store
 from sordino_analysis.evaluation.accumulate import accumulate
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_server import aggregates, models
-from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import ReportOutcomes
 from sordino_shared.randomizers import SeededDirection
@@ -190,8 +190,8 @@ def _re_aggregation(store: Store, repeats: int) -> Figure:
 def _decoding(repeats: int) -> Figure:
     """Reports of random directions added up."""
     weights = np.full(2, SeededDirection.largest_keep_weight(PureEpsilon(10**9)), dtype=np.uint64)
-    vectors = Array.of(np.eye(2, DIMENSION, dtype=np.int32), "<i4")
-    randomizer = SeededDirection(60, vectors, Array.of(weights, "<u8"))
+    vectors = array_of(np.eye(2, DIMENSION, dtype=np.int32), "<i4")
+    randomizer = SeededDirection(60, vectors, array_of(weights, "<u8"))
     payloads = np.random.default_rng(0).integers(0, 256, (200_000, 17), dtype=np.uint8)
     payloads[:, 16] &= 1
     rate = len(payloads) / _seconds(lambda: accumulate(randomizer, payloads), repeats)

@@ -7,12 +7,12 @@ import numpy as np
 from sqlalchemy import text
 
 from benchmarks.ingest.load import request
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_server import models, rounds
 from sordino_server.kit import migrations
 from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
 from sordino_server.reports import ReportWriter, Upload
-from sordino_shared.arrays import Array
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
@@ -138,5 +138,5 @@ def _part() -> DevicePart:
     table = np.full((TYPES, TYPES), response.other_weight, dtype=np.uint64)
     np.fill_diagonal(table, response.own_weight)
     labels = tuple(str(cell) for cell in range(TYPES))
-    kernel = FiniteKernel(response.bits, DenseRows(Array.of(table, "<u8")))
+    kernel = FiniteKernel(response.bits, DenseRows(array_of(table, "<u8")))
     return DevicePart(Domain((Categorical("value", labels),)), _EPSILON, kernel)

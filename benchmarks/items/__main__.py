@@ -13,7 +13,9 @@ import numpy as np
 
 import sordino_analysis as sa
 from sordino_analysis.estimation.items import MOST_PUBLISHED_ITEMS, ItemEstimator
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.randomizers import randomize_part
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 _BATCH = 100_000
 _NAMED = 20
@@ -58,7 +60,9 @@ def _reports(plan: sa.Plan, values: list[object]) -> Any:
     batches = range(0, len(values), _BATCH)
     return np.concatenate(
         [
-            plan.device.randomize_many(plan.domain.codes_many(values[start : start + _BATCH]), SeededRandomness(start))
+            randomize_part(
+                plan.device, codes_many(plan.domain, values[start : start + _BATCH]), SeededRandomness(start)
+            )
             for start in batches
         ]
     )

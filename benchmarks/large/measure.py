@@ -20,8 +20,9 @@ from sordino_analysis.evaluation.item_counts import count_items, counts_of_all
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.vectorized.randomizers import randomize_codes
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.randomizers import Coarsened
-from sordino_shared.randomness import SeededRandomness
 
 _MEBI = 1 << 20
 _DRAWN_AT_ONCE = 100_000
@@ -168,7 +169,7 @@ class _Decoded:
             columns = [generator.integers(0, size, count, dtype=np.uint64) for size in shape]
             codes = np.stack(columns, axis=1)
             seconds, drawn = _timed(
-                lambda codes=codes, start=start: self.randomizer.randomize_codes(codes, shape, SeededRandomness(start))
+                lambda codes=codes, start=start: randomize_codes(self.randomizer, codes, shape, SeededRandomness(start))
             )
             self.drawing += seconds
             payloads.append(drawn)

@@ -13,6 +13,7 @@ import numpy as np
 
 from benchmarks.references.discrete_laplace import BITS, DiscreteLaplace, IntegerVectors
 from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.vectorized.randomness import uniform_bits
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomness import Randomness
@@ -43,7 +44,7 @@ class LaplaceScheme:
     def reports(self, bits: Mask, randomness: Randomness) -> IntegerVectors:
         """(n, d) noisy vectors of (n, d) bits, drawn by the integer weights."""
         ends = np.cumsum(np.array(self.law.weights, dtype=np.uint64), axis=1)
-        drawn = randomness.uniform_bits(BITS, bits.size).reshape(bits.shape)
+        drawn = uniform_bits(randomness, BITS, bits.size).reshape(bits.shape)
         outputs = np.where(
             bits, np.searchsorted(ends[1], drawn, side="right"), np.searchsorted(ends[0], drawn, side="right")
         )

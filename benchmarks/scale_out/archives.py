@@ -10,7 +10,7 @@ from sordino_analysis.archive.archive import Archive, device_part_name
 from sordino_analysis.archive.folder import Folder
 from sordino_analysis.archive.manifest import ArchiveManifest, part_name
 from sordino_analysis.archive.parts import archived_part, part_content
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
@@ -23,8 +23,8 @@ ONE = PureEpsilon(10**9)
 def direction() -> SeededDirection:
     """Random directions in 64 dimensions: 17 bytes a report."""
     weights = np.full(2, SeededDirection.largest_keep_weight(ONE), dtype=np.uint64)
-    vectors = Array.of(np.eye(2, DIMENSION, dtype=np.int32), "<i4")
-    return SeededDirection(60, vectors, Array.of(weights, "<u8"))
+    vectors = array_of(np.eye(2, DIMENSION, dtype=np.int32), "<i4")
+    return SeededDirection(60, vectors, array_of(weights, "<u8"))
 
 
 def response() -> RandomizedResponse:

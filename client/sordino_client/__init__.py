@@ -43,12 +43,15 @@ from sordino_shared.protocol import Manifest, Period
 
 if _typing.TYPE_CHECKING:
     from sordino_client._async_client import AsyncClient
+    from sordino_client._http_transport import AsyncHttpTransport, HttpTransport
     from sordino_client._httpx_transport import AsyncHttpxTransport, HttpxTransport
 
-# Imported when they are first used: they need asyncio and httpx, which take longer than all the rest.
+# Imported when they are first used: they need asyncio, http.client or httpx, which take longer than all the rest.
 _LATER = {
     "AsyncClient": "sordino_client._async_client",
+    "AsyncHttpTransport": "sordino_client._http_transport",
     "AsyncHttpxTransport": "sordino_client._httpx_transport",
+    "HttpTransport": "sordino_client._http_transport",
     "HttpxTransport": "sordino_client._httpx_transport",
 }
 
@@ -71,6 +74,7 @@ __all__ = [
     "Answer",
     "AnswerStatus",
     "AsyncClient",
+    "AsyncHttpTransport",
     "AsyncHttpxTransport",
     "AsyncTransport",
     "BudgetExceeded",
@@ -84,6 +88,7 @@ __all__ = [
     "Domain",
     "Flushed",
     "FoundCampaigns",
+    "HttpTransport",
     "HttpxTransport",
     "InvalidValue",
     "LedgerUnavailable",

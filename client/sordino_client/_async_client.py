@@ -18,7 +18,7 @@ from sordino_client._device import Device
 from sordino_client._errors import TransportFailed, WrongArgument
 from sordino_client._finding import Accept, FoundCampaigns
 from sordino_client._flow import Finished, Flow, Pause, advance
-from sordino_client._httpx_transport import AsyncHttpxTransport
+from sordino_client._http_transport import AsyncHttpTransport
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, campaign_id
 from sordino_client._signatures import listed_keys
@@ -70,7 +70,7 @@ class AsyncClient:
         )
         if background and transport is not None:
             raise WrongArgument("the thread of background=True uses the SDK's own transport; leave out `transport`")
-        self._transport = transport or AsyncHttpxTransport(server, allow_http=allow_http)
+        self._transport = transport or AsyncHttpTransport(server, allow_http=allow_http)
         open_device = partial(Device, ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
         self._device = open_device()
         self._sleep = sleep

@@ -197,6 +197,7 @@ class Client:
 
 def connection(server: str, allow_http: bool) -> Transport:
     """Connections of their own to a server."""
-    from sordino_client._httpx_transport import HttpxTransport
+    # Without a connection nothing of it is imported.
+    from sordino_client._http_transport import HttpTransport
 
-    return HttpxTransport(server, allow_http=allow_http)
+    return HttpTransport(server, allow_http=allow_http)

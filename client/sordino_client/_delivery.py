@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from datetime import UTC
 
@@ -102,6 +101,9 @@ def _adds_up(outcomes: ReportOutcomes, reports: int) -> bool:
 
 def problem_slug(response: Response) -> str | None:
     """The type of a problem+json body, if it is one of this protocol's."""
+    # Most answers are no problems.
+    import json
+
     if "json" not in response.headers.get("content-type", "") or len(response.content) > _PROBLEM_BYTES:
         return None
     try:
@@ -144,7 +146,7 @@ def delay_s(window: RetryWindow, failures: int, after_s: float | None, randomnes
     Without the spread a fleet that was told the same second would return in the same second.
     """
     low, high = max(float(window.min_s), LEAST_DELAY_S), max(float(window.max_s), 2 * LEAST_DELAY_S)
-    share = int(randomness.uniform_bits(32, 1)[0]) / 2**32
+    share = randomness.bits(32) / 2**32
     backoff = (low + share * (high - low)) * 2.0 ** min(failures, _MOST_DOUBLINGS)
     asked = 0.0 if after_s is None else after_s + share * high
     return math.ceil(1000 * min(max(backoff, asked), 2 * MOST_DELAY_S)) / 1000

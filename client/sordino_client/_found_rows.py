@@ -101,7 +101,7 @@ class FoundRows:
         return row
 
     def _schedule(self, population: str, window: float, randomness: Randomness) -> float:
-        due = window + DAY_S * (int(randomness.uniform_bits(32, 1)[0]) / 2**32)
+        due = window + DAY_S * (randomness.bits(32) / 2**32)
         with self._storage.write() as connection:
             connection.execute(
                 "INSERT INTO lists (origin, population, window_at, due_at) VALUES (?, ?, ?, ?)"

@@ -1,4 +1,4 @@
-"""The transports that apps use: httpx, with fixed headers, a deadline for the whole request and a bounded body."""
+"""The extra `sordino-client[httpx]`: httpx with fixed headers, a deadline for the whole request and a bounded body."""
 
 from __future__ import annotations
 
@@ -10,26 +10,17 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from io import BytesIO
 from types import MappingProxyType
 
-import httpx
+try:
+    import httpx
+except ImportError as error:
+    raise ImportError("HttpxTransport needs httpx: pip install 'sordino-client[httpx]'") from error
 
 from sordino_client._deadline import DeadlineTransport
 from sordino_client._errors import TransportFailed
-from sordino_client._transport import DEADLINE_S, TIMEOUT_S, USER_AGENT, Request, Response, check_address
+from sordino_client._transport import DEADLINE_S, TIMEOUT_S, Request, Response, check_address, headers_of, too_slow
 from sordino_shared.errors import UnreadableBody
 from sordino_shared.http.body import Body, codings_of, read_body
 from sordino_shared.http.deadline import DeadlinePassed, deadline, time_left
-from sordino_shared.protocol import CBOR_MEDIA_TYPE
-
-_FIXED_HEADERS = {"User-Agent": USER_AGENT, "Accept": CBOR_MEDIA_TYPE, "Accept-Encoding": "gzip"}
-
-
-def _headers(request: Request) -> dict[str, str]:
-    headers = dict(_FIXED_HEADERS)
-    if request.body is not None:
-        headers["Content-Type"] = CBOR_MEDIA_TYPE
-    if request.authorization is not None:
-        headers["Authorization"] = request.authorization
-    return headers
 
 
 def _no_cookies() -> CookieJar:
@@ -88,7 +79,7 @@ class HttpxTransport:
             with deadline(self._deadline_s):
                 return self._send(request)
         except DeadlinePassed as error:
-            raise _too_slow(self._address, self._deadline_s) from error
+            raise too_slow(self._address, self._deadline_s) from error
 
     def _send(self, request: Request) -> Response:
         try:
@@ -101,7 +92,7 @@ class HttpxTransport:
 
     def _exchange(self, request: Request) -> Response:
         with self._http().stream(
-            request.method, self._address + request.path, content=request.body, headers=_headers(request)
+            request.method, self._address + request.path, content=request.body, headers=headers_of(request)
         ) as response:
             body = BytesIO()
             chunks = [response.content] if response.is_stream_consumed else response.iter_raw()
@@ -151,7 +142,7 @@ class AsyncHttpxTransport:
             async with asyncio.timeout(self._deadline_s):
                 return await self._send(request)
         except TimeoutError as error:
-            raise _too_slow(self._address, self._deadline_s) from error
+            raise too_slow(self._address, self._deadline_s) from error
         except httpx.HTTPError as error:
             raise TransportFailed(_describe(error, self._address)) from error
         except UnreadableBody as error:
@@ -159,7 +150,7 @@ class AsyncHttpxTransport:
 
     async def _send(self, request: Request) -> Response:
         async with self._http.stream(
-            request.method, self._address + request.path, content=request.body, headers=_headers(request)
+            request.method, self._address + request.path, content=request.body, headers=headers_of(request)
         ) as response:
             into = BytesIO()
             body = Body(request.limit, _codings(response), into)
@@ -170,12 +161,6 @@ class AsyncHttpxTransport:
 
     async def close(self) -> None:
         await self._http.aclose()
-
-
-def _too_slow(address: str, seconds: float) -> TransportFailed:
-    return TransportFailed(
-        f"{address} took longer than {seconds:g} s for one request; try again with a better connection"
-    )
 
 
 def _describe(error: httpx.HTTPError, address: str) -> str:

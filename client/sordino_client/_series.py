@@ -9,9 +9,6 @@ from __future__ import annotations
 import logging
 import sqlite3
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sordino_client import _series_rows as rows
 from sordino_client._clock import Clock, seconds
 from sordino_client._config import Config
@@ -76,7 +73,7 @@ class Series:
             if rows.state_of(connection, session.campaign) is None:
                 old = None if law.replaces is None else self._replaced(connection, manifest, law.replaces)
                 self._ledger.pin(connection, manifest, None)
-                drawn = int(self._randomness.below(law.slots, 1)[0])
+                drawn = self._randomness.below(law.slots)
                 rows.add(connection, session.campaign, first_state(law, drawn, old), content, task.retry)
                 if law.replaces is not None:
                     rows.close(connection, law.replaces, session.campaign)
@@ -189,7 +186,7 @@ class Series:
         law: Rotating,
         period: Period,
         verified: VerifiedPart,
-        codes: NDArray[np.uint64],
+        codes: list[int],
         retry: RetryWindow,
     ) -> AnswerStatus:
         """Judge again, randomise and write {debit, report, what the next answer waits for} under one lock."""

@@ -9,9 +9,6 @@ from __future__ import annotations
 import logging
 from enum import StrEnum
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sordino_client._errors import PlanRefused
 from sordino_client._values import codes_of
 from sordino_shared._records import dataclass
@@ -92,7 +89,7 @@ def draw_assignment(assignment: RoundAssignment, randomness: Randomness) -> int 
     """The one round this device answers, drawn once and locally; None when it answers every round."""
     if not isinstance(assignment, DrawOneRound):
         return None
-    return int(assignment.drawn(randomness.uniform_bits(32, 1))[0])
+    return assignment.drawn(randomness.bits(32))
 
 
 @dataclass(frozen=True)
@@ -156,8 +153,8 @@ class Session:
                 f"it claims {verified.part.guarantee}, the manifest allows {terms.guarantee}",
             )
 
-    def codes(self, verified: VerifiedPart, value: object, *, strict: bool) -> NDArray[np.uint64]:
-        """(attributes of the part,) the indices of a value's members.
+    def codes(self, verified: VerifiedPart, value: object, *, strict: bool) -> list[int]:
+        """The indices of a value's members in the attributes of the part.
 
         Raises `WrongShape`, and `NotListed` where `strict`.
         """
@@ -165,17 +162,11 @@ class Session:
         codes = codes_of(domain, value, strict=strict)
         for attribute, became in domain.coerced(value).items():
             _LOG.warning("In the value for campaign %s, attribute %r: %s.", self.campaign, attribute, became)
-        return self.codes_of_part(verified, codes[None]).ravel()
+        return [codes[place] for place in verified.part.domain.places_in(domain)]
 
-    def codes_of_part(self, verified: VerifiedPart, codes: NDArray[np.uint64]) -> NDArray[np.uint64]:
-        """(n, attributes of the part) of the codes of values in the manifest's domain, (n, attributes)."""
-        return codes[:, verified.part.domain.places_in(self.manifest.domain)]
-
-    def randomize(
-        self, verified: VerifiedPart, codes: NDArray[np.uint64], epoch: int, randomness: Randomness
-    ) -> ReportBatch:
-        """One draw for a value's `codes` (attributes,), under a fresh id: the only place where it meets randomness."""
-        payload = bytes(verified.part.randomize_many(codes[None], randomness)[0])
+    def randomize(self, verified: VerifiedPart, codes: list[int], epoch: int, randomness: Randomness) -> ReportBatch:
+        """One draw for a value's `codes`, under a fresh id: the only place where it meets randomness."""
+        payload = verified.part.randomize(codes, randomness)
         identifier = ReportId(epoch.to_bytes(2, "big") + randomness.bytes(ReportId.LENGTH - 2))
         return ReportBatch(verified.digest, bytes(identifier), payload)
 

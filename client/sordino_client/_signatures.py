@@ -1,4 +1,4 @@
-"""Whether one of the keys that an app pins signed a manifest; `cryptography` is imported when an app pins keys."""
+"""Whether one of the keys that an app pins signed a manifest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from sordino_client._errors import PlanRefused, WrongArgument
+from sordino_shared.ed25519 import verify
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import Manifest, ManifestSignatures, signed_message
 
@@ -22,16 +23,10 @@ def listed_keys(keys: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_keys(keys: tuple[str, ...]) -> None:
-    """Raise `WrongArgument` unless these are up to four public keys, and a library that verifies is there."""
+    """Raise `WrongArgument` unless these are up to four public keys."""
     well_formed = all(isinstance(key, str) and _KEY.fullmatch(key) for key in keys)
     if not well_formed or len(keys) > MAX_KEYS or len(set(keys)) < len(keys):
         raise WrongArgument(f"manifest_keys are up to {MAX_KEYS} different Ed25519 keys of 64 hexadecimal digits", keys)
-    if not keys:
-        return
-    try:
-        import cryptography.hazmat.primitives.asymmetric.ed25519  # noqa: F401
-    except ImportError:
-        raise WrongArgument("manifest_keys need a library: pip install cryptography", keys) from None
 
 
 def check_signed(manifest: Manifest, content: bytes | None, keys: tuple[str, ...]) -> None:
@@ -45,17 +40,5 @@ def check_signed(manifest: Manifest, content: bytes | None, keys: tuple[str, ...
     if signed.campaign != manifest.campaign:
         raise PlanRefused("signature", f"it belongs to campaign {signed.campaign}", manifest.campaign)
     pinned = [each for each in signed.signatures if each.key.hex() in keys]
-    if not any(holds(each.key, each.signature, signed_message(manifest)) for each in pinned):
+    if not any(verify(each.key, each.signature, signed_message(manifest)) for each in pinned):
         raise PlanRefused("signature", "none of the keys that this app pins signed the manifest", manifest.campaign)
-
-
-def holds(key: bytes, signature: bytes, message: bytes) -> bool:
-    """Whether an Ed25519 signature of `message` holds (RFC 8032, 5.1.7)."""
-    from cryptography.exceptions import InvalidSignature
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signature, message)
-    except (InvalidSignature, ValueError):
-        return False
-    return True

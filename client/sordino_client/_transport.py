@@ -13,7 +13,9 @@ from urllib.parse import urlsplit
 
 from sordino_client._errors import TransportFailed, WrongArgument
 from sordino_shared._records import dataclass
-from sordino_shared.errors import OversizedDocument
+from sordino_shared.errors import InvalidValue, OversizedDocument
+from sordino_shared.http.address import Address
+from sordino_shared.protocol import CBOR_MEDIA_TYPE
 
 # The protocol's version, not the SDK's or the app's: every device of protocol v1 says the same.
 USER_AGENT = "sordino/1"
@@ -58,29 +60,64 @@ class AsyncTransport(Protocol):
     async def close(self) -> None: ...
 
 
+def headers_of(request: Request) -> dict[str, str]:
+    """The headers of a request, but for those of the connection: the same on every device."""
+    headers = {"User-Agent": USER_AGENT, "Accept": CBOR_MEDIA_TYPE, "Accept-Encoding": "gzip"}
+    if request.body is not None:
+        headers["Content-Type"] = CBOR_MEDIA_TYPE
+    if request.authorization is not None:
+        headers["Authorization"] = request.authorization
+    return headers
+
+
+def too_slow(address: str, seconds: float) -> TransportFailed:
+    """The error of a request whose deadline passed."""
+    return TransportFailed(
+        f"{address} took longer than {seconds:g} s for one request; try again with a better connection"
+    )
+
+
 def check_address(address: str, allow_http: bool) -> str:
     """`address` in one spelling, without a slash at its end; https, or http to this machine or if the app insists."""
-    # httpx takes longer to import than the rest of the SDK.
-    import httpx
-
     if not isinstance(address, str):
         raise WrongArgument(f"the server's address is text, got {type(address).__name__}", address)
     try:
-        parts, spelled = urlsplit(address), str(httpx.URL(address))
-    except (ValueError, TypeError, httpx.InvalidURL) as error:
+        parts = urlsplit(address)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
         raise WrongArgument(
             f"the server's address must look like https://telemetry.example: {error}", address
         ) from error
-    if parts.scheme not in ("http", "https") or not parts.hostname:
+    if parts.scheme not in ("http", "https") or not host:
         raise WrongArgument(f"the server's address must look like https://telemetry.example, got {address!r}", address)
     if parts.query or parts.fragment or parts.username or parts.password:
         raise WrongArgument("the server's address must not carry a query, a fragment or a user", address)
-    if parts.scheme == "http" and not allow_http and not _is_loopback(parts.hostname):
+    if not host.isascii():
+        raise WrongArgument(f"the server's host is written in ASCII: {_punycode(host)}", address)
+    spelled = _spelled(address)
+    if parts.scheme == "http" and not allow_http and not _is_loopback(host):
         raise WrongArgument(
             f"{address!r} is not encrypted: the network would see who reports; use https, or pass allow_http=True",
             address,
         )
-    return spelled.rstrip("/")
+    return spelled
+
+
+def _spelled(address: str) -> str:
+    try:
+        found = Address.parse(address)
+        return f"{found.scheme}://{found.authority}{found.target('')}"
+    except (InvalidValue, UnicodeError) as error:
+        raise WrongArgument(
+            f"the server's address must look like https://telemetry.example: {error}", address
+        ) from error
+
+
+def _punycode(host: str) -> str:
+    try:
+        return f"for {host} write {host.encode('idna').decode('ascii')}"
+    except UnicodeError:
+        return f"{host!r} is no name of a host"
 
 
 def _is_loopback(host: str) -> bool:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sordino_client._errors import NotListed, WrongShape
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OutsideDomain
 
 
-def codes_of(domain: Domain, value: object, *, strict: bool) -> NDArray[np.uint64]:
-    """(attributes,) the indices of a value's members; raises `WrongShape`, and `NotListed` where `strict`."""
+def codes_of(domain: Domain, value: object, *, strict: bool) -> list[int]:
+    """The indices of a value's members; raises `WrongShape`, and `NotListed` where `strict`."""
     try:
         domain.check_shape(value)
     except InvalidValue as error:

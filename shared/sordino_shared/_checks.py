@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from itertools import pairwise
-
-import numpy as np
+from numbers import Integral, Rational, Real
 
 from sordino_shared._text import is_legible, is_visible
 from sordino_shared.errors import InvalidValue
@@ -68,7 +67,8 @@ def check_increasing(values: Sequence[float], what: str) -> None:
 
 def finite_float(value: object, what: str) -> float:
     """`value` as the float that goes on the wire, where an integer would be another type and zero has no sign."""
-    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+    # The floats of numpy are real numbers and no rational ones, its integers integral.
+    if isinstance(value, bool) or not isinstance(value, Real) or not _is_plain(value):
         raise InvalidValue(f"{what} must be a number, got {value!r}", value)
     try:
         number = float(value)
@@ -77,6 +77,10 @@ def finite_float(value: object, what: str) -> float:
     if not math.isfinite(number):
         raise InvalidValue(f"{what} must be a finite number, got {value!r}", value)
     return number + 0.0
+
+
+def _is_plain(value: Real) -> bool:
+    return isinstance(value, Integral) or not isinstance(value, Rational)
 
 
 def check_range(value: int, low: int, high: int, what: str) -> None:

@@ -7,7 +7,7 @@ from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio
 from sordino_shared.protocol.plans import DevicePart
 from sordino_shared.randomizers import Randomizer
 
-_UNPACKING_BYTES = 6 << 20
+_WORKING_BYTES = 1 << 20
 
 
 def prove_epsilon(randomizer: Randomizer) -> PureEpsilon | None:
@@ -28,8 +28,8 @@ def verification_memory(part: DevicePart) -> int:
     """A bound in bytes on what a device allocates to read and verify the part and to answer once.
 
     Content and arrays count three times, a member of an attribute as a Python object, a cell as a row of sums, and
-    the rest is room to unpack a few rows at a time. `tests/client/test_verification_memory.py` holds it against parts
+    the rest is room to work in. `tests/client/test_verification_memory.py` holds it against parts
     of every kind.
     """
     members = sum(attribute.entries for attribute in part.domain.attributes)
-    return 3 * len(part.content) + 128 * members + 48 * part.randomizer.verified_entries + _UNPACKING_BYTES
+    return 3 * len(part.content) + 128 * members + 48 * part.randomizer.verified_entries + _WORKING_BYTES

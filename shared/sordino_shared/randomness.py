@@ -1,37 +1,38 @@
-"""The one source of randomness. Devices draw from the operating system; simulations and tests from a seed."""
+"""The one source of randomness. Devices draw from the operating system; tests from a seed."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 from abc import ABC, abstractmethod
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sordino_shared._checks import check_range
+
+_WORD = 64
 
 
 class Randomness(ABC):
-    """Uniform bytes, and exact integer laws built from them by rejection: no float is involved."""
+    """Uniform bytes, and exact integer laws built from them by rejection: no float is involved.
+
+    Nothing is kept between two draws: a process that forks would hand out the same noise twice.
+    """
 
     @abstractmethod
     def bytes(self, count: int) -> bytes:
         """`count` independent uniform bytes."""
 
-    def uniform_bits(self, bits: int, count: int) -> NDArray[np.uint64]:
-        """(count,) independent uniform integers in [0, 2^bits), 1 ≤ bits ≤ 64."""
-        check_range(bits, 1, 64, "bits")
-        words = np.frombuffer(self.bytes(8 * count), dtype="<u8").astype(np.uint64)
-        return words >> np.uint64(64 - bits)
+    def bits(self, bits: int) -> int:
+        """A uniform integer in [0, 2^bits), 1 ≤ bits ≤ 64: the upper bits of 8 bytes, little-endian."""
+        check_range(bits, 1, _WORD, "bits")
+        return int.from_bytes(self.bytes(8), "little") >> (_WORD - bits)
 
-    def below(self, bound: int, count: int) -> NDArray[np.uint64]:
-        """(count,) independent uniform integers in [0, bound), exactly: words past the last multiple are redrawn."""
+    def below(self, bound: int) -> int:
+        """A uniform integer in [0, bound), exactly: words past the last multiple of the bound are drawn again."""
         check_range(bound, 1, 2**63, "bound")
-        limit = np.uint64((2**64 // bound) * bound - 1)
-        words = self.uniform_bits(64, count)
-        while (rejected := words > limit).any():
-            words[rejected] = self.uniform_bits(64, int(rejected.sum()))
-        return words % np.uint64(bound)
+        end = (2**_WORD // bound) * bound
+        while (word := self.bits(_WORD)) >= end:
+            pass
+        return word % bound
 
 
 class SystemRandomness(Randomness):
@@ -41,13 +42,17 @@ class SystemRandomness(Randomness):
         return os.urandom(count)
 
 
-class SeededRandomness(Randomness):
-    """A reproducible stream for simulations and tests; never for a real device."""
+class ShakeRandomness(Randomness):
+    """A reproducible stream, SHAKE-128 of the seed, for tests of devices; never for a real one.
+
+    Draw n of the stream is the start of SHAKE-128(`sordino test stream` ‖ seed ‖ n), both of 8 bytes, big-endian.
+    """
 
     def __init__(self, seed: int) -> None:
-        # A key of its own: a simulation that draws its users from default_rng(seed) must not randomise them with the
-        # same stream, which would make noise a function of the truth.
-        self._generator = np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(1,))))
+        check_range(seed, 0, 2**63 - 1, "seed")
+        self._seed = b"sordino test stream" + seed.to_bytes(8, "big")
+        self._drawn = 0
 
     def bytes(self, count: int) -> bytes:
-        return self._generator.bytes(count)
+        self._drawn += 1
+        return hashlib.shake_128(self._seed + self._drawn.to_bytes(8, "big")).digest(count)

@@ -10,11 +10,16 @@ import pytest
 
 NOUNS = ("aggregates", "campaigns", "estimates", "keys", "plans", "reports", "rounds", "workloads")
 ALLOWED = {
-    "sordino_shared": {"sordino_shared", "numpy"},
-    "sordino_client": {"sordino_client", "sordino_shared", "numpy", "httpx", "httpcore"},
+    "sordino_shared": {"sordino_shared"},
+    "sordino_client": {"sordino_client", "sordino_shared"},
 }
-# Imported in functions alone: tests/client/test_finding.py and tests/shared/test_sealing.py hold that.
-OPTIONAL = {"sordino_client._signatures": {"cryptography"}, "sordino_shared.sealing": {"cryptography"}}
+# The extras `sordino-client[httpx]`, and `[shuffled]` for sealed reports; tests/client/test_modules.py has what else is
+# imported.
+OPTIONAL = {
+    "sordino_client._httpx_transport": {"httpx"},
+    "sordino_client._deadline": {"httpx", "httpcore"},
+    "sordino_shared.sealing": {"cryptography"},
+}
 # What may say SQL: the repositories, the database itself, and the one table that belongs to no noun.
 SPEAKS_SQL = ("sordino_server.kit.", "sordino_server.models", "sordino_server.keys.idempotency")
 TYPES_ONLY = {("sqlalchemy.orm", "Session")}
@@ -79,7 +84,7 @@ def test_the_wall_clock_is_read_in_one_place_a_side(sources: list[Any]) -> None:
 
 
 # httpx inflates what it is sent without a limit, and its time limits restart with every byte.
-MAY_USE_HTTPX = {"sordino_client._deadline", "sordino_client._httpx_transport", "sordino_client._transport"}
+MAY_USE_HTTPX = {"sordino_client._deadline", "sordino_client._httpx_transport"}
 DECODED = {"text", "json", "iter_bytes", "aiter_bytes", "iter_text", "aiter_text", "iter_lines", "aiter_lines", "aread"}
 
 
@@ -98,7 +103,7 @@ def test_httpx_decodes_nothing_that_another_server_sent(sources: list[Any]) -> N
 
 def test_one_place_asks_other_servers(sources: list[Any]) -> None:
     """Nothing else reads what another server sends: neither urllib nor a connection of one's own."""
-    carriers = {"sordino_client._deadline": {"httpcore"}}
+    carriers = {"sordino_client._deadline": {"httpcore"}, "sordino_client._http_transport": {"http.client"}}
     for source in sources:
         opened = {"urllib.request", "http.client", "httpcore"} & {module for module, _ in source.imports}
         if not source.name.startswith("sordino_shared.http."):

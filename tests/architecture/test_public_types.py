@@ -12,7 +12,7 @@ import pytest
 
 import sordino_analysis
 import sordino_client
-from sordino_client import simulation
+from sordino_server import simulation
 
 PACKAGES = (sordino_client, sordino_analysis, simulation)
 # Any shape of an array; what a coroutine is sent and yields.
@@ -83,7 +83,10 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     programs = {
         "right": PROGRAM,
         "wrong": PROGRAM + "".join(f"{line}\n" for line in WRONG),
-        "revealed": "\n".join(["import sordino_analysis", "import sordino_client.simulation", *revealed]) + "\n",
+        "revealed": "\n".join(
+            ["import sordino_analysis", "import sordino_client", "import sordino_server.simulation", *revealed]
+        )
+        + "\n",
     }
     for name, program in programs.items():
         (folder / f"{name}.py").write_text(program)

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 
 from benchmarks.accuracy import kernels
-from sordino_shared.randomizers import TwoLevelRows
+from sordino_analysis.vectorized.kernels import two_level_rows
 
 
 def test_a_set_is_a_band_over_its_bins_with_the_height_of_its_chance():
     members = np.array([[False, False, True, True], [True, True, False, False], [True, False, True, False]])
     low = np.array([10, 30, 10], dtype=np.uint64)
-    drawn = ElementTree.fromstring(kernels.draw([1.0], [TwoLevelRows.of(low, 2 * low, members)], 4))
+    drawn = ElementTree.fromstring(kernels.draw([1.0], [two_level_rows(low, 2 * low, members)], 4))
     (path,) = (element for element in drawn.iter() if element.get("class") == "set")
     bands = [tuple(map(float, band)) for band in re.findall(r"M(\S+) (\S+?)h(\S+?)v(\S+?)h", path.get("d"))]
     left, top = kernels._LEFT, kernels._TOP

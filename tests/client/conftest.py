@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from sordino_analysis.vectorized.payloads import payload_rows
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AsyncClient, AsyncHttpxTransport, Campaign, Caps, Client, HttpxTransport
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.errors import SordinoError
@@ -36,7 +36,7 @@ from sordino_shared.protocol import (
 )
 from sordino_shared.protocol.reports import Refusal
 from sordino_shared.randomizers import RandomizedResponse
-from sordino_shared.randomness import Randomness, SeededRandomness, SystemRandomness
+from sordino_shared.randomness import Randomness, SystemRandomness
 
 ADDRESS = "https://telemetry.example"
 DOMAIN = Domain((Categorical("colour", ("red", "green", "blue"), other=True),))
@@ -113,7 +113,7 @@ class World:
 
     def _count(self, batch: ReportBatch) -> ReportOutcomes:
         accepted, replayed, refused = 0, 0, []
-        for index, (report, row) in enumerate(zip(batch.report_ids(), batch.payload_rows(), strict=True)):
+        for index, (report, row) in enumerate(zip(batch.report_ids(), payload_rows(batch), strict=True)):
             known = self.counted.setdefault(report, row.tobytes())
             if known != row.tobytes():
                 refused.append(RefusedReport(index, Refusal.ID_CONFLICT))
@@ -249,8 +249,8 @@ class Phase(Randomness):
     def bytes(self, count: int) -> bytes:
         return SystemRandomness().bytes(count)
 
-    def below(self, bound: int, count: int) -> NDArray[np.uint64]:
-        return np.full(count, self._phase % bound, dtype=np.uint64)
+    def below(self, bound: int) -> int:
+        return self._phase % bound
 
 
 @pytest.fixture

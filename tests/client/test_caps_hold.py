@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import httpx
 import pytest
@@ -51,11 +50,11 @@ class AskedNow(Phase):
         self._clock = clock
         self.law: Rotating | None = None
 
-    def below(self, bound: int, count: int) -> Any:
+    def below(self, bound: int) -> int:
         if self.law is not None:
             latest = self.law.number_at(int(self._clock.time)) - (self.law.value_of is ValueOf.PREVIOUS)
             self._phase = max(latest, 0)
-        return super().below(bound, count)
+        return super().below(bound)
 
 
 @dataclass(frozen=True)

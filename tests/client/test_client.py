@@ -9,6 +9,9 @@ from contextlib import suppress
 import httpx
 import pytest
 
+from sordino_analysis.vectorized.payloads import payload_rows
+from sordino_analysis.vectorized.randomizers import in_alphabet
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AnswerStatus, NotJoined, PlanUnavailable, PureEpsilon, RefusedUpload
 from sordino_shared.domains import Categorical, Domain, Ordinal
 from sordino_shared.errors import InvalidValue, OutsideDomain
@@ -21,7 +24,6 @@ from sordino_shared.protocol import (
     ReportBatch,
     RoundTerms,
 )
-from sordino_shared.randomness import SeededRandomness
 
 
 def test_a_device_joins_answers_and_sends_one_report(world, client) -> None:
@@ -33,7 +35,7 @@ def test_a_device_joins_answers_and_sends_one_report(world, client) -> None:
     batch = ReportBatch.read(world.bodies[0])
     assert (batch.count, batch.device_digest) == (1, world.part.digest)
     assert batch.report_ids()[0][:2] == (7).to_bytes(2, "big")
-    assert world.part.randomizer.in_alphabet(batch.payload_rows()).all()
+    assert in_alphabet(world.part.randomizer, payload_rows(batch)).all()
 
 
 def test_what_is_debited_is_what_the_integers_prove(world, make_client, make_part) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -16,8 +14,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from sordino_client import Client, PlanRefused, PlanUnavailable
 from sordino_client._finding import asks_the_same
-from sordino_client._signatures import holds
 from sordino_shared.domains import Categorical, Domain, Hashed
+from sordino_shared.ed25519 import verify
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import (
     CampaignServer,
@@ -282,7 +280,7 @@ def test_signatures_hold_as_the_vectors_say() -> None:
     manifest = Manifest.read(bytes.fromhex(vectors["manifest"]))
     assert signed_message(manifest).hex() == vectors["message"]
     for each in vectors["vectors"]:
-        found = holds(*(bytes.fromhex(text) for text in (each["key"], each["signature"], vectors["message"])))
+        found = verify(*(bytes.fromhex(text) for text in (each["key"], each["signature"], vectors["message"])))
         assert found is each["holds"], each["name"]
 
 
@@ -314,17 +312,3 @@ def test_bad_names_and_verdicts_are_refused(listed: Listed, make_client: Any, cl
     with pytest.raises(TypeError, match="accept"):
         client.find("app users")
     assert client.account().campaigns == ()
-
-
-def test_the_core_does_not_import_the_library_of_signatures() -> None:
-    code = "import sordino_client, sys; sordino_client.Client; print('cryptography' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "False\n"
-
-
-def test_pinned_keys_without_a_library_that_verifies_are_refused(monkeypatch: Any, make_client: Any) -> None:
-    """A client that went on unchecked would join what nobody signed; one without keys needs no library."""
-    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.asymmetric.ed25519", None)
-    with pytest.raises(InvalidValue, match="manifest_keys need a library: pip install cryptography"):
-        make_client(manifest_keys=(PINNED,))
-    make_client()

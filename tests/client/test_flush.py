@@ -8,6 +8,7 @@ from email.utils import formatdate
 import httpx
 import pytest
 
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import _device as device_module
 from sordino_client._delivery import RetryLater, delay_s
 from sordino_shared.protocol import (
@@ -18,7 +19,6 @@ from sordino_shared.protocol import (
 )
 from sordino_shared.protocol.codec import encode_value, read_value
 from sordino_shared.protocol.reports import Refusal
-from sordino_shared.randomness import SeededRandomness
 
 
 @pytest.fixture

@@ -8,14 +8,17 @@ import socket
 import threading
 import tracemalloc
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from sordino_client import (
+    AsyncHttpTransport,
     AsyncHttpxTransport,
     Caps,
     Client,
     ClientError,
+    HttpTransport,
     HttpxTransport,
     PlanRefused,
     PlanUnavailable,
@@ -27,6 +30,12 @@ from sordino_shared.errors import OversizedDocument
 from tests.hostile_http import Script, answers, drips, hostile_servers, nested
 
 LIMIT = 1 << 20
+TWINS: dict[str, Any] = {
+    "sync": HttpTransport,
+    "async": AsyncHttpTransport,
+    "httpx": HttpxTransport,
+    "async httpx": AsyncHttpxTransport,
+}
 ID = "00" * 32
 
 
@@ -38,15 +47,16 @@ def serve() -> Iterator[Callable[[Script], str]]:
 
 def ask(address: str, twin: str, deadline_s: float = 60.0) -> bytes:
     request = Request(method="GET", path="/v1/x", limit=LIMIT)
-    if twin == "sync":
-        transport = HttpxTransport(address, deadline_s=deadline_s)
+    kind = TWINS[twin]
+    if kind in (HttpTransport, HttpxTransport):
+        transport = kind(address, deadline_s=deadline_s)
         try:
             return transport.send(request).content
         finally:
             transport.close()
 
     async def send() -> bytes:
-        transport = AsyncHttpxTransport(address, deadline_s=deadline_s)
+        transport = kind(address, deadline_s=deadline_s)
         try:
             return (await transport.send(request)).content
         finally:
@@ -66,7 +76,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("twin", ["sync", "async"])
+@pytest.mark.parametrize("twin", TWINS)
 @pytest.mark.parametrize("bomb", BOMBS)
 def test_a_bomb_is_refused_within_twice_the_limit(serve, bomb, twin) -> None:
     address = serve(BOMBS[bomb]())
@@ -81,7 +91,7 @@ def test_a_bomb_is_refused_within_twice_the_limit(serve, bomb, twin) -> None:
     assert peak <= 2 * LIMIT
 
 
-@pytest.mark.parametrize("twin", ["sync", "async"])
+@pytest.mark.parametrize("twin", TWINS)
 def test_one_gzip_of_a_whole_document_is_read(serve, twin) -> None:
     document = bytes(range(256)) * (LIMIT // 256)
     assert ask(serve(answers(gzip.compress(document), "gzip")), twin) == document
@@ -115,7 +125,7 @@ DRIPS = {
 }
 
 
-@pytest.mark.parametrize("twin", ["sync", "async"])
+@pytest.mark.parametrize("twin", TWINS)
 @pytest.mark.parametrize("what", DRIPS)
 def test_the_whole_request_has_a_deadline(serve, what, twin) -> None:
     """The server would send a whole answer after 10 s, never pausing for as long as a wait may take."""

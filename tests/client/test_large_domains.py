@@ -5,8 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sordino_analysis.vectorized.coarsened.labels import labels_of, minus
+from sordino_analysis.vectorized.coarsened.levels import level_members
+from sordino_analysis.vectorized.coarsened.partitions import cell_coordinates
+from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
+from sordino_analysis.vectorized.payloads import payload_rows
+from sordino_analysis.vectorized.randomizers import in_alphabet
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AnswerStatus
-from sordino_client.simulation import DeviceFleet
+from sordino_server.simulation import DeviceFleet
 from sordino_shared.domains import Categorical, Domain, Hashed
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart, ReportBatch
@@ -19,7 +26,6 @@ from sordino_shared.randomizers import (
     ResidueLabel,
     SubsetPartition,
 )
-from sordino_shared.randomness import SeededRandomness
 
 THREE = PureEpsilon.of(3)
 WHOLE = 1 << 32
@@ -41,12 +47,12 @@ def settings() -> DevicePart:
 
 def held(plan: DevicePart, value: object, payloads: np.ndarray) -> np.ndarray:
     """(n,) whether a report holds the value."""
-    level, codes = plan.randomizer.levels[0], plan.domain.codes(value)
-    ((_, reports),) = plan.randomizer.unpack(payloads)
-    coordinates = level.partition.coordinates(codes[None, None], [public[:, None] for public in reports.public])
+    level, codes = plan.randomizer.levels[0], np.array(plan.domain.codes(value), dtype=np.uint64)
+    ((_, reports),) = unpack_coarsened(plan.randomizer, payloads)
+    coordinates = cell_coordinates(level.partition, codes[None, None], [public[:, None] for public in reports.public])
     words = [word[:, None] for word in reports.words]
-    labels = level.label.labels(coordinates, level.shape(plan.domain.shape), words)
-    return level.inside[level.label.minus(labels, reports.shifted[:, None]).astype(int)].ravel()
+    labels = labels_of(level.label, coordinates, level.shape(plan.domain.shape), words)
+    return level_members(level)[minus(level.label, labels, reports.shifted[:, None]).astype(int)].ravel()
 
 
 @pytest.mark.parametrize(
@@ -66,8 +72,8 @@ def test_reports_hold_the_value_as_often_as_the_law_says(make_client, make_world
     fleet = DeviceFleet(client, world.campaign)
     fleet.answer_many([value] * 2000, SeededRandomness(4), first_device=1)
     fleet.flush()
-    payloads = np.concatenate([ReportBatch.read(body).payload_rows() for body in world.bodies])
-    assert plan.randomizer.in_alphabet(payloads).all()
+    payloads = np.concatenate([payload_rows(ReportBatch.read(body)) for body in world.bodies])
+    assert in_alphabet(plan.randomizer, payloads).all()
     members, labels = plan.randomizer.levels[0].density
     high = members * plan.randomizer.high
     chance = high / (high + (labels - members) * plan.randomizer.low)

@@ -6,9 +6,9 @@ import sqlite3
 
 import pytest
 
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AnswerStatus, BudgetExceeded, Caps, PureEpsilon, SpoolFull
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomness import SeededRandomness
 
 DAY = 86_400
 

@@ -18,21 +18,17 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
+from sordino_analysis.vectorized.arrays import array_of, ndarray
+from sordino_analysis.vectorized.directions import directions
+from sordino_analysis.vectorized.kernels import kernel_table, two_level_rows
+from sordino_analysis.vectorized.payloads import payload_rows
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import PureEpsilon
 from sordino_client._session import Session, VerifiedPart
-from sordino_shared.arrays import Array
 from sordino_shared.audit import check_guarantee
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.protocol import DevicePart
-from sordino_shared.randomizers import (
-    FiniteKernel,
-    RandomizedResponse,
-    SeededDirection,
-    SubsetSelection,
-    TwoLevelRows,
-    directions,
-)
-from sordino_shared.randomness import SeededRandomness
+from sordino_shared.randomizers import FiniteKernel, RandomizedResponse, SeededDirection, SubsetSelection
 from tests.randomizers import Sample, every_sample, is_accepted, law_of, outcomes
 
 # Enough to tell the values of any sample apart.
@@ -58,12 +54,12 @@ def kernel(epsilon: float) -> FiniteKernel:
     low = int(2**60 / (math.exp(epsilon) + CELLS - 1) * (1 - 1e-6))
     levels = np.full(CELLS, low, dtype=np.uint64)
     high = np.full(CELLS, int(low * math.exp(epsilon) * (1 - 1e-12)), dtype=np.uint64)
-    return FiniteKernel(60, TwoLevelRows.of(levels, high, np.eye(CELLS, dtype=bool)))
+    return FiniteKernel(60, two_level_rows(levels, high, np.eye(CELLS, dtype=bool)))
 
 
 def direction(epsilon: float) -> SeededDirection:
     weight = SeededDirection.largest_keep_weight(PureEpsilon.of(epsilon))
-    return SeededDirection(60, Array.of(VECTORS, "<i4"), Array.of(np.full(CELLS, weight, dtype=np.uint64), "<u8"))
+    return SeededDirection(60, array_of(VECTORS, "<i4"), array_of(np.full(CELLS, weight, dtype=np.uint64), "<u8"))
 
 
 def index_outcome(payloads: np.ndarray, cell: int) -> np.ndarray:
@@ -88,12 +84,12 @@ def subset_law(randomizer: SubsetSelection, cell: int) -> dict[int, float]:
 
 
 def kernel_law(randomizer: FiniteKernel, cell: int) -> dict[int, float]:
-    column = randomizer.table[:, cell].astype(float) / 2**randomizer.bits
+    column = kernel_table(randomizer)[:, cell].astype(float) / 2**randomizer.bits
     return {output: probability for output, probability in enumerate(column) if probability > 1e-5}
 
 
 def direction_law(randomizer: SeededDirection, cell: int) -> dict[int, float]:
-    keep = int(randomizer.keep_weights.numpy()[cell]) / 2**randomizer.bits
+    keep = int(ndarray(randomizer.keep_weights)[cell]) / 2**randomizer.bits
     return {1: keep, 0: 1 - keep}
 
 
@@ -136,7 +132,7 @@ def histogram(make_world):
         randomness = SeededRandomness(seed)
         counts = []
         for cell in range(CELLS):
-            codes = np.array([cell], dtype=np.uint64)
+            codes = [cell]
             sent = [session.randomize(verified, codes, 0, randomness).payloads for _ in range(reports)]
             payloads = np.frombuffer(b"".join(sent), dtype=np.uint8).reshape(reports, -1)
             counts.append(Counter(outcome(payloads, cell).astype(int).tolist()))
@@ -200,9 +196,9 @@ def test_reports_of_every_randomizer_follow_the_law_of_their_value_and_not_of_an
     other = max(range(1, len(laws)), key=lambda value: _distance(laws[0], laws[value]))
     # The χ² of the other law has a mean of at least 150 above its degrees of freedom: it is refused.
     reports = max(FEW_REPORTS, math.ceil(150 / _distance(laws[0], laws[other])))
-    codes = np.zeros(len(sample.domain.shape), dtype=np.uint64)
+    codes = [0] * len(sample.domain.shape)
     batches = (session.randomize(verified, codes, 0, randomness) for _ in range(reports))
-    payloads = np.concatenate([batch.payload_rows() for batch in batches])
+    payloads = np.concatenate([payload_rows(batch) for batch in batches])
     assert is_accepted(outcomes(sample.randomizer, 0, payloads), laws[0])
     assert not is_accepted(outcomes(sample.randomizer, other, payloads), laws[other])
 

@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from sordino_client import AnswerStatus, BudgetExceeded, Caps, NotJoined, OptedOut, Period, PlanUnavailable, PureEpsilon
-from sordino_client.simulation import DeviceFleet
+from sordino_server.simulation import DeviceFleet
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Problem, ReportBatch, ReportId, RetryWindow, ValueOf
 from tests.client.conftest import DAY_S, SERIES_CAPS, SERIES_START, WEEKLY

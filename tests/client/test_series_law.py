@@ -12,10 +12,11 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_below, uniform_bits
 from sordino_client._series_rows import SeriesState, first_state
 from sordino_client._session import AnswerStatus
 from sordino_shared.protocol import Period, Rotating, ValueOf
-from sordino_shared.randomness import Randomness, SeededRandomness
+from sordino_shared.randomness import Randomness
 from tests.client.conftest import DAY_S, SERIES_START, WEEKLY
 
 # A law that is true is rejected once in a million.
@@ -41,8 +42,8 @@ def p_value(phases: NDArray[np.uint64], slots: int) -> float:
 def test_phases_are_uniform(slots: int) -> None:
     """The device's own draw passes; the remainder of five bits, which favours the low phases, does not."""
     count = 60_000
-    assert p_value(SeededRandomness(slots).below(slots, count), slots) > FALSE_ALARM
-    biased = SeededRandomness(slots).uniform_bits(5, count) % np.uint64(slots)
+    assert p_value(uniform_below(SeededRandomness(slots), slots, count), slots) > FALSE_ALARM
+    biased = uniform_bits(SeededRandomness(slots), 5, count) % np.uint64(slots)
     assert p_value(biased, slots) < FALSE_ALARM
 
 

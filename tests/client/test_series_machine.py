@@ -26,9 +26,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AnswerStatus, Client, HttpxTransport, PlanUnavailable, PureEpsilon
 from sordino_shared.protocol import Period, Problem, ReportBatch, Rotating, ValueOf
-from sordino_shared.randomness import SeededRandomness
 from tests.client.conftest import ADDRESS, DAY_S, SERIES_CAPS, SERIES_START, WEEKLY, ManualClock, World
 
 DAY, START = DAY_S, SERIES_START
@@ -44,10 +44,10 @@ class Chance(SeededRandomness):
 
     deadly = False
 
-    def uniform_bits(self, bits: int, count: int) -> Any:
+    def bits(self, bits: int) -> int:
         if self.deadly:
             raise Killed
-        return super().uniform_bits(bits, count)
+        return super().bits(bits)
 
 
 class SeriesServer:

@@ -7,13 +7,13 @@ import dataclasses
 import httpx
 import pytest
 
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AnswerStatus, PlanRefused, PlanUnavailable, PureEpsilon
 from sordino_client._session import draw_assignment
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.errors import DigestMismatch, GuaranteeNotMet, MalformedDocument, OversizedDocument
 from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, EveryRound, PlanReference, RoundTerms
 from sordino_shared.randomizers import RandomizedResponse
-from sordino_shared.randomness import SeededRandomness
 
 
 @pytest.fixture

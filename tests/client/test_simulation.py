@@ -9,12 +9,12 @@ import httpx
 import numpy as np
 import pytest
 
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AnswerStatus, BudgetExceeded, Caps, PlanRefused, PureEpsilon
-from sordino_client.simulation import DeviceFleet
+from sordino_server.simulation import DeviceFleet
 from sordino_shared.errors import InvalidValue, OutsideDomain
 from sordino_shared.protocol import DrawOneRound, Problem, RefusedReport, ReportBatch, ReportOutcomes
 from sordino_shared.protocol.reports import Refusal
-from sordino_shared.randomness import SeededRandomness
 
 # The promise is 20,000 devices a second on one core; of CPU time, the test allows a slow machine ten times as much.
 LEAST_DEVICES_PER_S = 2_000

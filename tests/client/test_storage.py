@@ -11,11 +11,11 @@ import threading
 
 import pytest
 
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AnswerStatus, Caps, LedgerUnavailable, PureEpsilon
 from sordino_client import _device as device_module
 from sordino_client._storage import Storage
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomness import SeededRandomness
 from tests.patience import PATIENCE_S
 
 
@@ -120,9 +120,9 @@ def test_ledger_and_journals_are_the_owners_alone(world, make_client, ledger) ->
     class Watched(SeededRandomness):
         """Looks at the files while the transaction of an answer is open."""
 
-        def uniform_bits(self, bits: int, count: int):
+        def bits(self, bits: int) -> int:
             seen.update({file.name: stat.S_IMODE(file.stat().st_mode) for file in ledger.parent.iterdir()})
-            return super().uniform_bits(bits, count)
+            return super().bits(bits)
 
     before = os.umask(0)
     try:

@@ -7,9 +7,10 @@ import tracemalloc
 import numpy as np
 import pytest
 
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.kernels import two_level_rows
 from sordino_client import PlanRefused
 from sordino_client._session import verify_part
-from sordino_shared.arrays import Array
 from sordino_shared.audit import verification_memory
 from sordino_shared.domains import Categorical, Domain, Hashed, Ordinal
 from sordino_shared.errors import InvalidValue, OversizedDocument
@@ -25,8 +26,8 @@ from sordino_shared.randomizers import (
     RandomizedResponse,
     SeededDirection,
 )
-from sordino_shared.randomizers.finite_kernel import DenseRows, TwoLevelRows
-from sordino_shared.randomness import SeededRandomness
+from sordino_shared.randomizers.finite_kernel import DenseRows
+from sordino_shared.randomness import ShakeRandomness
 
 EPSILON = PureEpsilon.of(8)
 RNG = np.random.default_rng(0)
@@ -38,17 +39,17 @@ def line(size: int) -> Domain:
 
 def two_level(rows: int, types: int) -> FiniteKernel:
     low, high = (np.full(rows, (1 << 60) // (share * rows), dtype=np.uint64) for share in (4, 2))
-    return FiniteKernel(60, TwoLevelRows.of(low, high, RNG.random((rows, types)) < 0.5))
+    return FiniteKernel(60, two_level_rows(low, high, RNG.random((rows, types)) < 0.5))
 
 
 def dense(rows: int, types: int) -> FiniteKernel:
     table = RNG.integers((1 << 60) // (4 * rows), (1 << 60) // (2 * rows), (rows, types))
-    return FiniteKernel(60, DenseRows(Array.of(table, "<u8")))
+    return FiniteKernel(60, DenseRows(array_of(table, "<u8")))
 
 
 def seeded(types: int, dimension: int) -> SeededDirection:
-    vectors = Array.of(RNG.integers(-1000, 1000, (types, dimension)), "<i4")
-    return SeededDirection(60, vectors, Array.of(np.full(types, 5 << 57, dtype=np.uint64), "<u8"))
+    vectors = array_of(RNG.integers(-1000, 1000, (types, dimension)), "<i4")
+    return SeededDirection(60, vectors, array_of(np.full(types, 5 << 57, dtype=np.uint64), "<u8"))
 
 
 LABELS = Domain((Categorical("x", tuple(f"label {number:x}" for number in range(1 << 16))),))
@@ -81,8 +82,7 @@ PARTS = {
 def peak_of(content: bytes, digest: Digest) -> int:
     tracemalloc.start()
     verified = verify_part(bytes(bytearray(content)), digest)
-    codes = np.zeros((1, len(verified.part.domain.shape)), dtype=np.uint64)
-    verified.part.randomize_many(codes, SeededRandomness(1))
+    verified.part.randomize([0] * len(verified.part.domain.shape), ShakeRandomness(1))
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     return peak

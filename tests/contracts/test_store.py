@@ -12,6 +12,9 @@ import pytest
 from sqlalchemy import Connection, event, func, select
 
 from sordino_analysis.progress import Progress
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server import aggregates, models, rounds
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.database_errors import StorageFull, TransactionConflict
@@ -19,11 +22,9 @@ from sordino_server.kit.db import FOR_CHANGE, Database
 from sordino_server.reports import PlanMismatch, RefusedRequest, ReportWriter, RoundNotOpen, Upload
 from sordino_server.reports import repository as reports
 from sordino_server.rounds import repository as rounds_repository
-from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import Digest, Problem, Refusal, RefusedReport, ReportOutcomes
 from sordino_shared.randomizers import RandomizedResponse, SeededDirection, SubsetSelection
-from sordino_shared.randomness import SeededRandomness
 from tests.patience import PATIENCE_S
 
 ONE = PureEpsilon(10**9)
@@ -327,15 +328,15 @@ class StoreContract:
             SubsetSelection.for_guarantee(11, 3, ONE),
             SeededDirection(
                 60,
-                Array.of(np.eye(4, dtype=np.int32), "<i4"),
-                Array.of(np.full(4, SeededDirection.largest_keep_weight(ONE), dtype=np.uint64), "<u8"),
+                array_of(np.eye(4, dtype=np.int32), "<i4"),
+                array_of(np.full(4, SeededDirection.largest_keep_weight(ONE), dtype=np.uint64), "<u8"),
             ),
         ],
         ids=lambda randomizer: randomizer.kind,
     )
     def test_shards_of_two_writers_merge_to_the_bytes_of_the_log(self, database, store_round, randomizer):
         stored = store_round(database, randomizer)
-        payloads = randomizer.randomize_many(np.arange(120) % randomizer.size, SeededRandomness(1))
+        payloads = randomize_many(randomizer, np.arange(120) % randomizer.size, SeededRandomness(1))
         writers = [ReportWriter(database, ManualClock()).start() for _ in range(2)]
         for number in range(0, 120, 8):
             ids = [stored.report_id(number + offset) for offset in range(8)]

@@ -12,6 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sordino_analysis.vectorized.coarsened.labels import labels_of, minus
+from sordino_analysis.vectorized.coarsened.partitions import cell_coordinates
+from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
+from sordino_analysis.vectorized.randomizers import in_alphabet
+from sordino_analysis.vectorized.randomness import uniform_bits
 from sordino_client._delivery import Counted, RetryLater, delay_s, read_upload
 from sordino_client._session import Session, VerifiedPart, pin_manifest, verify_part
 from sordino_client._transport import DEADLINE_S, USER_AGENT, Response
@@ -91,13 +96,13 @@ def test_a_coarsened_report_of_the_page_is_read_by_its_bits(report: dict[str, An
     assert bits in PAGE
     randomizer = from_plain(Coarsened, plain(TRACE["coarsened"]["randomizer"]))
     payload = np.frombuffer(bytes.fromhex(report["payload"]), dtype=np.uint8)[None]
-    assert randomizer.in_alphabet(payload).all()
-    [(number, found)] = randomizer.unpack(payload)
+    assert in_alphabet(randomizer, payload).all()
+    [(number, found)] = unpack_coarsened(randomizer, payload)
     level = randomizer.levels[number]
     member = np.array([[TRACE["coarsened"]["value"]]], dtype=np.uint64)
-    coordinates = level.partition.coordinates(member, found.public)
-    labels = level.label.labels(coordinates, level.shape(randomizer.sizes), found.words)
-    assert level.label.minus(labels, found.shifted).tolist() == [report["steps"]["z"]]
+    coordinates = cell_coordinates(level.partition, member, found.public)
+    labels = labels_of(level.label, coordinates, level.shape(randomizer.sizes), found.words)
+    assert minus(level.label, labels, found.shifted).tolist() == [report["steps"]["z"]]
 
 
 def answer(problem: Problem, status: int) -> Response:
@@ -142,7 +147,7 @@ def _waits_all(status: int) -> bool:
 @pytest.mark.parametrize("after", [None, 0.0, 100.0, 86_400.0])
 def test_the_wait_is_the_formula_of_the_page(failures: int, low: int, high: int, after: float | None) -> None:
     source = Listed(bytes.fromhex("00000000e1a95d40"))
-    u = int(source.uniform_bits(32, 1)[0]) / 2**32
+    u = int(uniform_bits(source, 32, 1)[0]) / 2**32
     least, most = max(low, 1), max(high, 2)
     wait = (least + u * (most - least)) * 2 ** min(failures, 8)
     wait = min(max(wait, 0 if after is None else after + u * most), 2 * 86_400)

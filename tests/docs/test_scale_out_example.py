@@ -18,7 +18,8 @@ import yaml
 from benchmarks.scale_out.archives import archive_of
 from sordino_analysis.archive.aggregate_document import AggregateDocument, added
 from sordino_analysis.archive.archive import Archive
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from tests.patience import PATIENCE_S
 from tests.randomizers import RESPONSE
 
@@ -28,7 +29,7 @@ FOLDER = Path(__file__).parents[2] / "examples" / "scale-out"
 @pytest.fixture
 def archive(tmp_path: Path) -> Archive:
     """Five parts of ten reports."""
-    payloads = RESPONSE.randomize_many(np.arange(50) % 5, SeededRandomness(5))
+    payloads = randomize_many(RESPONSE, np.arange(50) % 5, SeededRandomness(5))
     return archive_of(str(tmp_path / "archive"), RESPONSE, np.split(payloads, 5))
 
 

@@ -16,13 +16,13 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import Caps, Client, PureEpsilon
-from sordino_client.simulation import DeviceFleet
 from sordino_server import aggregates, rounds
 from sordino_server.kit.db import Database
 from sordino_server.models import ReportChunk
 from sordino_server.plans import service as plans
-from sordino_shared.randomness import SeededRandomness
+from sordino_server.simulation import DeviceFleet
 
 CAPS = Caps(per_period=PureEpsilon.of(1), period_days=30, lifetime=PureEpsilon.of(1))
 NAMES = ("de", "eu", "us")

@@ -18,10 +18,11 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server.config import PREFIX, Settings
 from sordino_server.kit.addresses import TrustedProxies
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, ReportBatch, Task
-from sordino_shared.randomness import SeededRandomness
 from tests.e2e.compose import ROOT, image_check, run_check, services, started, without_variables
 from tests.patience import PATIENCE_S
 from tests.ports import free_ports
@@ -323,6 +324,6 @@ def _batch(operator: httpx.Client, path: str, cells: list[int]) -> bytes:
     task = Task.read(operator.get(f"{path}/task", headers={"Accept": CBOR_MEDIA_TYPE}).content)
     device = DevicePart.read(operator.get(f"/v1/plans/{task.device_parts[0]}").content, task.device_parts[0])
     randomness = SeededRandomness(7)
-    payloads = device.randomizer.randomize_many(np.array(cells), randomness)
+    payloads = randomize_many(device.randomizer, np.array(cells), randomness)
     ids = b"".join(task.epoch.to_bytes(2, "big") + randomness.bytes(14) for _ in cells)
     return ReportBatch(device.digest, ids, payloads.tobytes()).content

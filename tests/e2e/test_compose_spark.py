@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 from benchmarks.scale_out.archives import archive_of
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from tests.e2e.compose import ROOT, services, started
 from tests.patience import PATIENCE_S
 from tests.ports import free_ports
@@ -85,7 +86,7 @@ def _wait_for(check: list[str], log: Path) -> None:
 @pytest.mark.skipif(find_spec("pyspark") is None, reason="no pyspark: pip install -r requirements/spark.txt")
 @pytest.mark.skipif(shutil.which("java") is None, reason="no Java: apt-get install openjdk-17-jre-headless")
 def test_the_stated_commands_add_up_an_archive(tmp_path: Path) -> None:
-    payloads = RESPONSE.randomize_many(np.arange(1000) % 5, SeededRandomness(5))
+    payloads = randomize_many(RESPONSE, np.arange(1000) % 5, SeededRandomness(5))
     archive = archive_of(str(tmp_path / "archive"), RESPONSE, np.split(payloads, 4))
     ports = dict(zip(("7077", "8080", "8081"), map(str, free_ports(3)), strict=True))
     path = os.pathsep.join([str(ROOT / name) for name in ("shared", "client", "analysis", "migrations", "server")])

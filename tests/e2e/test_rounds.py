@@ -14,10 +14,11 @@ import httpx
 import pytest
 
 from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AnswerStatus, Caps, Client, PureEpsilon
-from sordino_client.simulation import DeviceFleet
+from sordino_server.simulation import DeviceFleet
 from sordino_shared.protocol import DevicePart
-from sordino_shared.randomness import SeededRandomness
 from tests.estimates import facts_of
 from tests.patience import PATIENCE_S
 
@@ -162,7 +163,7 @@ def test_three_rounds_certify_a_rule_though_workers_are_killed_between_them(
     reach = 6 * 0.66 / users[2] ** 0.5
     assert reach < 0.3
     rules = parse_specification(RULES).build()
-    truth = dict(zip(rules.labels(), rules.truth_of_codes(rules.domain.codes_many(SETTINGS)), strict=True))
+    truth = dict(zip(rules.labels(), rules.truth_of_codes(codes_many(rules.domain, SETTINGS)), strict=True))
     low, high = facts["interval"]
     assert low < facts["loss"] < high
     assert abs(facts["loss"] - truth[facts["rule"]["text"]]) < reach

@@ -9,11 +9,11 @@ from collections import deque
 
 import numpy as np
 
+from sordino_analysis.vectorized.payloads import pack_indices
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.reports import ReportWriter, Upload
 from sordino_shared.protocol import Digest, ReportBatch
-from sordino_shared.randomizers.base import pack_indices
 
 url, campaign, digest, epoch, start = sys.argv[1:]
 writer = ReportWriter(Database(url), ManualClock()).start()

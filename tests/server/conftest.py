@@ -20,6 +20,8 @@ from pydantic import SecretStr
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server.config import Settings
 from sordino_server.jobs.worker import ComputePlan, Worker
 from sordino_server.keys import service as keys
@@ -37,7 +39,6 @@ from sordino_shared.protocol import (
     ReportBatch,
     Task,
 )
-from sordino_shared.randomness import SeededRandomness
 from tests.patience import PATIENCE_S
 
 DATASET_KEY = bytes(range(7, 39)).hex()
@@ -120,7 +121,7 @@ class RunningServer:
         path = f"/v1/campaigns/{campaign['id']}"
         epoch = Task.read(self.anonymous.get(f"{path}/task").raise_for_status().content).epoch
         part, randomness = self.device_part(campaign, index), SeededRandomness(seed)
-        payloads = part.randomizer.randomize_many(np.array(cells), randomness)
+        payloads = randomize_many(part.randomizer, np.array(cells), randomness)
         ids = b"".join(epoch.to_bytes(2, "big") + randomness.bytes(14) for _ in cells)
         batch = ReportBatch(part.digest, ids, payloads.tobytes())
         headers = {"Content-Type": CBOR_MEDIA_TYPE}

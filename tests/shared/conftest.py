@@ -11,7 +11,7 @@ import pytest
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     BatchStatement,
@@ -79,5 +79,5 @@ def good_contents(vectors: dict[str, Any], document_types: dict[str, type[Docume
 def plane_directions() -> SeededDirection:
     """Three vectors of dimension 3, one of them zero, at ε = 1."""
     keep = SeededDirection.largest_keep_weight(PureEpsilon.of(1))
-    vectors = Array.of(np.array([[900, -300, 100], [-5, 7, 11], [0, 0, 0]]), "<i4")
-    return SeededDirection(60, vectors, Array.of(np.array([keep, 2**59 + 2**57, 2**59], dtype=np.uint64), "<u8"))
+    vectors = array_of(np.array([[900, -300, 100], [-5, 7, 11], [0, 0, 0]]), "<i4")
+    return SeededDirection(60, vectors, array_of(np.array([keep, 2**59 + 2**57, 2**59], dtype=np.uint64), "<u8"))

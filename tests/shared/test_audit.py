@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.kernels import kernel_integers, kernel_table
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.audit import check_guarantee, prove_epsilon
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.errors import GuaranteeNotMet, MalformedDocument
@@ -28,7 +30,6 @@ from sordino_shared.randomizers import (
     SeededDirection,
     SubsetSelection,
 )
-from sordino_shared.randomness import SeededRandomness
 
 ONE = PureEpsilon.of(1)
 SIZE = 5
@@ -38,7 +39,7 @@ DOMAIN = Domain((Categorical("c", tuple("abcde")),))
 def kernel() -> FiniteKernel:
     table = np.full((4, SIZE), 2**57, dtype=np.uint64)
     table[np.arange(4), np.arange(4)] = 2**58
-    return FiniteKernel(60, DenseRows(Array.of(table, "<u8")))
+    return FiniteKernel(60, DenseRows(array_of(table, "<u8")))
 
 
 def cells() -> Coarsened:
@@ -48,7 +49,7 @@ def cells() -> Coarsened:
 
 def coins() -> SeededDirection:
     keep = np.full(SIZE, SeededDirection.largest_keep_weight(ONE), dtype=np.uint64)
-    return SeededDirection(60, Array.of(np.eye(SIZE), "<i4"), Array.of(keep, "<u8"))
+    return SeededDirection(60, array_of(np.eye(SIZE), "<i4"), array_of(keep, "<u8"))
 
 
 def randomizers() -> list[AnyRandomizer]:
@@ -76,13 +77,13 @@ def test_honest_claims_pass_and_smaller_ones_do_not(randomizer: AnyRandomizer) -
 def test_a_flipped_bit_of_a_table_is_harmless_or_found(entry: int, bit: int) -> None:
     """A flip may lower ε or make probabilities exceed one; whatever passes the audit keeps the claimed ratio."""
     honest = kernel()
-    table = honest.integers.copy()
+    table = kernel_integers(honest.rows).copy()
     table.flat[entry] ^= np.uint64(1 << bit)
     claim = prove_epsilon(honest)
     assert claim is not None
     content = DevicePart(DOMAIN, claim, honest).content
-    packed = Array.of(honest.integers, "<u8").data
-    tampered = content.replace(packed, Array.of(table, "<u8").data)
+    packed = array_of(kernel_integers(honest.rows), "<u8").data
+    tampered = content.replace(packed, array_of(table, "<u8").data)
     assert tampered != content
     try:
         part = DevicePart.read(tampered)
@@ -90,7 +91,7 @@ def test_a_flipped_bit_of_a_table_is_harmless_or_found(entry: int, bit: int) -> 
     except (MalformedDocument, GuaranteeNotMet):
         return
     assert isinstance(part.randomizer, FiniteKernel)
-    rows = [[int(x) for x in row] for row in part.randomizer.table]
+    rows = [[int(x) for x in row] for row in kernel_table(part.randomizer)]
     assert all(sum(column) == 2**60 for column in zip(*rows, strict=True))
     ratio = np.exp(claim.epsilon)
     assert all(max(row) <= ratio * min(row) * (1 + 1e-12) for row in rows)
@@ -103,7 +104,7 @@ def test_a_flipped_bit_of_a_table_is_harmless_or_found(entry: int, bit: int) -> 
         dataclasses.replace(RandomizedResponse.for_guarantee(SIZE, ONE), bits=61),
         dataclasses.replace(SubsetSelection.for_guarantee(SIZE, 2, ONE), include_weight=2**60 - 1),
         dataclasses.replace(SubsetSelection.for_guarantee(SIZE, 2, ONE), subset_size=1),
-        dataclasses.replace(coins(), keep_weights=Array.of(np.array([2**59] * 4 + [1], dtype=np.uint64), "<u8")),
+        dataclasses.replace(coins(), keep_weights=array_of(np.array([2**59] * 4 + [1], dtype=np.uint64), "<u8")),
         dataclasses.replace(coins(), bits=62),
         dataclasses.replace(cells(), high=cells().high + 1),
     ],
@@ -130,7 +131,7 @@ def test_no_finite_epsilon_is_named_as_such() -> None:
     table = np.full((1, SIZE), 2**60, dtype=np.uint64)
     table[0, 0] -= np.uint64(1)
     with pytest.raises(GuaranteeNotMet, match="no finite ε") as raised:
-        check_guarantee(DevicePart(DOMAIN, ONE, FiniteKernel(60, DenseRows(Array.of(table, "<u8")))))
+        check_guarantee(DevicePart(DOMAIN, ONE, FiniteKernel(60, DenseRows(array_of(table, "<u8")))))
     assert raised.value.proved is None
 
 

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sordino_analysis.vectorized.domains import codes_many, encode_many
 from sordino_shared.domains import Attribute, Categorical, Domain, Ordinal
 from sordino_shared.errors import InvalidValue, OutsideDomain
 
@@ -167,7 +168,7 @@ def test_values_come_as_mapping_sequence_or_scalar() -> None:
     cell = EXHAUSTIVE.encode({"delay": 5, "carrier": "UA"}, strict=True)
     assert EXHAUSTIVE.encode((5, "UA"), strict=True) == EXHAUSTIVE.encode([5, "UA"], strict=True) == cell == 3
     assert ORDINAL.encode({"delay": 5}, strict=True) == ORDINAL.encode(5, strict=True) == 1
-    assert ORDINAL.encode_many([5, None, -3]).tolist() == [1, 3, 0]
+    assert encode_many(ORDINAL, [5, None, -3]).tolist() == [1, 3, 0]
 
 
 @given(anything)
@@ -248,7 +249,7 @@ def test_very_large_products_have_cells_and_labels() -> None:
         domain.label(-1)
     wide = Domain(tuple(Categorical(f"c{i}", ("a", "b")) for i in range(255)))
     assert wide.size == 2**255
-    assert wide.codes(["b"] * 255, strict=True).tolist() == [1] * 255
+    assert wide.codes(["b"] * 255, strict=True) == [1] * 255
     assert wide.describe([0] * 254 + [1]) == " · ".join("a" * 254 + "b")
     for refused in (lambda: wide.encode(["b"] * 255), lambda: wide.label(0)):
         with pytest.raises(InvalidValue, match="use codes"):
@@ -259,14 +260,13 @@ def test_very_large_products_have_cells_and_labels() -> None:
 def test_codes_are_the_digits_of_the_cell(value: object) -> None:
     for domain in (EXHAUSTIVE, OPEN, ORDINAL):
         codes = domain.codes(value)
-        assert codes.dtype == np.uint64
-        cell = np.ravel_multi_index(tuple(codes.astype(np.int64)), domain.shape)
+        cell = np.ravel_multi_index(tuple(codes), domain.shape)
         assert cell == domain.encode(value)
-    assert OPEN.codes_many([value, (5, "UA")]).tolist() == [OPEN.codes(value).tolist(), [1, 1]]
+    assert codes_many(OPEN, [value, (5, "UA")]).tolist() == [OPEN.codes(value), [1, 1]]
 
 
 def test_strict_codes_raise_what_strict_cells_do() -> None:
     with pytest.raises(OutsideDomain, match="it counts as `other`"):
         OPEN.codes((5, "B6"), strict=True)
     with pytest.raises(InvalidValue, match="list or tuple"):
-        OPEN.codes_many([5], strict=True)
+        codes_many(OPEN, [5], strict=True)

@@ -13,10 +13,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.domains import MAX_MEMBERS, Attribute, Categorical, Domain, EvenEdges, Hashed, Integers, Ordinal
 from sordino_shared.errors import InvalidValue, OutsideDomain
 from sordino_shared.protocol.schema import from_plain, to_plain
-from sordino_shared.randomness import SeededRandomness, SystemRandomness
+from sordino_shared.randomness import SystemRandomness
 
 SALT = bytes(range(16))
 DELAYS = Integers("ms", -4, 65_531, unit="ms")

@@ -7,7 +7,8 @@ from scipy.stats import binom
 from benchmarks.coverage.measure import measured
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 TYPES = 16
 # A right law is refused once in 10^4 runs of a test; seeds are fixed, so it is not refused at all.
@@ -20,7 +21,7 @@ def warnings(estimator, histogram, users, number):
     randomizer, found = estimator.device.randomizer, []
     for seed in range(number):
         cells = np.random.default_rng(seed).choice(TYPES, size=users, p=histogram).astype(np.int64)
-        sums = accumulate(randomizer, randomizer.randomize_many(cells, SeededRandomness(seed)))
+        sums = accumulate(randomizer, randomize_many(randomizer, cells, SeededRandomness(seed)))
         found.append(estimator.estimate(Aggregate(users, sums)).warnings)
     return found
 

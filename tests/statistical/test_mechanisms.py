@@ -8,7 +8,9 @@ from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE, unit_vectors
 from sordino_analysis.evaluation.variance import type_variances
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 MECHANISMS = ["randomized_response", "subset_selection", "hyperplane_codebook", "optimised_kernel", "factorization"]
 TYPES = 8
@@ -19,7 +21,7 @@ FALSE_ALARM = 1e-4
 def contributions(plan, cell, users, seed):
     """(users, Q) what each of `users` users of one type adds to every answer."""
     randomizer = plan.device.randomizer
-    payloads = randomizer.randomize_many(np.full(users, cell, dtype=np.int64), SeededRandomness(seed))
+    payloads = randomize_many(randomizer, np.full(users, cell, dtype=np.int64), SeededRandomness(seed))
     rows, offset = plan.analyst.decoder.rows(plan.request.workload.operator, 0, plan.request.workload.queries)
     if randomizer.accumulator == "direction_sums":
         each = unit_vectors(payloads, randomizer.dimension)
@@ -86,7 +88,7 @@ def coverage(plan, histogram, users, campaigns, first_seed):
     hits = {"interval": 0, "band": 0, "population": 0}
     for seed in range(first_seed, first_seed + campaigns):
         cells = np.random.default_rng(seed).choice(len(histogram), size=users, p=histogram).astype(np.int64)
-        payloads = plan.device.randomizer.randomize_many(cells, SeededRandomness(seed))
+        payloads = randomize_many(plan.device.randomizer, cells, SeededRandomness(seed))
         found = estimator.estimate(Aggregate(users, accumulate(plan.device.randomizer, payloads)))
         truth = plan.request.workload.truth(cells)
         hits["interval"] += int(((found.lower <= truth) & (truth <= found.upper)).sum())
@@ -129,7 +131,7 @@ def test_a_standard_error_a_tenth_off_would_be_noticed(plan_of):
     estimator, ratios = LinearEstimator.of(plan.device, plan.analyst), []
     for seed in range(400):
         cells = np.random.default_rng(seed).integers(0, TYPES, size=1000)
-        payloads = plan.device.randomizer.randomize_many(cells, SeededRandomness(seed))
+        payloads = randomize_many(plan.device.randomizer, cells, SeededRandomness(seed))
         found = estimator.estimate(Aggregate(1000, accumulate(plan.device.randomizer, payloads)))
         ratios.append((found.unbiased - plan.request.workload.truth(cells)) / found.standard_error)
     squares = np.array(ratios) ** 2
@@ -144,14 +146,14 @@ def test_a_reduction_has_the_mean_squared_error_of_its_formula(plan_of):
     randomizer, decoder, workload = plan.device.randomizer, plan.analyst.decoder, plan.request.workload
     variances = type_variances(plan.device, decoder, workload)[:, cell]
     factors = plan.analyst.factors
-    transform = factors.transform.numpy()
-    reduced = (transform @ factors.left.numpy()).T @ (transform @ factors.right.numpy()[:, cell])
-    bias = reduced + factors.centre.numpy() - workload.operator.dense()[:, cell]
+    transform = ndarray(factors.transform)
+    reduced = (transform @ ndarray(factors.left)).T @ (transform @ ndarray(factors.right)[:, cell])
+    bias = reduced + ndarray(factors.centre) - workload.operator.dense()[:, cell]
     squares = []
     for seed in range(300):
-        payloads = randomizer.randomize_many(np.full(users, cell, dtype=np.int64), SeededRandomness(seed))
+        payloads = randomize_many(randomizer, np.full(users, cell, dtype=np.int64), SeededRandomness(seed))
         mean = mean_accumulator(randomizer, Aggregate(users, accumulate(randomizer, payloads)))
-        answers = decoder.offset.numpy() + decoder.matrix.numpy() @ mean
+        answers = ndarray(decoder.offset) + ndarray(decoder.matrix) @ mean
         squares.append((answers - workload.operator.dense()[:, cell]) ** 2)
     total, expected = np.array(squares).sum(axis=1), float((variances / users + bias**2).sum())
     threshold = norm.isf(FALSE_ALARM / 2) * total.std() / np.sqrt(len(total))

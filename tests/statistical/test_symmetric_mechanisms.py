@@ -16,7 +16,8 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.request_terms import Effort
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 FALSE_ALARM = 1e-4
 CASES = {
@@ -46,8 +47,8 @@ def estimator_of(name):
 
 def aggregate(randomizer, cells, seed):
     """The aggregate of one campaign; of the first one by way of two shards that are added up, too."""
-    payloads = randomizer.randomize_many(cells, SeededRandomness(seed))
-    assert randomizer.in_alphabet(payloads).all()
+    payloads = randomize_many(randomizer, cells, SeededRandomness(seed))
+    assert in_alphabet(randomizer, payloads).all()
     if seed:
         return Aggregate(len(payloads), accumulate(randomizer, payloads))
     half = len(payloads) // 2

@@ -22,7 +22,8 @@ from bad_encodings import (
 )
 from good_documents import EPSILON, SMALL, documents, small_directions
 
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.kernels import two_level_rows
 from sordino_shared.protocol.codec import encode_value
 from sordino_shared.protocol.schema import to_plain
 from sordino_shared.randomizers import (
@@ -32,7 +33,6 @@ from sordino_shared.randomizers import (
     Level,
     LinearLabel,
     RandomizedResponse,
-    TwoLevelRows,
 )
 
 
@@ -93,7 +93,7 @@ def _values() -> list[dict[str, Any]]:
     wide = plain(DEVICE_PART) | {"domain": to_plain(SMALL)}
     heavy = {"kind": "randomized_response", "size": 15, "bits": 60, "other_weight": 2**60}
     over = plain(DEVICE_PART) | {"randomizer": heavy}
-    wrap = Array.of(np.full((4, 3), 2**62, dtype=np.uint64), "<u8")
+    wrap = array_of(np.full((4, 3), 2**62, dtype=np.uint64), "<u8")
     wrapped = {"kind": "finite_kernel", "bits": 62, "rows": {"kind": "dense", "table": to_plain(wrap)}}
     infinity = {"element": "<f8", "shape": [1], "data": b"\x00\x00\x00\x00\x00\x00\xf0\x7f"}
     bound = plain(ANALYST_PART)["certificate"]["max"] | {"type_weights": infinity}
@@ -201,11 +201,11 @@ def _guarantees() -> list[dict[str, Any]]:
     domain, size = SMALL, SMALL.size
     tight = RandomizedResponse.for_guarantee(size, EPSILON)
     members = np.array([[True, False, False], [False, True, False]])
-    zero_row = TwoLevelRows.of(np.array([0, 2**50], np.uint64), np.full(2, 2**51, np.uint64), members)
+    zero_row = two_level_rows(np.array([0, 2**50], np.uint64), np.full(2, 2**51, np.uint64), members)
     table = np.array([[2**59, 2**59, 2**59], [2**59 - 1, 2**59 - 1, 2**59 - 2**40]], dtype=np.uint64)
-    null_gap = {"kind": "dense", "table": to_plain(Array.of(table, "<u8"))}
+    null_gap = {"kind": "dense", "table": to_plain(array_of(table, "<u8"))}
     weights = np.array([2**59, 2**59, 2**60 - 1], dtype=np.uint64)
-    coins = to_plain(small_directions()) | {"keep_weights": to_plain(Array.of(weights, "<u8"))}
+    coins = to_plain(small_directions()) | {"keep_weights": to_plain(array_of(weights, "<u8"))}
     loose = to_plain(tight) | {"other_weight": tight.other_weight - 2**31}
     hidden = Level(1 << 32, GridPartition((1,)), LinearLabel(2), b"\x01")
     coarse = Coarsened.for_guarantee(domain.shape, (hidden,), EPSILON)

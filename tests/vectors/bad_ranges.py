@@ -12,7 +12,7 @@ from routes import changes_of_routes
 from sealing import changes_of_sealed
 from strings import changes_of_domains
 
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.protocol.codec import encode_value
 from sordino_shared.protocol.schema import to_plain
 
@@ -44,7 +44,7 @@ def one_past(document: str, example: str, place: Place, *wrong: Any, why: str) -
 
 
 def _array(values: Any, element: str) -> dict[str, Any]:
-    plain_array: dict[str, Any] = to_plain(Array.of(np.array(values), element))
+    plain_array: dict[str, Any] = to_plain(array_of(np.array(values), element))
     return plain_array
 
 

@@ -51,6 +51,9 @@ from sordino_analysis.documents.queries import (
     StackedQueries,
     StackQueries,
 )
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.kernels import two_level_rows
+from sordino_analysis.vectorized.orbits import base_row
 from sordino_shared.arrays import Array
 from sordino_shared.domains import Categorical, Domain, EvenEdges, Hashed, Indicator, Integers, Ordinal, Span
 from sordino_shared.guarantees import PureEpsilon
@@ -81,7 +84,6 @@ from sordino_shared.protocol.documents import PROTOCOL_VERSION
 from sordino_shared.protocol.schema import to_plain
 from sordino_shared.randomizers import (
     AnyRandomizer,
-    BaseRow,
     Coarsened,
     DenseRows,
     FieldLabel,
@@ -97,7 +99,6 @@ from sordino_shared.randomizers import (
     SubsetMixture,
     SubsetPartition,
     SubsetSelection,
-    TwoLevelRows,
 )
 
 EPSILON = PureEpsilon.of(1)
@@ -121,27 +122,27 @@ SMALL = Domain((Categorical("answer", ("no", "yes", "perhaps")),))
 def small_kernel() -> FiniteKernel:
     """Three rows over three types whose columns leave equal deficits, within a ratio of 2."""
     table = np.array([[2, 1, 1], [1, 2, 1], [1, 1, 2]], dtype=np.uint64) << np.uint64(57)
-    return FiniteKernel(60, DenseRows(Array.of(table, "<u8")))
+    return FiniteKernel(60, DenseRows(array_of(table, "<u8")))
 
 
 def two_level_kernel() -> FiniteKernel:
     """Two complementary rows of two levels; columns sum to one without a null output."""
     members = np.array([[True, False, True], [False, True, False]])
     low, high = np.full(2, 1 << 58, dtype=np.uint64), np.full(2, 3 << 58, dtype=np.uint64)
-    return FiniteKernel(60, TwoLevelRows.of(low, high, members))
+    return FiniteKernel(60, two_level_rows(low, high, members))
 
 
 def small_directions() -> SeededDirection:
     """Three vectors in the plane, the last one zero: its bit is a fair coin."""
     keep = SeededDirection.largest_keep_weight(EPSILON)
-    vectors = Array.of(np.array([[1000, 0], [-600, 800], [0, 0]]), "<i4")
-    return SeededDirection(60, vectors, Array.of(np.array([keep, keep, 1 << 59], dtype=np.uint64), "<u8"))
+    vectors = array_of(np.array([[1000, 0], [-600, 800], [0, 0]]), "<i4")
+    return SeededDirection(60, vectors, array_of(np.array([keep, keep, 1 << 59], dtype=np.uint64), "<u8"))
 
 
 def small_orbits() -> OrbitKernel:
     """A row over one attribute and one over both, within a ratio of 5/2."""
-    one = BaseRow.of(np.array([True, False, False]))
-    both = BaseRow.of((np.arange(15) % 4 == 1).reshape(3, 5))
+    one = base_row(np.array([True, False, False]))
+    both = base_row((np.arange(15) % 4 == 1).reshape(3, 5))
     return OrbitKernel(
         shape=PRODUCT.shape,
         width=2,
@@ -157,7 +158,7 @@ def small_orbits() -> OrbitKernel:
 def pinned_orbits() -> OrbitKernel:
     """Rows whose first slot is the first attribute's."""
     levels = {"bits": 60, "low": 1 << 50, "high": 5 << 49}
-    rows = (BaseRow.of(np.array([True, False])), BaseRow.of(np.array([[1, 0], [0, 1]], dtype=np.bool_)))
+    rows = (base_row(np.array([True, False])), base_row(np.array([[1, 0], [0, 1]], dtype=np.bool_)))
     weights = (1 << 58, 3 << 58)
     return OrbitKernel(shape=FLAGS.shape, width=2, overlaps=False, **levels, row_weights=weights, rows=rows, pinned=0)
 
@@ -180,7 +181,7 @@ INDICATORS = Domain(
 def indicator_orbits() -> OrbitKernel:
     """The label times one of three indicators of two attributes."""
     levels = {"bits": 60, "low": 1 << 50, "high": 5 << 49, "row_weights": (1 << 60,)}
-    row = BaseRow.of(np.eye(2, dtype=np.bool_))
+    row = base_row(np.eye(2, dtype=np.bool_))
     return OrbitKernel(shape=INDICATORS.shape, width=2, overlaps=False, **levels, rows=(row,), pinned=3)
 
 
@@ -246,7 +247,7 @@ def device_parts() -> dict[str, DevicePart]:
 
 
 def _reals(*values: Any) -> Array:
-    return Array.of(np.array(values, dtype=np.float64), "<f8")
+    return array_of(np.array(values, dtype=np.float64), "<f8")
 
 
 def analyst_part(
@@ -279,7 +280,7 @@ def analyst_parts() -> dict[str, AnalystPart]:
     matrix = MatrixQueries(_reals(*np.tri(3)), ("first", "second", "third"))
     product = ProductQueries(("histogram",))
     scaled, histogram = ScaledHistogramDecoder(3, -0.25), HistogramDecoder(_reals(*np.eye(3)), _reals(*np.zeros(3)))
-    weighted = WeightedDecoder(_reals([0.5, 0.25, 0.25], [0, 1, 0]), Array.of(np.array([0, 1, 0]), "<i4"))
+    weighted = WeightedDecoder(_reals([0.5, 0.25, 0.25], [0, 1, 0]), array_of(np.array([0, 1, 0]), "<i4"))
     figures = ErrorFigures(2.75, 2.5, 0)
     for_kernel = ("finite_kernel_dense", "answers", product, "kernel", histogram, figures)
     return {
@@ -316,7 +317,7 @@ def pair_bound() -> PairBound:
     return PairBound(
         value=2.25,
         query_weights=_reals(0.5, 0.25, 0.25),
-        types=Array.of(np.array([0, 2, 5]), "<i4"),
+        types=array_of(np.array([0, 2, 5]), "<i4"),
         type_weights=thirds,
         levels=_reals(0.375, 0.25, 0.375),
         pairs=_reals(0, 0.125, 1e-3),
@@ -327,8 +328,8 @@ def own_types_bound() -> OwnTypesBound:
     """Two thresholds on three types in the order 0, 2, 1, with windows of one type: what is left of it comes first."""
     return OwnTypesBound(
         value=2.5,
-        order=Array.of(np.array([0, 2, 1]), "<i4"),
-        queries=Array.of(np.array([1, 0]), "<i4"),
+        order=array_of(np.array([0, 2, 1]), "<i4"),
+        queries=array_of(np.array([1, 0]), "<i4"),
         weights=_reals([0.25, 0.125, 0.0625], [0, 0.25, 0.125]),
         numerators=_reals([0.5, -0.25, -0.125], [0, 1, -0.75]),
         multipliers=_reals(1, 1.5, 1),
@@ -339,11 +340,11 @@ def mixed_types_bound() -> MixedTypesBound:
     """Two thresholds on three types, with one interval between two nodes and one group of types."""
     return MixedTypesBound(
         value=2.5,
-        order=Array.of(np.array([0, 1, 2]), "<i4"),
-        queries=Array.of(np.array([0, 1]), "<i4"),
+        order=array_of(np.array([0, 1, 2]), "<i4"),
+        queries=array_of(np.array([0, 1]), "<i4"),
         type_weights=_reals([0.5, 0.25, 0.25], [0.25, 0.25, 0.5]),
         shares=_reals([0.375, 0.125], [0.125, 0.375]),
-        knots=Array.of(np.array([0, 2]), "<i4"),
+        knots=array_of(np.array([0, 2]), "<i4"),
         numerators=_reals([0.5, 0.25, -0.25, -0.125], [0.25, 0.125, -0.5, -0.25]),
         multipliers=_reals(1, 1.5, 1),
         nodes=_reals(0.25, 0.75),

@@ -9,6 +9,8 @@ import numpy as np
 from good_documents import RANDOMIZERS, meaning
 from strings import NUMBERS, STRINGS, number_values, text_codes
 
+from sordino_analysis.vectorized.directions import directions
+from sordino_analysis.vectorized.randomizers import in_alphabet
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.domains import (
     MAX_CELLS,
@@ -33,7 +35,6 @@ from sordino_shared.randomizers import (
     SeededDirection,
     SubsetMixture,
     SubsetSelection,
-    directions,
 )
 
 SEEDS = (bytes(16), bytes(range(16)), b"\xff" * 16, b"sordino/v1/seed!")
@@ -138,7 +139,7 @@ def _alphabet(name: str) -> dict[str, Any]:
             "".join(("00" * 16, bit, "00" * (width - 18), last)) for bit in ("00", "01", "02") for last in ("01", "09")
         ]
         candidates = [bytes.fromhex(text) for text in texts]
-    inside = randomizer.in_alphabet(np.frombuffer(b"".join(candidates), dtype=np.uint8).reshape(-1, width))
+    inside = in_alphabet(randomizer, np.frombuffer(b"".join(candidates), dtype=np.uint8).reshape(-1, width))
     return {
         "name": name,
         "randomizer": meaning(to_plain(randomizer)),
@@ -174,7 +175,7 @@ def _cells(domain: Domain, values: list[Any]) -> dict[str, Any]:
 
 
 def _placed(domain: Domain, value: Any) -> dict[str, Any]:
-    codes = domain.codes(value).tolist()
+    codes = domain.codes(value)
     cell = {"cell": meaning(domain.encode(value))} if domain.size <= MAX_CELLS else {}
     return {"value": meaning(value), "codes": meaning(codes), **cell, "label": domain.describe(codes)}
 

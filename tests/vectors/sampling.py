@@ -11,13 +11,14 @@ from good_documents import small_directions, small_kernel, two_level_kernel
 from good_numbers import SEEDS
 
 from sordino_analysis.conformance.enumeration import bit_law, payload_law
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.kernels import two_level_rows
+from sordino_analysis.vectorized.orbits import base_row
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import (
     AnyRandomizer,
-    BaseRow,
     Coarsened,
     DenseRows,
     FieldLabel,
@@ -33,7 +34,6 @@ from sordino_shared.randomizers import (
     SubsetMixture,
     SubsetPartition,
     SubsetSelection,
-    TwoLevelRows,
 )
 
 ONE = PureEpsilon.of(1)
@@ -43,21 +43,21 @@ def uneven_kernel() -> FiniteKernel:
     """Four rows over five types with another sum in every column: the null output's chance depends on the type."""
     members = np.array([[1, 0, 0, 1, 0], [0, 1, 0, 0, 1], [0, 0, 1, 0, 0], [1, 1, 1, 1, 1]], dtype=np.bool_)
     low = np.array([2**57, 2**57, 2**56, 2**55], dtype=np.uint64)
-    return FiniteKernel(60, TwoLevelRows.of(low, 2 * low, members))
+    return FiniteKernel(60, two_level_rows(low, 2 * low, members))
 
 
 def square_kernel() -> FiniteKernel:
     """As many outputs as types, and not symmetric: a table that is read by columns has another law."""
     weights = np.array([1 << 59, 1 << 58, 1 << 57, 1 << 57], dtype=np.uint64)
     table = np.stack([np.roll(weights, cell) for cell in range(4)], axis=1)
-    return FiniteKernel(60, DenseRows(Array.of(table, "<u8")))
+    return FiniteKernel(60, DenseRows(array_of(table, "<u8")))
 
 
 def three_attributes() -> OrbitKernel:
     """Attributes of sizes 3, 2 and 3; a row over one of size 3, one over both of them, one over a 3 and the 2."""
-    one = BaseRow.of(np.array([True, True, False]))
-    two = BaseRow.of(np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0]], dtype=np.bool_))
-    mixed = BaseRow.of(np.array([[1, 0], [0, 0], [0, 1]], dtype=np.bool_))
+    one = base_row(np.array([True, True, False]))
+    two = base_row(np.array([[1, 0, 0], [0, 1, 0], [0, 0, 0]], dtype=np.bool_))
+    mixed = base_row(np.array([[1, 0], [0, 0], [0, 1]], dtype=np.bool_))
     weights = (1 << 58, 1 << 59, 1 << 58)
     return OrbitKernel(
         shape=(3, 2, 3),
@@ -73,7 +73,7 @@ def three_attributes() -> OrbitKernel:
 
 def pinned_attribute() -> OrbitKernel:
     """Three attributes of two members, the middle one pinned; rows over it alone, and over it and another."""
-    rows = (BaseRow.of(np.array([True, False])), BaseRow.of(np.array([[1, 0], [0, 1]], dtype=np.bool_)))
+    rows = (base_row(np.array([True, False])), base_row(np.array([[1, 0], [0, 1]], dtype=np.bool_)))
     return OrbitKernel(
         shape=(2, 2, 2),
         width=2,
@@ -92,7 +92,7 @@ def long_directions() -> SeededDirection:
     vectors = np.arange(36).reshape(3, 12) * np.array([[7], [-11], [2]]) % 101 - 50
     keep = SeededDirection.largest_keep_weight(ONE)
     weights = np.array([keep, 2**59 + 2**57, keep - 5], dtype=np.uint64)
-    return SeededDirection(60, Array.of(vectors, "<i4"), Array.of(weights, "<u8"))
+    return SeededDirection(60, array_of(vectors, "<i4"), array_of(weights, "<u8"))
 
 
 def coarsened(sizes: tuple[int, ...], *levels: Level) -> Coarsened:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from good_documents import meaning
 
+from sordino_analysis.vectorized.randomizers import randomize_codes
 from sordino_shared.protocol.schema import to_plain
 from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import Coarsened
@@ -114,7 +115,7 @@ def payload_of(level: int, fields: list[Field]) -> bytes:
     """The bytes of a payload, as the SDK draws them from the same words."""
     payload = number_of(fields).to_bytes(RANDOMIZER.payload_bytes, "little")
     codes = np.array([[VALUE]], dtype=np.uint64)
-    assert RANDOMIZER.randomize_codes(codes, (SIZE,), Words(WORDS[level])).tobytes() == payload
+    assert randomize_codes(RANDOMIZER, codes, (SIZE,), Words(WORDS[level])).tobytes() == payload
     return payload
 
 

@@ -29,6 +29,7 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.on_demand import QUESTION_KINDS, QuestionKind
 from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_analysis.questions.linear.units import units_of
+from sordino_analysis.vectorized.randomizers import in_alphabet
 from sordino_shared.errors import InvalidValue
 
 # (n, width) bytes, or n payloads: a list, or a column of a data frame.
@@ -229,7 +230,7 @@ def checked_reports(plan: Plan, reports: Reports) -> NDArray[np.uint8]:
             f"{payloads.dtype}",
             payloads.shape,
         )
-    outside = np.flatnonzero(~randomizer.in_alphabet(payloads))
+    outside = np.flatnonzero(~in_alphabet(randomizer, payloads))
     if len(outside):
         raise InvalidValue(
             f"{len(outside)} of {len(payloads)} reports are none of this plan, the first in row {outside[0]}: "

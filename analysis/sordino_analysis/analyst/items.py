@@ -20,6 +20,7 @@ from sordino_analysis.estimation.items import ItemEstimate, ItemEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.item_counts import count_items, counts_of_table
 from sordino_analysis.figures import SHARE
+from sordino_analysis.vectorized.domains import codes_many
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
@@ -96,7 +97,7 @@ def items(plan: Plan, reports: Reports | Aggregate, values: Sequence[object] | A
     """
     estimator, domain = ItemEstimator(plan.device, plan.analyst), plan.domain
     values = values_of(values)
-    codes = domain.codes_many(values, strict=True)
+    codes = codes_many(domain, values, strict=True)
     if isinstance(reports, Aggregate):
         estimator.check(reports)
         counts, users = counts_of_table(estimator.randomizer, reports.sums, codes), reports.count

@@ -30,10 +30,11 @@ from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.pairwise import PairwiseSpecification, PairwiseStatistic, parse_statistic
 from sordino_analysis.request_terms import Effort, Target
+from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_bits
 from sordino_shared.audit import check_guarantee
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomness import Randomness, SeededRandomness
+from sordino_shared.randomness import Randomness
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,7 +209,7 @@ def _assigned(protocol: ProtocolPlan, users: int, randomness: Randomness) -> lis
     """For each round the (n,) users who answer it: all, or those who drew it where each device answers one round."""
     if protocol.first_weight is None:
         return [np.ones(users, dtype=np.bool_)] * len(protocol.rounds)
-    first = randomness.uniform_bits(32, users) < np.uint64(protocol.first_weight)
+    first = uniform_bits(randomness, 32, users) < np.uint64(protocol.first_weight)
     return [first, ~first]
 
 

@@ -25,10 +25,13 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.figures import amount, only_unit
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
+from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.randomizers import randomize_part
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OutsideDomain
 from sordino_shared.protocol import DevicePart
-from sordino_shared.randomness import Randomness, SeededRandomness
+from sordino_shared.randomness import Randomness
 
 # The last are data frames and series, which are told by their methods.
 Values = Sequence[object] | NDArray[Any] | Mapping[str, Sequence[object]] | Any
@@ -126,7 +129,7 @@ def randomized(device: DevicePart, codes: NDArray[np.uint64], randomness: Random
     total = Aggregate.empty(device.randomizer)
     for start in range(0, len(codes), _BATCH):
         batch = codes[start : start + _BATCH]
-        payloads = device.randomize_many(batch, randomness)
+        payloads = randomize_part(device, batch, randomness)
         total += Aggregate(len(batch), accumulate(device.randomizer, payloads))
     return total
 
@@ -145,7 +148,7 @@ def codes_of(domain: Domain, values: Values, *, strict: bool) -> NDArray[np.uint
         except InvalidValue as error:
             raise InvalidValue(f"value {index}: {error}", index) from error
     try:
-        return domain.codes_many(rows, strict=strict)
+        return codes_many(domain, rows, strict=strict)
     except OutsideDomain as error:
         raise InvalidValue(f"{error}; strict=False simulates what a device reports for it", error.value) from error
 

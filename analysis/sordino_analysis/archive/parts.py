@@ -15,6 +15,7 @@ from sordino_analysis.archive.folder import Folder, check_archives
 from sordino_analysis.archive.manifest import ArchivedPart
 from sordino_analysis.evaluation.accumulate import Aggregate, add_payloads
 from sordino_analysis.parquet_files.page_heads import FileForm, checked_rows
+from sordino_analysis.vectorized.randomizers import in_alphabet
 from sordino_shared.protocol.documents import PROTOCOL_VERSION
 from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import AnyRandomizer
@@ -88,7 +89,7 @@ def sums_of_part(randomizer: AnyRandomizer, device: str, url: str, part: Archive
         raise BadPart(part.name, "is not the file that the manifest names")
     sums, count = Aggregate.empty(randomizer).sums, 0
     for payloads in _blocks(part, content, device, randomizer.payload_bytes):
-        if not randomizer.in_alphabet(payloads).all():
+        if not in_alphabet(randomizer, payloads).all():
             raise BadPart(part.name, "holds payloads that no device of this round sends")
         add_payloads(randomizer, payloads, sums)
         count += len(payloads)

@@ -9,6 +9,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.charts.heat_maps import HeatMap, draw_heat_maps
+from sordino_analysis.vectorized.kernels import kernel_integers
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import AnyRandomizer, FiniteKernel, Randomizer
@@ -65,7 +66,7 @@ def kernel_table(randomizer: Randomizer) -> Floats:
 @kernel_table.register
 def _finite(randomizer: FiniteKernel) -> Floats:
     _check_drawable(randomizer)
-    return np.asarray(randomizer.rows.integers() / float(1 << randomizer.bits))
+    return np.asarray(kernel_integers(randomizer.rows) / float(1 << randomizer.bits))
 
 
 def _check_drawable(randomizer: Randomizer) -> None:

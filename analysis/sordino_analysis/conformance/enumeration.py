@@ -16,6 +16,7 @@ from importlib import resources
 from itertools import combinations, product
 
 from sordino_analysis.conformance.coarsened import level_count, level_law
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import (
     BaseRow,
@@ -129,13 +130,13 @@ def _column(rows: DenseRows | TwoLevelRows, cell: int) -> list[int]:
 
 @_column.register
 def _dense_column(rows: DenseRows, cell: int) -> list[int]:
-    return [int(row) for row in rows.table.numpy()[:, cell]]
+    return [int(row) for row in ndarray(rows.table)[:, cell]]
 
 
 @_column.register
 def _two_level_column(rows: TwoLevelRows, cell: int) -> list[int]:
-    bits = rows.members.numpy()[:, cell // 8].tolist()
-    levels = zip(rows.low.numpy().tolist(), rows.high.numpy().tolist(), bits, strict=True)
+    bits = ndarray(rows.members)[:, cell // 8].tolist()
+    levels = zip(ndarray(rows.low).tolist(), ndarray(rows.high).tolist(), bits, strict=True)
     return [high if byte >> cell % 8 & 1 else low for low, high, byte in levels]
 
 
@@ -206,9 +207,9 @@ def _coarsened_law(randomizer: Coarsened, cell: int) -> Law:
 
 def bit_law(randomizer: SeededDirection, cell: int, seed: bytes) -> tuple[int, int, int]:
     """(s, weight of bit 0, weight of bit 1) over 2^bits for a seed: s is the side of the value's vector."""
-    vector = randomizer.vectors.numpy()[cell].tolist()
+    vector = ndarray(randomizer.vectors)[cell].tolist()
     side = int(sum(map(int.__mul__, direction(seed, len(vector)), vector)) >= 0)
-    keep = int(randomizer.keep_weights.numpy()[cell])
+    keep = int(ndarray(randomizer.keep_weights)[cell])
     weights = [(1 << randomizer.bits) - keep, keep]
     return side, weights[1 - side], weights[side]
 

@@ -27,6 +27,9 @@ from sordino_analysis.conformance.enumeration import (
     payload_law,
     slot_places,
 )
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.directions import directions
+from sordino_analysis.vectorized.kernels import kernel_integers
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import (
     BaseRow,
@@ -39,7 +42,6 @@ from sordino_shared.randomizers import (
     SeededDirection,
     SubsetMixture,
     SubsetSelection,
-    directions,
 )
 
 Payloads = NDArray[np.uint8]
@@ -122,7 +124,7 @@ def _kernel_tells(randomizer: FiniteKernel, cell: int, payloads: Payloads) -> ND
 @lru_cache(maxsize=4)
 def _row_means(randomizer: FiniteKernel) -> NDArray[np.float64]:
     """(m,) the mean of each row of the table; a large table is not averaged again for every value."""
-    return np.asarray(randomizer.rows.integers().mean(axis=1, dtype=np.float64))
+    return np.asarray(kernel_integers(randomizer.rows).mean(axis=1, dtype=np.float64))
 
 
 def _favours(randomizer: FiniteKernel, cell: int) -> NDArray[np.bool_]:
@@ -193,7 +195,7 @@ def _subset_counts(size: int, chosen: int, include: Fraction, cell: int, payload
 
 @truth.register
 def _direction_truth(randomizer: SeededDirection, cell: int) -> Fraction:
-    return Fraction(int(randomizer.keep_weights.numpy()[cell]), 1 << randomizer.bits)
+    return Fraction(int(ndarray(randomizer.keep_weights)[cell]), 1 << randomizer.bits)
 
 
 @tells_truth.register
@@ -207,7 +209,7 @@ def _side(randomizer: SeededDirection, cell: int, payloads: Payloads) -> NDArray
 
 def _products(randomizer: SeededDirection, types: Sequence[int], payloads: Payloads) -> NDArray[Any]:
     """(n, types) ⟨g, vector⟩ of each report's direction and each type, exact."""
-    vectors = randomizer.vectors.numpy()[list(types)].astype(np.int64)
+    vectors = ndarray(randomizer.vectors)[list(types)].astype(np.int64)
     is_exact = int(np.abs(vectors).sum(axis=1).max()) * MOST_ATOM < _EXACT
     columns = vectors.T.astype(np.float64 if is_exact else np.int64)
     batch = max(1, (1 << 22) // len(columns))
@@ -245,7 +247,7 @@ def _fair_sides(randomizer: SeededDirection, types: list[int], products: NDArray
     above = np.count_nonzero(products > 0, axis=0).astype(np.int64)
     half, what = np.full(len(types), 0.5), [f"⟨g, vector of type {each}⟩ was" for each in types]
     yield Counts(len(products) - ties, above, half, lambda at: f"{what[at]} above 0, not below,")
-    has_side = np.any(randomizer.vectors.numpy()[types] != 0, axis=1)
+    has_side = np.any(ndarray(randomizer.vectors)[types] != 0, axis=1)
     bounds = np.where(has_side, likeliest_atom(), 1.0)
     yield BoundedCounts(len(products), ties, bounds, lambda at: f"{what[at]} 0")
 

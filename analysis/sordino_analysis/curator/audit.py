@@ -22,7 +22,7 @@ from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.widths import character_map
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
 
 # Sums of products in another order, on another machine; figures that differ by more are of another strategy.
@@ -78,8 +78,8 @@ def _bound(certificate: CuratorCertificate | None) -> ProvedBound | None:
         return None
     return ProvedBound(
         norm=certificate.norm,
-        query_weights=Array.of(certificate.query_weights, "<f8"),
-        weights=Array.of(certificate.weights, "<f8") if certificate.weights.size else None,
+        query_weights=array_of(certificate.query_weights, "<f8"),
+        weights=array_of(certificate.weights, "<f8") if certificate.weights.size else None,
         holds_from_n=str(certificate.holds_from_n),
     )
 
@@ -93,7 +93,7 @@ def _sensitivity(part: CuratorPart, neighbours: Neighbours) -> int:
     rows = part.strategy.rows
     if rows.shape[1] != part.domain.size:
         raise InvalidValue(f"the rows have {rows.shape[1]} columns, the domain {part.domain.size} cells", rows.shape)
-    return squared_sensitivity(rows.numpy().astype(np.int64), neighbours)
+    return squared_sensitivity(ndarray(rows).astype(np.int64), neighbours)
 
 
 def _strategy(part: CuratorPart, workload: Workload, neighbours: Neighbours, sensitivity: int) -> Strategy:
@@ -104,7 +104,7 @@ def _strategy(part: CuratorPart, workload: Workload, neighbours: Neighbours, sen
         return CharacterStrategy(
             neighbours=neighbours, operator=operator, scales=part.strategy.scales, squared_sensitivity=sensitivity
         )
-    return _decoded(part.strategy.rows.numpy().astype(np.int64), workload, neighbours, sensitivity)
+    return _decoded(ndarray(part.strategy.rows).astype(np.int64), workload, neighbours, sensitivity)
 
 
 def _decoded(rows: Floats, workload: Workload, neighbours: Neighbours, sensitivity: int) -> IntegerStrategy:
@@ -158,8 +158,8 @@ def _checked_bound(name: str, bound: ProvedBound, workload: Workload, neighbours
 
 
 def _recomputed(bound: ProvedBound, workload: Workload, neighbours: Neighbours) -> CuratorCertificate:
-    queries = bound.query_weights.numpy().astype(float)
-    proof = np.zeros(0) if bound.weights is None else bound.weights.numpy().astype(float)
+    queries = ndarray(bound.query_weights).astype(float)
+    proof = np.zeros(0) if bound.weights is None else ndarray(bound.weights).astype(float)
     orbits = binary_orbits(workload.operator, neighbours)
     if orbits is not None and len(queries) == len(orbits) and proof.shape in ((0,), (len(workload.domain.shape),)):
         return certificate_of_orbits(len(workload.domain.shape), neighbours, orbits, queries, proof)

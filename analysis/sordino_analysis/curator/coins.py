@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Mask
+from sordino_analysis.vectorized.randomness import uniform_below, uniform_bits
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomness import Randomness
 
@@ -47,7 +48,7 @@ def exponential_share_coins(numerators: Words, denominator: int, randomness: Ran
     """
 
     def draw(waiting: Indices) -> Mask:
-        return np.asarray(randomness.below(denominator, len(waiting)) < numerators[waiting])
+        return np.asarray(uniform_below(randomness, denominator, len(waiting)) < numerators[waiting])
 
     return _alternating(np.arange(len(numerators)), draw, randomness)
 
@@ -63,7 +64,7 @@ def _alternating(indices: Indices, draw: Callable[[Indices], Mask], randomness: 
     waiting, step = indices, 1
     while waiting.size:
         goes_on = draw(waiting)
-        goes_on &= randomness.below(step, len(waiting)) == 0
+        goes_on &= uniform_below(randomness, step, len(waiting)) == 0
         heads[waiting[~goes_on]] = step % 2 == 1
         waiting, step = waiting[goes_on], step + 1
     return heads
@@ -78,7 +79,7 @@ class _Chances:
 
     def draw(self, indices: Indices, randomness: Randomness) -> Mask:
         """One coin for each of these indices, (m, ) → (m, )."""
-        drawn, words = randomness.uniform_bits(_BITS, len(indices)), self._words[indices]
+        drawn, words = uniform_bits(randomness, _BITS, len(indices)), self._words[indices]
         heads = np.asarray(drawn < words)
         for tie in np.flatnonzero(drawn == words):
             numerator = int(self._numerators[indices[tie]])
@@ -90,7 +91,7 @@ def _rest_of_bits(chance: Fraction, randomness: Randomness) -> bool:
     """A coin of this probability below 1, bit by bit."""
     while chance:
         chance *= 2
-        bit = int(randomness.uniform_bits(1, 1)[0])
+        bit = int(uniform_bits(randomness, 1, 1)[0])
         if bit != int(chance):
             return bit < int(chance)
         chance %= 1

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.curator.coins import exponential_coins, exponential_share_coins, exponential_unit_coins
 from sordino_analysis.curator.shell_index import ShellIndex
+from sordino_analysis.vectorized.randomness import uniform_below, uniform_bits
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomness import Randomness, SystemRandomness
 
@@ -94,7 +95,7 @@ class CuratorNoise:
     def _accepted_laplace(self, scale: Fraction, chunk: int) -> Integers:
         """A geometric variable with a sign, where −0 is rejected."""
         magnitudes = self._geometric(scale, chunk)
-        negative = self._randomness.uniform_bits(1, chunk) == 1
+        negative = uniform_bits(self._randomness, 1, chunk) == 1
         kept = ~(negative & (magnitudes == 0))
         return np.asarray(np.where(negative, -magnitudes, magnitudes)[kept])
 
@@ -113,16 +114,16 @@ class CuratorNoise:
 
     def _accepted_remainders(self, t: int, chunk: int) -> Integers:
         """u uniform in [0, t), accepted with e^(−u/t)."""
-        drawn = self._randomness.below(t, chunk)
+        drawn = uniform_below(self._randomness, t, chunk)
         return drawn[exponential_share_coins(drawn, t, self._randomness)].astype(np.int64)
 
     def _below_each(self, bounds: Integers) -> Integers:
         """(n, ) uniform integers in [0, bound) for each bound: words past its last multiple are drawn again."""
         sizes = bounds.astype(np.uint64)
-        words = self._randomness.uniform_bits(63, len(sizes))
+        words = uniform_bits(self._randomness, 63, len(sizes))
         limits = np.uint64(2**63) - np.uint64(2**63) % sizes
         while (rejected := words >= limits).any():
-            words[rejected] = self._randomness.uniform_bits(63, int(rejected.sum()))
+            words[rejected] = uniform_bits(self._randomness, 63, int(rejected.sum()))
         return (words % sizes).astype(np.int64)
 
 

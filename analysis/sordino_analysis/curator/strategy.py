@@ -26,7 +26,7 @@ from sordino_analysis.optimisation.gaussian.covariance import GaussianOptimum
 from sordino_analysis.questions.linear.operators import Dense
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.errors import InvalidValue
 
 Integers = NDArray[np.int64]
@@ -135,7 +135,7 @@ class IntegerStrategy(Strategy):
         return len(self.rows)
 
     def published(self) -> IntegerRows:
-        return IntegerRows(Array.of(self.rows, "<i8"))
+        return IntegerRows(array_of(self.rows, "<i8"))
 
     def variances(self, guarantee: Zcdp) -> Floats:
         return np.asarray(float(self.noise_variance(guarantee)) * (self.decoder**2).sum(axis=1))

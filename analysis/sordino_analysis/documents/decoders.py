@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared._checks import set_finite_floats
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
@@ -81,7 +82,7 @@ class _AffineMap:
         return self.matrix.shape[0], self.matrix.shape[1]
 
     def _applied(self, mean: Floats) -> Floats:
-        return np.asarray(self.offset.numpy() + self.matrix.numpy() @ mean)
+        return np.asarray(ndarray(self.offset) + ndarray(self.matrix) @ mean)
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ class AnswerDecoder(_AffineMap, LinearDecoder):
     kind: ClassVar[str] = "answers"
 
     def rows(self, queries: QueryMap, start: int, stop: int) -> tuple[Floats, Floats]:
-        return self.matrix.numpy()[start:stop], self.offset.numpy()[start:stop]
+        return ndarray(self.matrix)[start:stop], ndarray(self.offset)[start:stop]
 
     def answers(self, queries: QueryMap, mean: Floats) -> Floats:
         return self._applied(mean)
@@ -108,13 +109,13 @@ class HistogramDecoder(_AffineMap, ToHistogram):
 
     def rows(self, queries: QueryMap, start: int, stop: int) -> tuple[Floats, Floats]:
         rows = queries.rows(start, stop)
-        return rows @ self.matrix.numpy(), rows @ self.offset.numpy()
+        return rows @ ndarray(self.matrix), rows @ ndarray(self.offset)
 
     def histogram(self, mean: Floats) -> Floats:
         return self._applied(mean)
 
     def histogram_rows(self, types: int) -> Floats:
-        return np.asarray(self.matrix.numpy())
+        return np.asarray(ndarray(self.matrix))
 
 
 @dataclass(frozen=True)
@@ -164,7 +165,7 @@ class SubsetDecoder(ToHistogram):
 
     def histogram(self, mean: Floats) -> Floats:
         by_size = mean.reshape(self.slopes.shape[0], -1)
-        return np.asarray(self.slopes.numpy() @ by_size + self.offsets.numpy() @ by_size.sum(axis=1))
+        return np.asarray(ndarray(self.slopes) @ by_size + ndarray(self.offsets) @ by_size.sum(axis=1))
 
     def shape(self, types: int) -> tuple[int, int]:
         return types, self.slopes.shape[0] * types
@@ -177,7 +178,7 @@ class SubsetDecoder(ToHistogram):
 
     def _pairs(self) -> list[tuple[float, float]]:
         """(slope, offset) of every size."""
-        return list(zip(self.slopes.numpy().tolist(), self.offsets.numpy().tolist(), strict=True))
+        return list(zip(ndarray(self.slopes).tolist(), ndarray(self.offsets).tolist(), strict=True))
 
 
 @dataclass(frozen=True)
@@ -212,7 +213,7 @@ class WeightedDecoder:
         count = self.type_weights.shape[0]
         self.type_weights.check_form("<f8", (count, self.type_weights.shape[-1]), "type weights of a decoder")
         self.groups.check_form("<i4", self.groups.shape[:1], "groups of queries")
-        weights, groups = self.type_weights.numpy(), self.groups.numpy()
+        weights, groups = ndarray(self.type_weights), ndarray(self.groups)
         if weights.min() < 0 or not abs(weights.sum(axis=1) - 1.0).max() <= 1e-9:
             raise InvalidValue("type weights of a decoder are not negative and sum to 1 for each group", weights)
         if not 0 <= groups.min() <= groups.max() < count:

@@ -24,7 +24,7 @@ from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.concepts.losses import ConceptClass, predictions
 from sordino_analysis.questions.linear.concepts.rules import losses_of
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.audit import check_guarantee
 from sordino_shared.domains import Domain
 from sordino_shared.guarantees import PureEpsilon
@@ -79,7 +79,7 @@ class ListedRules:
         kernel, decoder = drawn_rules(self, guarantee)
         device = DevicePart(self.domain, guarantee, kernel)
         check_guarantee(device)
-        published = MatrixQueries(Array.of(self.losses, "<f8"), self.texts)
+        published = MatrixQueries(array_of(self.losses, "<f8"), self.texts)
         workload = build_workload(self.domain, published, self.name)
         analyst = AnalystPart(
             device_digest=device.digest,
@@ -117,7 +117,7 @@ def drawn_rules(listed: ListedRules, guarantee: PureEpsilon) -> tuple[FiniteKern
     np.add.at(middle, rule, costs / 2)
     # Both answers about a set have the same two levels, so the middle is right whatever is drawn, also the null output.
     rows = np.hstack([told, -told, np.zeros((len(told), kernel.outputs - 2 * len(sets)))])
-    return kernel, AnswerDecoder(Array.of(rows, "<f8"), Array.of(middle, "<f8"))
+    return kernel, AnswerDecoder(array_of(rows, "<f8"), array_of(middle, "<f8"))
 
 
 def _mistakes(listed: ListedRules) -> tuple[Mask, Floats, np.ndarray[tuple[int], np.dtype[np.intp]]]:

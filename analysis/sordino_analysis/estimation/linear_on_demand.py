@@ -28,7 +28,7 @@ from sordino_analysis.questions.linear.boxes import Box, Boxes
 from sordino_analysis.questions.linear.factors import prefix_count, range_count, rectangle_count
 from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile, prefix_box, unnamed_prefixes
 from sordino_analysis.questions.linear.operators import Indices
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.domains import Ordered
 from sordino_shared.randomizers import AnyRandomizer
 
@@ -52,8 +52,8 @@ def derived_decoder(
     if not isinstance(decoder, AnswerDecoder):
         raise EstimationError("this plan answers the queries of its workload only")
     combined, constant = _combinations(workload.operator.dense(), derived)
-    rows, offsets = combined @ decoder.matrix.numpy(), combined @ decoder.offset.numpy() + constant
-    return AnswerDecoder(Array.of(rows, "<f8"), Array.of(offsets, "<f8"))
+    rows, offsets = combined @ ndarray(decoder.matrix), combined @ ndarray(decoder.offset) + constant
+    return AnswerDecoder(array_of(rows, "<f8"), array_of(offsets, "<f8"))
 
 
 def _combinations(matrix: Floats, derived: Workload) -> tuple[Floats, Floats]:

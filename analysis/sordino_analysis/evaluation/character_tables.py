@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.vectorized.orbits import row_members
 from sordino_shared.randomizers import BaseRow, OrbitKernel
 
 Integers = NDArray[np.int64]
@@ -83,7 +84,7 @@ class CharacterTables:
 
 def _spectrum(kernel: OrbitKernel, row: BaseRow) -> Parts:
     """Σ_z u(z) e^{iθ_r(z)}/N for every r, in the shape of the row; 1 for r = 0, since u has mean 1."""
-    inside = row.inside.reshape(row.shape).astype(np.float64)
+    inside = row_members(row).reshape(row.shape).astype(np.float64)
     real, imaginary = inside, np.zeros_like(inside)
     for axis in range(inside.ndim):
         real, imaginary = _along_axis((real, imaginary), axis)

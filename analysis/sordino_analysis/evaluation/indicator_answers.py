@@ -21,6 +21,7 @@ from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfi
 from sordino_analysis.evaluation.linear_answers import histogram_root
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.vectorized.arrays import ndarray
 
 
 @dataclass(frozen=True, eq=False)
@@ -122,7 +123,7 @@ class MixedIndicatorAnswers(_ZeroOneAnswers):
     def _given_sizes(self, sums: Floats, member: float) -> Iterator[tuple[float, ExchangeableMoments, float, Floats]]:
         """Chance, law, slope and mean answer of every size, for a type that is in the query (`member` 1) or is not."""
         k = self.workload.size
-        slopes, offsets = self.decoder.slopes.numpy().tolist(), self.decoder.offsets.numpy().tolist()
+        slopes, offsets = ndarray(self.decoder.slopes).tolist(), ndarray(self.decoder.offsets).tolist()
         for chance, part, slope, offset in zip(self.law.chances, self.law.parts, slopes, offsets, strict=True):
             size = float(part.own + (k - 1) * part.other)
             inclusion = float(part.other) * sums + float(part.own - part.other) * member

@@ -10,11 +10,12 @@ import numpy as np
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.documents.decoders import AnswerDecoder, HistogramDecoder
 from sordino_analysis.optimisation.search.objectives import gls_decoder
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.kernels import kernel_table, two_level_rows
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
-from sordino_shared.randomizers import DenseRows, FiniteKernel, TwoLevelRows
+from sordino_shared.randomizers import DenseRows, FiniteKernel
 
 # Share of every column that goes to the null output. What the columns leave differs by their imbalance and by a unit a
 # row for rounding: against 2^60·1e-6 ≈ 10^12 both are far inside any ratio e^ε that a round may have.
@@ -43,7 +44,7 @@ def integer_kernel(low: Floats, members: Mask, guarantee: PureEpsilon, bits: int
         raise KernelError(f"a row of weight {low.min():.3g} is nothing in integers over 2^{bits}: leave it out", low)
     boost = exp_lower_bound(guarantee.nano, _FRACTION_BITS)
     upper = [(level * boost) >> _FRACTION_BITS for level in lower]
-    rows = TwoLevelRows.of(np.array(lower, dtype=np.uint64), np.array(upper, dtype=np.uint64), members)
+    rows = two_level_rows(np.array(lower, dtype=np.uint64), np.array(upper, dtype=np.uint64), members)
     return _proved(FiniteKernel(bits, rows), guarantee)
 
 
@@ -61,7 +62,7 @@ def dense_kernel(table: Floats, guarantee: PureEpsilon, bits: int = 60) -> Finit
     if least.min() < 1:
         raise KernelError(f"a probability of {table.min():.3g} is nothing in integers over 2^{bits}", table)
     most = np.array([min((low * boost) >> _FRACTION_BITS, 1 << bits) for low in least.tolist()], dtype=np.uint64)
-    rows = DenseRows(Array.of(np.minimum(entries, most[:, None]), "<u8"))
+    rows = DenseRows(array_of(np.minimum(entries, most[:, None]), "<u8"))
     return _proved(FiniteKernel(bits, rows), guarantee)
 
 
@@ -74,7 +75,7 @@ def _proved(kernel: FiniteKernel, guarantee: PureEpsilon) -> FiniteKernel:
 
 def probabilities(kernel: FiniteKernel) -> Floats:
     """K (outputs, k), the null output last."""
-    return np.asarray(kernel.table / float(1 << kernel.bits))
+    return np.asarray(kernel_table(kernel) / float(1 << kernel.bits))
 
 
 def histogram_rows(table: Floats, type_weights: Floats) -> Floats:
@@ -97,7 +98,7 @@ def histogram_decoder(kernel: FiniteKernel, type_weights: Floats, queries: Float
     else:
         found = gls_decoder(table, queries, type_weights)
         rows = queries.T @ (found + gls_decoder(table, queries - found @ table, type_weights))
-    return HistogramDecoder(Array.of(rows, "<f8"), Array.of(np.zeros(len(rows)), "<f8"))
+    return HistogramDecoder(array_of(rows, "<f8"), array_of(np.zeros(len(rows)), "<f8"))
 
 
 def answer_decoder(kernel: FiniteKernel, rows: Floats, matrix: Floats, type_weights: Floats) -> AnswerDecoder:
@@ -109,7 +110,7 @@ def answer_decoder(kernel: FiniteKernel, rows: Floats, matrix: Floats, type_weig
     padded = np.zeros((len(rows), len(table)))
     padded[:, : rows.shape[1]] = rows
     repaired = padded + gls_decoder(table, matrix - padded @ table, type_weights)
-    return AnswerDecoder(Array.of(repaired, "<f8"), Array.of(np.zeros(len(matrix)), "<f8"))
+    return AnswerDecoder(array_of(repaired, "<f8"), array_of(np.zeros(len(matrix)), "<f8"))
 
 
 def _check_rows(low: Floats, members: Mask, guarantee: PureEpsilon) -> None:

@@ -7,10 +7,12 @@ from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.coarsened.walsh import transform
 from sordino_analysis.evaluation.item_answers import item_level
+from sordino_analysis.vectorized.coarsened.binary_field import parity
+from sordino_analysis.vectorized.coarsened.labels import cell_numbers, matrix_rows
+from sordino_analysis.vectorized.coarsened.levels import level_members
+from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened, FieldLabel
-from sordino_shared.randomizers.coarsened.binary_field import parity
-from sordino_shared.randomizers.coarsened.partitions import cell_numbers
 
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -24,15 +26,15 @@ def count_items(randomizer: Coarsened, payloads: NDArray[np.uint8], codes: Words
     level = item_level(randomizer)
     shape, counts = level.shape(randomizer.sizes), np.zeros(len(codes), dtype=np.int64)
     items = cell_numbers(list(codes.T), shape)
-    rows = level.label.rows(shape, [items]) if isinstance(level.label, FieldLabel) else None
+    rows = matrix_rows(level.label, shape, [items]) if isinstance(level.label, FieldLabel) else None
     masks = rows or [items] * len(level.label.word_bits(shape))
-    for _, reports in randomizer.unpack(payloads):
+    for _, reports in unpack_coarsened(randomizer, payloads):
         words = list(reports.words) * (len(rows) if rows else 1)
         for item in range(len(codes)):
             shifts = reports.shifted.copy()
             for bit, (word, mask) in enumerate(zip(words, masks, strict=True)):
                 shifts ^= parity(word & mask[item]) << np.uint64(bit)
-            counts[item] += np.count_nonzero(level.inside[shifts.astype(np.intp)])
+            counts[item] += np.count_nonzero(level_members(level)[shifts.astype(np.intp)])
     return counts
 
 

@@ -29,9 +29,11 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.characters import cas_table, orbit_key, shifted_cells
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import OrbitKernel
-from sordino_shared.randomness import SeededRandomness
 
 # A square root of the covariance of symmetric answers, from seeded reports.
 
@@ -54,7 +56,7 @@ def drawn_root(kernel: OrbitKernel, law: AnswerMoments, histogram: Floats) -> Fl
     workload = law.workload
     drawn = np.random.default_rng(_SEED).choice(len(histogram), size=ROOT_REPORTS, p=histogram / histogram.sum())
     cells = np.sort(drawn).astype(np.int64)
-    payloads = kernel.randomize_many(cells, SeededRandomness(_SEED))
+    payloads = randomize_many(kernel, cells, SeededRandomness(_SEED))
     sums, covariance = CharacterSums(kernel, _SCALE), np.zeros((workload.queries, workload.queries))
     unit = CharacterTables(kernel, _SCALE).unit / _SCALE
     at_once = max(1, _MOST_HELD // max(kernel.accumulator_size, workload.queries))
@@ -89,7 +91,7 @@ def orbit_answers(randomizer: OrbitKernel, decoder: PlainDecoder, workload: Work
     if (shapes := (decoder.slopes.shape, decoder.offsets.shape)) not in (shared, expected):
         raise InvalidValue(f"the decoder has shapes {decoder.slopes.shape} and {decoder.offsets.shape}", decoder)
     lead = (1, 1, 1) if shapes == shared else (-1, rows, levels)
-    slopes, offsets = decoder.slopes.numpy().reshape(*lead, orbits), decoder.offsets.numpy().reshape(lead)
+    slopes, offsets = ndarray(decoder.slopes).reshape(*lead, orbits), ndarray(decoder.offsets).reshape(lead)
     return OrbitAnswerMoments(
         workload=workload, operator=operator, spectrum=RowSpectrum(randomizer), slopes=slopes, offsets=offsets
     )

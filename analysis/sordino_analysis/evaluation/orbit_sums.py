@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.character_tables import CharacterTables
 from sordino_analysis.questions.linear.characters import Characters, Integers
+from sordino_analysis.vectorized.orbits import parse_orbits
 from sordino_shared.randomizers import OrbitKernel
 
 
@@ -34,7 +35,7 @@ class CharacterSums:
         """(rows · (1 + p),) the sums over (n, width) payloads."""
         sums = np.zeros((len(self._tables), self._block), dtype=np.int64)
         for number, total in enumerate(sums):
-            attributes, shifts = self.kernel.parse(payloads, number)
+            attributes, shifts = parse_orbits(self.kernel, payloads, number)
             total[0] = self.one * len(shifts)
             for places, values in self._entries(number, attributes, shifts):
                 np.add.at(total, places, values)
@@ -46,7 +47,7 @@ class CharacterSums:
         for number in range(len(self._tables)):
             holders = np.flatnonzero(payloads[:, 0] == number)
             found[number, 0, holders] = self.one
-            for places, values in self._entries(number, *self.kernel.parse(payloads, number)):
+            for places, values in self._entries(number, *parse_orbits(self.kernel, payloads, number)):
                 found[number, places, holders[:, None]] = values
         return found.reshape(-1, len(payloads))
 

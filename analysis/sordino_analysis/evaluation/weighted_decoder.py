@@ -13,7 +13,7 @@ from sordino_analysis.documents.decoders import AnswerDecoder, Decoder, PlainDec
 from sordino_analysis.evaluation.integer_kernels import probabilities
 from sordino_analysis.optimisation.search.objectives import information
 from sordino_analysis.questions.linear import Workload
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import FiniteKernel, Randomizer
 
@@ -28,15 +28,15 @@ def expand_weighted(decoder: Decoder, randomizer: Randomizer, workload: Workload
     """
     if not isinstance(decoder, WeightedDecoder):
         return decoder
-    table, groups = probabilities(_checked(decoder, randomizer, workload)), decoder.groups.numpy()
+    table, groups = probabilities(_checked(decoder, randomizer, workload)), ndarray(decoder.groups)
     rows = np.empty((workload.queries, len(table)))
-    for group, type_weights in enumerate(decoder.type_weights.numpy()):
+    for group, type_weights in enumerate(ndarray(decoder.type_weights)):
         queries = np.flatnonzero(groups == group)
         wanted, found = workload.operator.take(queries), information(table, type_weights)
         rows[queries] = (found.scaled @ found.solve(wanted.T)).T
         # The ridge that keeps M invertible leaves a bias; what it leaves is decoded once more.
         rows[queries] += (found.scaled @ found.solve((wanted - rows[queries] @ table).T)).T
-    return AnswerDecoder(Array.of(rows, "<f8"), Array.of(np.zeros(len(rows)), "<f8"))
+    return AnswerDecoder(array_of(rows, "<f8"), array_of(np.zeros(len(rows)), "<f8"))
 
 
 def _checked(decoder: WeightedDecoder, randomizer: Randomizer, workload: Workload) -> FiniteKernel:

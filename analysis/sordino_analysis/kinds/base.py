@@ -19,6 +19,7 @@ from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.question import WrittenQuestion
+from sordino_analysis.vectorized.domains import codes_many
 from sordino_shared.domains import Domain
 from sordino_shared.protocol import Manifest
 
@@ -57,7 +58,7 @@ class SimulatedUsers:
     @property
     def codes(self) -> NDArray[np.uint64]:
         """(n, attributes) the members that the users hold."""
-        return self.domain.codes_many(self.values)
+        return codes_many(self.domain, self.values)
 
 
 class KindOfQuestion(ABC):

@@ -12,6 +12,9 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.kinds.base import KindOfQuestion
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.randomizers import randomize_part
+from sordino_analysis.vectorized.randomness import uniform_bits
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart, DrawOneRound, EveryRound, Manifest, PlanReference, RoundTerms
 from sordino_shared.randomness import Randomness
@@ -29,7 +32,7 @@ def drawn_estimate(
     closed: tuple[ClosedRound, ...] = ()
     answering = _answering(manifest, len(values), randomness)
     while isinstance(following, RoundPlan):
-        codes = following.device.domain.codes_many([values[user] for user in np.flatnonzero(next(answering)).tolist()])
+        codes = codes_many(following.device.domain, [values[user] for user in np.flatnonzero(next(answering)).tolist()])
         total = randomized(following.device, codes, randomness)
         closed = (*closed, ClosedRound(following, total))
         following = kind.follow(manifest, plan.protocol, closed, conclude=False)
@@ -59,7 +62,7 @@ def randomized(device: DevicePart, codes: NDArray[np.uint64], randomness: Random
     total = Aggregate.empty(device.randomizer)
     for start in range(0, len(codes), _BATCH):
         batch = codes[start : start + _BATCH]
-        payloads = device.randomize_many(batch, randomness)
+        payloads = randomize_part(device, batch, randomness)
         total += Aggregate(len(batch), accumulate(device.randomizer, payloads))
     return total
 
@@ -70,6 +73,6 @@ def _answering(manifest: Manifest, users: int, randomness: Randomness) -> Iterat
         while True:
             yield np.ones(users, dtype=np.bool_)
     ends = np.cumsum(np.array(manifest.assignment.weights, dtype=np.uint64))
-    drawn = np.searchsorted(ends, randomness.uniform_bits(32, users), side="right")
+    drawn = np.searchsorted(ends, uniform_bits(randomness, 32, users), side="right")
     for index in range(len(ends)):
         yield drawn == index

@@ -12,7 +12,6 @@ from sordino_analysis.figures import amount, only_unit
 from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers
 from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
-from sordino_analysis.questions.linear.specification import form_of_queries
 from sordino_shared.domains import Domain
 from sordino_shared.protocol import Manifest
 
@@ -45,7 +44,8 @@ class LinearKind(KindOfQuestion):
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
         """Whether the queries are no losses of rules."""
-        return "queries" in document and form_of_queries(document["queries"]) != "class"
+        queries = document.get("queries")
+        return "queries" in document and not (isinstance(queries, Mapping) and "class" in queries)
 
     def parse(self, document: Mapping[str, Any]) -> WorkloadSpecification:
         """The workload that is written."""

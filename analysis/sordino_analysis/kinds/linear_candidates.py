@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import LONGEST_QUESTION
+from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers.coarsened.randomizer import MAX_TABLES
-from sordino_shared.randomness import SeededRandomness
 
 # Counting one item in a million reports takes some tenths of a second.
 MOST_CANDIDATES = 256
@@ -45,9 +46,9 @@ def candidates(domain: Domain, values: Sequence[object]) -> list[str]:
 
 def shares_of(domain: Domain, values: Sequence[object], texts: Sequence[str]) -> list[float]:
     """The share of the devices that hold the item of each candidate, whatever other text has the same hash."""
-    held = Counter(map(tuple, domain.codes_many(values).tolist()))
+    held = Counter(map(tuple, codes_many(domain, values).tolist()))
     by_text = {text: value for value in values if (text := _text(domain, value)) is not None}
-    codes = domain.codes_many([by_text[text] for text in texts]).tolist()
+    codes = codes_many(domain, [by_text[text] for text in texts]).tolist()
     return [held[tuple(code)] / len(values) for code in codes]
 
 

@@ -16,6 +16,7 @@ from sordino_analysis.pairwise.protocol_registry import conclude_protocol, step_
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.questions.pairwise import parse_statistic
+from sordino_analysis.vectorized.domains import encode_many
 from sordino_shared.protocol import DrawOneRound, Manifest
 
 
@@ -96,6 +97,6 @@ def truth_of(users: SimulatedUsers) -> float:
     plan = users.protocol
     assert isinstance(plan, ProtocolPlan)
     statistic = parse_statistic(plan.statistic).build()
-    cells = np.asarray(statistic.domain.encode_many(users.values))
+    cells = np.asarray(encode_many(statistic.domain, users.values))
     counts = np.bincount(cells, minlength=statistic.size).astype(float)
     return statistic.of_pairs(counts) if plan.target == "pairs" else statistic.of_histogram(counts / counts.sum())

@@ -15,7 +15,7 @@ from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.optimisation.symmetry.rows_not_found import RowsNotFound
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.widths import character_map
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 
 
 class BiasedCharactersMechanism:
@@ -48,4 +48,4 @@ class BiasedCharactersMechanism:
         blocks, orbits = slopes.shape
         by_row = np.broadcast_to(slopes[:, None], (blocks, len(rows), orbits)).reshape(blocks, -1)
         offsets = np.zeros((blocks, len(rows)))
-        return Proposal(kernel, CharacterDecoder(Array.of(by_row, "<f8"), Array.of(offsets, "<f8")))
+        return Proposal(kernel, CharacterDecoder(array_of(by_row, "<f8"), array_of(offsets, "<f8")))

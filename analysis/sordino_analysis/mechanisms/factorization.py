@@ -13,7 +13,7 @@ from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork, plain_an
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.factorization import Factorization, reduce_dimension
 from sordino_analysis.progress import ProgressCallback
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import SeededDirection
 
@@ -48,12 +48,12 @@ def vector_mechanism(whole: Factorization, request: PlanRequest) -> Proposal:
     used, transform = (whole.left, whole.right), None
     if request.options.reduction is not None:
         reduced = reduce_dimension(whole, request.options.reduction, request.options.seed)
-        used, transform = (reduced.left, reduced.right), Array.of(reduced.projection, "<f8")
+        used, transform = (reduced.left, reduced.right), array_of(reduced.projection, "<f8")
     randomizer = direction_randomizer(used[1], request.guarantee)
     decoder = _decoder(*used, whole.centre, randomizer)
     roots = np.sqrt(request.workload.query_weights)
-    left, centre = Array.of(whole.left / roots, "<f8"), Array.of(whole.centre / roots, "<f8")
-    factors = Factors(left, Array.of(whole.right, "<f8"), centre, transform)
+    left, centre = array_of(whole.left / roots, "<f8"), array_of(whole.centre / roots, "<f8")
+    factors = Factors(left, array_of(whole.right, "<f8"), centre, transform)
     return Proposal(randomizer, plain_answers(decoder, request.workload), factors)
 
 
@@ -69,7 +69,7 @@ def direction_randomizer(right: Floats, guarantee: PureEpsilon, bits: int = 60) 
     scales[scales == 0] = 1.0
     vectors = np.rint(right / scales * _LARGEST_ENTRY).astype(np.int64)
     weights = np.array([min(weight, largest) for weight in kept], dtype=np.uint64)
-    return SeededDirection(bits, Array.of(vectors.T, "<i4"), Array.of(weights, "<u8"))
+    return SeededDirection(bits, array_of(vectors.T, "<i4"), array_of(weights, "<u8"))
 
 
 def _decoder(left: Floats, right: Floats, centre: Floats, randomizer: SeededDirection) -> AnswerDecoder:
@@ -86,4 +86,4 @@ def _decoder(left: Floats, right: Floats, centre: Floats, randomizer: SeededDire
     # Small singular values are left alone: they would turn a quantisation of 2^-32 into a decoder of any size.
     correction = (wanted - matrix @ means) @ np.linalg.pinv(extended, rcond=_RELATIVE_RANK)
     matrix, offset = matrix + correction[:, :-1], centre + correction[:, -1]
-    return AnswerDecoder(Array.of(matrix, "<f8"), Array.of(offset, "<f8"))
+    return AnswerDecoder(array_of(matrix, "<f8"), array_of(offset, "<f8"))

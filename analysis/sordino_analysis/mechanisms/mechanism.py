@@ -29,7 +29,7 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap, character_map
 from sordino_analysis.request_terms import Objective
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import SordinoError
 from sordino_shared.randomizers import AnyRandomizer
 from sordino_shared.randomizers.orbit_kernel import MAX_ROWS, MAX_SUMS
@@ -102,8 +102,8 @@ class Predicted(Mechanism, Protocol):
 def plain_answers(decoder: AnswerDecoder, workload: Workload) -> AnswerDecoder:
     """Answers to diag(√w) W as answers to W."""
     roots = np.sqrt(workload.query_weights)
-    matrix, offset = decoder.matrix.numpy() / roots[:, None], decoder.offset.numpy() / roots
-    return AnswerDecoder(Array.of(matrix, "<f8"), Array.of(offset, "<f8"))
+    matrix, offset = ndarray(decoder.matrix) / roots[:, None], ndarray(decoder.offset) / roots
+    return AnswerDecoder(array_of(matrix, "<f8"), array_of(offset, "<f8"))
 
 
 class SharedWork:

@@ -15,7 +15,7 @@ from sordino_analysis.optimisation.search.minimax_weights import minimax_weights
 from sordino_analysis.optimisation.search.objectives import variances
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.randomizers import FiniteKernel
 
 # One descent step of the search at 1024 types and four rows a type takes seconds on one core.
@@ -89,9 +89,9 @@ def _decoder(work: SharedWork, design: KernelDesign, kernel: FiniteKernel, shoul
         decoder = answer_decoder(kernel, design.decoder, matrix, design.type_weights)
         if not large:
             return work.plain_answers(decoder)
-        enough = _FIT * float(variances(table, decoder.matrix.numpy(), matrix).max())
+        enough = _FIT * float(variances(table, ndarray(decoder.matrix), matrix).max())
     found = minimax_weights(table, matrix, design.type_weights, should_stop, enough)
     if large:
-        return WeightedDecoder(Array.of(found.type_weights, "<f8"), Array.of(found.groups, "<i4"))
+        return WeightedDecoder(array_of(found.type_weights, "<f8"), array_of(found.groups, "<i4"))
     rows = found.decoder(table, matrix)
     return work.plain_answers(answer_decoder(kernel, rows, matrix, design.type_weights))

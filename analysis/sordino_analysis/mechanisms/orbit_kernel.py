@@ -23,9 +23,10 @@ from sordino_analysis.optimisation.symmetry.worst_case import worst_case_design
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.widths import CharacterMap, character_map
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.orbits import base_row
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
-from sordino_shared.randomizers import BaseRow, OrbitKernel
+from sordino_shared.randomizers import OrbitKernel
 from sordino_shared.randomizers.orbit_kernel import MAX_ROWS, MAX_SUMS
 
 _FRACTION_BITS = 64
@@ -132,7 +133,7 @@ def orbit_kernel(
     weights = [max(1, round(float(chance) * 2.0**bits)) for chance in chances]
     likeliest = weights.index(max(weights))
     weights[likeliest] += (1 << bits) - sum(weights)
-    rows = tuple(BaseRow.of(table) for table in tables)
+    rows = tuple(base_row(table) for table in tables)
     characters = operator.characters
     return OrbitKernel(
         shape=characters.shape,
@@ -155,7 +156,7 @@ def unbiased_slopes(kernel: OrbitKernel, operator: CharacterMap) -> CharacterDec
     used = query_fourier_weights(operator).by_orbit.max(axis=0) > 0
     slopes: Floats = np.zeros(len(used))
     np.divide(1.0, RowSpectrum(kernel).information.sum(axis=0), out=slopes, where=used)
-    return CharacterDecoder(Array.of(slopes[None], "<f8"), Array.of(np.zeros((1, 1)), "<f8"))
+    return CharacterDecoder(array_of(slopes[None], "<f8"), array_of(np.zeros((1, 1)), "<f8"))
 
 
 def repaired_decoder(kernel: OrbitKernel, workload: Workload, slopes: Floats, offsets: Floats) -> CharacterDecoder:
@@ -172,4 +173,4 @@ def repaired_decoder(kernel: OrbitKernel, workload: Workload, slopes: Floats, of
 
 def _decoder(slopes: Floats, offsets: Floats) -> CharacterDecoder:
     blocks = len(slopes)
-    return CharacterDecoder(Array.of(slopes.reshape(blocks, -1), "<f8"), Array.of(offsets.reshape(blocks, -1), "<f8"))
+    return CharacterDecoder(array_of(slopes.reshape(blocks, -1), "<f8"), array_of(offsets.reshape(blocks, -1), "<f8"))

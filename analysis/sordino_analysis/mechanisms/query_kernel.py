@@ -9,7 +9,7 @@ from sordino_analysis.evaluation.integer_kernels import KernelError
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.single_query import query_kernel
 from sordino_analysis.progress import Progress, ProgressCallback
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 
 
 class QueryKernelMechanism:
@@ -32,7 +32,7 @@ class QueryKernelMechanism:
             raise MechanismFailed(f"the linear program found no kernel ({error})") from error
         progress(Progress(1.0))
         # Constant queries are answered by what they are.
-        sent, offset = found.decoder.matrix.numpy(), matrix[:, 0].copy()
+        sent, offset = ndarray(found.decoder.matrix), matrix[:, 0].copy()
         rows = np.zeros((len(matrix), sent.shape[1]))
-        rows[workload.varying_rows], offset[workload.varying_rows] = sent, found.decoder.offset.numpy()
-        return Proposal(found.kernel, AnswerDecoder(Array.of(rows, "<f8"), Array.of(offset, "<f8")))
+        rows[workload.varying_rows], offset[workload.varying_rows] = sent, ndarray(found.decoder.offset)
+        return Proposal(found.kernel, AnswerDecoder(array_of(rows, "<f8"), array_of(offset, "<f8")))

@@ -17,7 +17,7 @@ from scipy.optimize import linprog
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.evaluation.integer_kernels import NULL_SHARE, KernelError, dense_kernel, probabilities
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel
 
@@ -59,7 +59,7 @@ def query_kernel(values: Floats, type_weights: Floats | None, guarantee: PureEps
     kernel = dense_kernel(table, guarantee)
     # The null output, whose value is the middle, takes NULL_SHARE of every column.
     sent = radius * np.append(outputs, 0.0)[: kernel.outputs] / (1.0 - NULL_SHARE)
-    decoder = AnswerDecoder(Array.of(sent[None, :], "<f8"), Array.of(np.array([middle]), "<f8"))
+    decoder = AnswerDecoder(array_of(sent[None, :], "<f8"), array_of(np.array([middle]), "<f8"))
     return QueryKernel(kernel, decoder, answer_variances(kernel, decoder))
 
 
@@ -70,13 +70,13 @@ def furthest_answer(guarantee: PureEpsilon) -> float:
 
 def answer_variances(kernel: FiniteKernel, decoder: AnswerDecoder) -> Floats:
     """(k,) Var of one decoded answer of each type."""
-    sent, chances = decoder.matrix.numpy()[0], probabilities(kernel)
+    sent, chances = ndarray(decoder.matrix)[0], probabilities(kernel)
     return np.asarray(sent**2 @ chances - (sent @ chances) ** 2)
 
 
 def answer_cumulants(kernel: FiniteKernel, decoder: AnswerDecoder) -> tuple[Floats, Floats, Floats]:
     """(k,) each: the second, third and fourth cumulant of one decoded answer of each type."""
-    return cumulants(decoder.matrix.numpy()[0], probabilities(kernel))
+    return cumulants(ndarray(decoder.matrix)[0], probabilities(kernel))
 
 
 def cumulants(sent: Floats, chances: Floats) -> tuple[Floats, Floats, Floats]:

@@ -11,7 +11,7 @@ from sordino_analysis.mechanisms.randomized_response import too_many_types
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, decoder_values
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.randomizers import SubsetMixture
 
 
@@ -41,4 +41,4 @@ def mixture_decoder(law: SizeMixtureMoments, sizes: tuple[int, ...], own_weight:
     own = np.array([float(part.own) for part in law.parts])
     other = np.array([float(part.other) for part in law.parts])
     inside, outside = decoder_values(own, other, np.array(law.chances), own_weight)
-    return SubsetDecoder(Array.of(inside - outside, "<f8"), Array.of(outside / np.array(sizes), "<f8"))
+    return SubsetDecoder(array_of(inside - outside, "<f8"), array_of(outside / np.array(sizes), "<f8"))

@@ -14,6 +14,7 @@ from scipy.linalg.blas import dsyrk
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import Decoder, HistogramDecoder
 from sordino_analysis.evaluation.integer_kernels import probabilities
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import AnyRandomizer, FiniteKernel
 
@@ -35,7 +36,7 @@ class DecodedReportMoments:
             raise InvalidValue(
                 f"quadratic forms need a finite kernel decoded to a histogram, got {randomizer.kind} and {decoder.kind}"
             )
-        return cls(probabilities(randomizer), decoder.matrix.numpy() + decoder.offset.numpy()[:, None])
+        return cls(probabilities(randomizer), ndarray(decoder.matrix) + ndarray(decoder.offset)[:, None])
 
     @property
     def size(self) -> int:

@@ -29,7 +29,7 @@ from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.vector_reports import VectorReports, balanced_factors, published_factors, row_labels
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import Pair
@@ -119,7 +119,7 @@ class SplitReports:
     @cached_property
     def matrix(self) -> Floats:
         """W = LᵀR (k, k), before any reduction."""
-        return np.asarray(self.factors.left.numpy().T @ self.factors.right.numpy())
+        return np.asarray(ndarray(self.factors.left).T @ ndarray(self.factors.right))
 
     @cached_property
     def left(self) -> VectorReports:
@@ -211,9 +211,9 @@ def _reductions(request: ProtocolRequest) -> Iterator[SplitReports]:
         transform = None if share == 1 else reduce_dimension(whole, dimension, request.options.seed).projection
         shown = (left, right) if transform is None else (transform @ left, transform @ right)
         pair = Pair(direction_randomizer(shown[0], half), direction_randomizer(shown[1], half))
-        projection = None if transform is None else Array.of(transform, "<f8")
-        centre = Array.of(np.zeros(len(matrix)), "<f8")
-        yield SplitReports(Factors(Array.of(left, "<f8"), Array.of(right, "<f8"), centre, projection), pair)
+        projection = None if transform is None else array_of(transform, "<f8")
+        centre = array_of(np.zeros(len(matrix)), "<f8")
+        yield SplitReports(Factors(array_of(left, "<f8"), array_of(right, "<f8"), centre, projection), pair)
 
 
 def _sealed(request: ProtocolRequest, reports: SplitReports) -> RoundPlan:

@@ -18,7 +18,7 @@ from sordino_analysis.mechanisms.single_query import QueryKernel, answer_cumulan
 from sordino_analysis.pairwise.error_moments import IndependentError
 from sordino_analysis.pairwise.protocol import PairwiseError
 from sordino_analysis.planning.rounds import ClosedRound
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel, Pair
 
@@ -34,7 +34,7 @@ def number_kernel(values: Floats, type_weights: Floats, guarantee: PureEpsilon) 
     if np.ptp(values) > _ROUNDING * np.abs(values).max():
         return query_kernel(values, type_weights, guarantee)
     coin = dense_kernel(np.full((2, len(values)), 0.5), guarantee)
-    nothing = AnswerDecoder(Array.of(np.zeros((1, coin.outputs)), "<f8"), Array.of(values[:1], "<f8"))
+    nothing = AnswerDecoder(array_of(np.zeros((1, coin.outputs)), "<f8"), array_of(values[:1], "<f8"))
     return QueryKernel(coin, nothing, np.zeros(len(values)))
 
 
@@ -70,9 +70,9 @@ class MeanNumber:
         kernel = randomizer.second if isinstance(randomizer, Pair) else randomizer
         if not isinstance(kernel, FiniteKernel) or not isinstance(decoder, AnswerDecoder):
             raise PairwiseError("the round's plan estimates no number", closed.plan.device.digest)
-        row, offset = decoder.matrix.numpy()[-1, -kernel.outputs :], decoder.offset.numpy()[-1]
+        row, offset = ndarray(decoder.matrix)[-1, -kernel.outputs :], ndarray(decoder.offset)[-1]
         mean = mean_accumulator(randomizer, closed.aggregate)[-kernel.outputs :]
-        number = AnswerDecoder(Array.of(row[None, :], "<f8"), Array.of(np.array([offset]), "<f8"))
+        number = AnswerDecoder(array_of(row[None, :], "<f8"), array_of(np.array([offset]), "<f8"))
         variances, third, fourth = answer_cumulants(kernel, number)
         value = float(offset + row @ mean)
         return cls(value=value, variances=variances, third=third, fourth=fourth, users=closed.aggregate.count)

@@ -17,7 +17,7 @@ from sordino_analysis.optimisation.factorization import factorize
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.request_terms import Objective
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.audit import check_guarantee
 from sordino_shared.domains import Domain
 from sordino_shared.guarantees import PureEpsilon
@@ -50,7 +50,7 @@ def seal(
     """Both parts of the plan; raises GuaranteeNotMet where the randomizer's integers prove more than `guarantee`."""
     device = DevicePart(queries.domain, guarantee, randomizer)
     check_guarantee(device)
-    published = MatrixQueries(Array.of(queries.matrix, "<f8"), queries.labels)
+    published = MatrixQueries(array_of(queries.matrix, "<f8"), queries.labels)
     workload = build_workload(queries.domain, published, queries.name)
     analyst = AnalystPart(
         device_digest=device.digest,
@@ -69,9 +69,9 @@ def seal(
 
 def _limit(matrix: Floats, guarantee: PureEpsilon, objective: Objective) -> LowerBound:
     bound = trace_bound(matrix, guarantee.epsilon, objective, factorize(matrix, objective, _GAP))
-    return LowerBound(bound.value, Array.of(bound.query_weights, "<f8"), Array.of(bound.type_weights, "<f8"))
+    return LowerBound(bound.value, array_of(bound.query_weights, "<f8"), array_of(bound.type_weights, "<f8"))
 
 
 def answers_from(matrix: Floats) -> AnswerDecoder:
     """answers = F s̄ without an offset. `matrix` F (Q, p)."""
-    return AnswerDecoder(Array.of(matrix, "<f8"), Array.of(np.zeros(len(matrix)), "<f8"))
+    return AnswerDecoder(array_of(matrix, "<f8"), array_of(np.zeros(len(matrix)), "<f8"))

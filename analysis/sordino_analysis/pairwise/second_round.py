@@ -20,6 +20,7 @@ from sordino_analysis.pairwise.one_step import StepTerms, split_terms
 from sordino_analysis.pairwise.sealing import RoundQueries, seal
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.questions.pairwise import PairwiseStatistic
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel
@@ -67,10 +68,10 @@ def answers_of(closed: ClosedRound, *, same_users: bool) -> Answers:
 
 def answers_to(kernel: FiniteKernel, decoder: AnswerDecoder, aggregate: Aggregate, *, same_users: bool) -> Answers:
     """The mean of the answers that the kernel's outputs are, with their law."""
-    mean = decoder.offset.numpy() + decoder.matrix.numpy() @ mean_accumulator(kernel, aggregate)
+    mean = ndarray(decoder.offset) + ndarray(decoder.matrix) @ mean_accumulator(kernel, aggregate)
     return Answers(
         mean=float(mean[0]),
-        sent=decoder.matrix.numpy()[0],
+        sent=ndarray(decoder.matrix)[0],
         chances=probabilities(kernel),
         users=aggregate.count,
         same_users=same_users,

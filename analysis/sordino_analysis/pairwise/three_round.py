@@ -30,7 +30,7 @@ from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
 from sordino_analysis.pairwise.vector_reports import row_labels
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Pair
 
@@ -103,8 +103,8 @@ def _first(request: ProtocolRequest, mechanism: ThreeRoundMechanism) -> RoundPla
     """Reports of R e_x, which answer Wh through L."""
     right, statistic = mechanism.right, request.statistic
     queries = RoundQueries(statistic.name, statistic.domain, mechanism.matrix, row_labels(len(mechanism.matrix)))
-    left, centre = Array.of(mechanism.left.columns, "<f8"), Array.of(np.zeros(statistic.size), "<f8")
-    factors = Factors(left, Array.of(right.columns, "<f8"), centre, None)
+    left, centre = array_of(mechanism.left.columns, "<f8"), array_of(np.zeros(statistic.size), "<f8")
+    factors = Factors(left, array_of(right.columns, "<f8"), centre, None)
     decoder = answers_from(right.scale * mechanism.left.columns.T)
     randomizer = direction_randomizer(right.columns, mechanism.quarter)
     return seal(queries, mechanism.quarter, randomizer, decoder, "three_round", request.options.seed, factors)
@@ -117,12 +117,12 @@ def _second(plan: ProtocolPlan, first: RoundPlan, mechanism: ThreeRoundMechanism
     matrix, dimension = np.vstack([mechanism.matrix, products]), len(left.columns)
     decoder = np.zeros((len(matrix), dimension + query.kernel.outputs))
     decoder[:-1, :dimension] = left.scale * mechanism.right.columns.T
-    decoder[-1, dimension:] = query.decoder.matrix.numpy()[0]
-    offset = np.append(np.zeros(len(matrix) - 1), query.decoder.offset.numpy())
+    decoder[-1, dimension:] = ndarray(query.decoder.matrix)[0]
+    offset = np.append(np.zeros(len(matrix) - 1), ndarray(query.decoder.offset))
     labels = (*row_labels(len(matrix) - 1), "product with the rough mean")
     queries = RoundQueries(first.analyst.workload, first.device.domain, matrix, labels)
     randomizer = Pair(direction_randomizer(left.columns, mechanism.quarter), query.kernel)
-    both = AnswerDecoder(Array.of(decoder, "<f8"), Array.of(offset, "<f8"))
+    both = AnswerDecoder(array_of(decoder, "<f8"), array_of(offset, "<f8"))
     return seal(queries, plan.round_guarantees()[1], randomizer, both, "three_round", plan.seed)
 
 

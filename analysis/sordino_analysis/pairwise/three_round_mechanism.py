@@ -18,6 +18,7 @@ from sordino_analysis.pairwise.public_numbers import number_kernel, number_varia
 from sordino_analysis.pairwise.published_answers import plausible_histogram
 from sordino_analysis.pairwise.vector_reports import VectorReports, balanced_factors
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.guarantees import PureEpsilon
 
 _GAP = 0.01
@@ -46,7 +47,7 @@ class ThreeRoundMechanism:
         factors = first.analyst.factors
         if factors is None:
             raise PairwiseError("the plan of the first round publishes no factors", first.device.digest)
-        return cls._with(factors.left.numpy(), factors.right.numpy(), first.device.guarantee)
+        return cls._with(ndarray(factors.left), ndarray(factors.right), first.device.guarantee)
 
     @classmethod
     def _with(cls, left: Floats, right: Floats, quarter: PureEpsilon) -> ThreeRoundMechanism:

@@ -10,6 +10,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.optimisation.factorization import Factorization
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.randomizers import AnyRandomizer
 
 
@@ -56,10 +57,10 @@ def balanced_factors(whole: Factorization) -> tuple[Floats, Floats]:
 
 def published_factors(factors: Factors) -> tuple[Floats, Floats]:
     """TL and TR, or L and R where nothing was reduced; (d, k) each."""
-    left, right = factors.left.numpy(), factors.right.numpy()
+    left, right = ndarray(factors.left), ndarray(factors.right)
     if factors.transform is None:
         return left, right
-    transform = factors.transform.numpy()
+    transform = ndarray(factors.transform)
     return transform @ left, transform @ right
 
 

@@ -16,6 +16,7 @@ from sordino_analysis.planning.rechecks import recheck_bound
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.request_terms import Objective
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.protocol import DevicePart
@@ -104,7 +105,7 @@ def _shown(value: float | None) -> str:
 
 def _factors(factors: Factors, figures: ErrorFigures, workload: Workload) -> Check:
     """LᵀR + c1ᵀ is W, or within the published bias of W if the plan is biased."""
-    left, right, centre = factors.left.numpy(), factors.right.numpy(), factors.centre.numpy()
+    left, right, centre = ndarray(factors.left), ndarray(factors.right), ndarray(factors.centre)
     matrix = workload.operator.dense()
     fits = (left.shape[1], right.shape[1]) == matrix.shape
     error = float(np.abs(left.T @ right + centre[:, None] - matrix).max()) if fits else np.inf

@@ -37,7 +37,7 @@ from sordino_analysis.progress import ProgressCallback, progress_of_part
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_analysis.request_terms import Objective
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.randomizers.orbit_kernel import MAX_ROWS
 
 # Of the progress, with the bounds by ascents after it.
@@ -65,7 +65,7 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
         return nothing_proved()
     work.factorization(objective, progress_of_part(progress, 0.0, _SHARE_OF_FACTORIZATION))
     trace = work.bound(objective)
-    bound = LowerBound(trace.value, Array.of(trace.query_weights, "<f8"), Array.of(trace.type_weights, "<f8"))
+    bound = LowerBound(trace.value, array_of(trace.query_weights, "<f8"), array_of(trace.type_weights, "<f8"))
     odd = _odd_bound(work, objective)
     share = (1 - _SHARE_OF_FACTORIZATION) / 3
     parts = [progress_of_part(progress, _SHARE_OF_FACTORIZATION + place * share, share) for place in range(3)]
@@ -79,15 +79,15 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
 
 def _of_characters(operator: CharacterMap, epsilon: float, weights: Floats) -> CharacterBound | OddCharacterBound:
     """The larger of the bounds for symmetric queries whose blocks have these weights (blocks,)."""
-    block_weights, odd = Array.of(weights, "<f8"), recheck_odd_characters(operator, epsilon, weights)
+    block_weights, odd = array_of(weights, "<f8"), recheck_odd_characters(operator, epsilon, weights)
     found = character_bound(operator, epsilon, weights)
     if odd is not None and odd > found.value:
         return OddCharacterBound(odd, block_weights)
     return CharacterBound(
         value=found.value,
         query_weights=block_weights,
-        spectrum=Array.of(found.spectrum, "<f8"),
-        multipliers=Array.of(found.multipliers, "<f8"),
+        spectrum=array_of(found.spectrum, "<f8"),
+        multipliers=array_of(found.multipliers, "<f8"),
         level=found.level,
     )
 
@@ -95,14 +95,14 @@ def _of_characters(operator: CharacterMap, epsilon: float, weights: Floats) -> C
 def _but_pinned(operator: CharacterMap, epsilon: float, weights: Floats) -> PinnedBound:
     """The trace bound of queries that shifts of the pinned attribute do not take to one another."""
     member = best_member_weight(operator, epsilon, weights)
-    return PinnedBound(recheck_pinned(operator, epsilon, weights, member), Array.of(weights, "<f8"), member)
+    return PinnedBound(recheck_pinned(operator, epsilon, weights, member), array_of(weights, "<f8"), member)
 
 
 def _odd_bound(work: SharedWork, objective: Objective) -> OddBound | None:
     found = odd_bound(work.matrix, work.request.guarantee.epsilon, objective, work.factorization(objective))
     if found is None:
         return None
-    return OddBound(found.value, Array.of(found.query_weights, "<f8"), Array.of(found.type_weights, "<f8"))
+    return OddBound(found.value, array_of(found.query_weights, "<f8"), array_of(found.type_weights, "<f8"))
 
 
 def _block_weights(work: SharedWork, operator: CharacterMap, objective: Objective) -> Floats:
@@ -114,7 +114,7 @@ def _block_weights(work: SharedWork, operator: CharacterMap, objective: Objectiv
 
 def nothing_proved() -> LowerBound:
     """Variances are not negative: 0 is a bound that needs no weights, and arrays on the wire are not empty."""
-    anything = Array.of(np.ones(1), "<f8")
+    anything = array_of(np.ones(1), "<f8")
     return LowerBound(0.0, anything, anything)
 
 

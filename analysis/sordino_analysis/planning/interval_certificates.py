@@ -14,10 +14,10 @@ from sordino_analysis.optimisation.bounds.intervals import (
 from sordino_analysis.optimisation.bounds.planes import even_plane_bound
 from sordino_analysis.questions.linear.operators import Prefix, Ranges
 from sordino_analysis.request_terms import Objective
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
 
-_EVEN = Array.of(np.ones(1), "<f8")
+_EVEN = array_of(np.ones(1), "<f8")
 # Rechecking takes the square of the number of types, and these are a minute.
 _MOST_RECHECKED = 1 << 16
 
@@ -27,7 +27,7 @@ def interval_bound(intervals: Prefix | Ranges, epsilon: float, objective: Object
     if isinstance(intervals, Ranges):
         return IntervalBound(_of_ranges(intervals, epsilon), _EVEN, _EVEN)
     value, queries, types = best_prefix_densities(_counted(intervals), epsilon, objective)
-    return IntervalBound(value, Array.of(queries, "<f8"), Array.of(types, "<f8"))
+    return IntervalBound(value, array_of(queries, "<f8"), array_of(types, "<f8"))
 
 
 def recheck_intervals(
@@ -37,7 +37,7 @@ def recheck_intervals(
 
     Raises InvalidValue for densities that are not positive, or over too many types to be rechecked.
     """
-    queries, types = bound.query_density.numpy(), bound.type_density.numpy()
+    queries, types = ndarray(bound.query_density), ndarray(bound.type_density)
     if intervals is None or (objective == "mean" and len(queries) > 1):
         return None
     if isinstance(intervals, Ranges):
@@ -54,7 +54,7 @@ def plane_bound(plane: PlanePrefixes, epsilon: float) -> IntervalBound:
 
 def recheck_plane(bound: IntervalBound, plane: PlanePrefixes, epsilon: float) -> float | None:
     """The value that even densities prove, for either objective; None for others."""
-    even = len(bound.query_density.numpy()) == len(bound.type_density.numpy()) == 1
+    even = len(ndarray(bound.query_density)) == len(ndarray(bound.type_density)) == 1
     return _of_plane(plane, epsilon) if even else None
 
 

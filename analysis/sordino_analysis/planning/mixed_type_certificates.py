@@ -13,7 +13,7 @@ from sordino_analysis.planning.own_type_certificates import least_height, publis
 from sordino_analysis.progress import ProgressCallback, progress_of_steps
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Effort
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 
 # By numbers of types, up to which ε it proved more than windows: few types fit into a window, whose weights are free.
 _FEWEST_TYPES = 17
@@ -56,11 +56,11 @@ def mixed_types_certificate(work: SharedWork, progress: ProgressCallback) -> Mix
         should_stop=should_stop,
     )
     proved = recheck_mixed_types(found.thresholds, epsilon, numbers)
-    arrays = {name: Array.of(array, "<i4" if name == "knots" else "<f8") for name, array in vars(numbers).items()}
+    arrays = {name: array_of(array, "<i4" if name == "knots" else "<f8") for name, array in vars(numbers).items()}
     return MixedTypesBound(
         value=proved * float(least_height(found, numbers.shares)),
-        order=Array.of(found.order, "<i4"),
-        queries=Array.of(found.queries, "<i4"),
+        order=array_of(found.order, "<i4"),
+        queries=array_of(found.queries, "<i4"),
         **arrays,
     )
 
@@ -74,15 +74,15 @@ def recheck_mixed_types_certificate(bound: MixedTypesBound, workload: Workload, 
     if found is None:
         return None
     numbers = MixedTypes(
-        type_weights=bound.type_weights.numpy(),
-        shares=bound.shares.numpy(),
-        knots=bound.knots.numpy().astype(np.int64),
-        numerators=bound.numerators.numpy(),
-        multipliers=bound.multipliers.numpy(),
-        nodes=bound.nodes.numpy(),
-        slopes=bound.slopes.numpy(),
-        levels=bound.levels.numpy(),
-        spans=bound.spans.numpy(),
-        pairs=bound.pairs.numpy(),
+        type_weights=ndarray(bound.type_weights),
+        shares=ndarray(bound.shares),
+        knots=ndarray(bound.knots).astype(np.int64),
+        numerators=ndarray(bound.numerators),
+        multipliers=ndarray(bound.multipliers),
+        nodes=ndarray(bound.nodes),
+        slopes=ndarray(bound.slopes),
+        levels=ndarray(bound.levels),
+        spans=ndarray(bound.spans),
+        pairs=ndarray(bound.pairs),
     )
     return recheck_mixed_types(found.thresholds, epsilon, numbers) * float(least_height(found, numbers.shares))

@@ -13,7 +13,7 @@ from sordino_analysis.optimisation.bounds.thresholds import ThresholdQueries, fi
 from sordino_analysis.progress import ProgressCallback, progress_of_steps
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Effort
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
 
 # The longest windows, steps at each temperature and states of all windows by effort: a million take 40 ms a step.
@@ -60,11 +60,11 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
     )
     return OwnTypesBound(
         value=bound.value * float(least_height(found, bound.weights)),
-        order=Array.of(found.order, "<i4"),
-        queries=Array.of(found.queries, "<i4"),
-        weights=Array.of(bound.weights, "<f8"),
-        numerators=Array.of(bound.numerators, "<f8"),
-        multipliers=Array.of(bound.multipliers, "<f8"),
+        order=array_of(found.order, "<i4"),
+        queries=array_of(found.queries, "<i4"),
+        weights=array_of(bound.weights, "<f8"),
+        numerators=array_of(bound.numerators, "<f8"),
+        multipliers=array_of(bound.multipliers, "<f8"),
     )
 
 
@@ -76,8 +76,8 @@ def recheck_own_types_certificate(bound: OwnTypesBound, workload: Workload, epsi
     found = published_thresholds(bound, workload)
     if found is None:
         return None
-    weights = bound.weights.numpy()
-    arrays = weights, bound.numerators.numpy(), bound.multipliers.numpy()
+    weights = ndarray(bound.weights)
+    arrays = weights, ndarray(bound.numerators), ndarray(bound.multipliers)
     proved = recheck_own_types(found.thresholds, len(found.order), epsilon, *arrays)
     return proved * float(least_height(found, weights))
 
@@ -87,7 +87,7 @@ def published_thresholds(bound: OwnTypesBound | MixedTypesBound, workload: Workl
 
     Raises InvalidValue for an order or queries that the workload does not have.
     """
-    order, queries = bound.order.numpy().astype(np.int64), bound.queries.numpy().astype(np.int64)
+    order, queries = ndarray(bound.order).astype(np.int64), ndarray(bound.queries).astype(np.int64)
     if len(np.unique(order)) != len(order) or not 0 <= order.min() <= order.max() < workload.size:
         raise InvalidValue("the order of a bound has every type at most once", order)
     if not 0 <= queries.min() <= queries.max() < workload.queries:

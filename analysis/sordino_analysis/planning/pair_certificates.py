@@ -16,7 +16,7 @@ from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.request_terms import Effort, Objective
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
 
 # One takes 6 ms at 128 types, and some hundreds are enough at ε ≤ 4.
@@ -63,11 +63,11 @@ def pairs_certificate(work: SharedWork, objective: Objective, progress: Progress
         rows = workload.shares_of_mean
     return PairBound(
         value=recheck_doubly_nonnegative(matrix, epsilon, rows, found.type_weights, found.levels, found.pairs),
-        query_weights=Array.of(rows, "<f8"),
-        types=Array.of(types, "<i4"),
-        type_weights=Array.of(found.type_weights, "<f8"),
-        levels=Array.of(found.levels, "<f8"),
-        pairs=Array.of(found.pairs[np.triu_indices(len(types), 1)], "<f8"),
+        query_weights=array_of(rows, "<f8"),
+        types=array_of(types, "<i4"),
+        type_weights=array_of(found.type_weights, "<f8"),
+        levels=array_of(found.levels, "<f8"),
+        pairs=array_of(found.pairs[np.triu_indices(len(types), 1)], "<f8"),
     )
 
 
@@ -78,7 +78,7 @@ def recheck_pairs_certificate(
 
     Raises InvalidValue for numbers that are no certificate.
     """
-    rows, types = bound.query_weights.numpy(), bound.types.numpy().astype(np.int64)
+    rows, types = ndarray(bound.query_weights), ndarray(bound.types).astype(np.int64)
     if len(rows) != workload.queries or (objective == "mean" and not workload.are_shares_of_mean(rows)):
         return None
     if len(np.unique(types)) != len(types) or not 0 <= types.min() <= types.max() < workload.size:
@@ -87,8 +87,8 @@ def recheck_pairs_certificate(
         raise InvalidValue(f"this bound is for at most {LARGEST_TYPES} types, not {len(types)}", types)
     # Multipliers of pairs are the upper triangle of a matrix.
     pairs = np.zeros((len(types), len(types)))
-    pairs[np.triu_indices(len(types), 1)] = bound.pairs.numpy()
-    matrix, columns, levels = workload.weighted_matrix()[:, types], bound.type_weights.numpy(), bound.levels.numpy()
+    pairs[np.triu_indices(len(types), 1)] = ndarray(bound.pairs)
+    matrix, columns, levels = workload.weighted_matrix()[:, types], ndarray(bound.type_weights), ndarray(bound.levels)
     return recheck_doubly_nonnegative(matrix, epsilon, rows, columns, levels, pairs)
 
 

@@ -37,6 +37,7 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_analysis.request_terms import Objective
+from sordino_analysis.vectorized.arrays import ndarray
 
 
 def recheck_bound(bound: Bound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
@@ -64,7 +65,7 @@ def _characters(bound: CharacterBound, workload: Workload, epsilon: float, objec
     operator = workload.operator
     if not isinstance(operator, CharacterMap) or not _about(bound, operator, objective):
         return None
-    arrays = (bound.query_weights.numpy(), bound.spectrum.numpy(), bound.multipliers.numpy())
+    arrays = (ndarray(bound.query_weights), ndarray(bound.spectrum), ndarray(bound.multipliers))
     return recheck_characters(operator, epsilon, *arrays, bound.level) if operator.invariant else None
 
 
@@ -74,21 +75,21 @@ def _pinned(bound: PinnedBound, workload: Workload, epsilon: float, objective: O
         return None
     if not operator.invariant_but_pinned:
         return None
-    return recheck_pinned(operator, epsilon, bound.query_weights.numpy(), bound.member_weight)
+    return recheck_pinned(operator, epsilon, ndarray(bound.query_weights), bound.member_weight)
 
 
 def _odd_characters(bound: OddCharacterBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
     operator = workload.operator
     if not isinstance(operator, CharacterMap) or not operator.invariant or not _about(bound, operator, objective):
         return None
-    return recheck_odd_characters(operator, epsilon, bound.query_weights.numpy())
+    return recheck_odd_characters(operator, epsilon, ndarray(bound.query_weights))
 
 
 def _about(
     bound: CharacterBound | OddCharacterBound | PinnedBound, operator: CharacterMap, objective: Objective
 ) -> bool:
     """Whether the weights of the blocks of queries are about the objective."""
-    return objective == "max" or _close(bound.query_weights.numpy(), query_fourier_weights(operator).shares)
+    return objective == "max" or _close(ndarray(bound.query_weights), query_fourier_weights(operator).shares)
 
 
 def _own_types(bound: OwnTypesBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
@@ -113,7 +114,7 @@ def _dense(
     bound: LowerBound | OddBound, workload: Workload, objective: Objective
 ) -> tuple[Floats, Floats, Floats] | None:
     """W, ρ and π, if they fit and ρ is about the objective."""
-    rows, columns = bound.query_weights.numpy(), bound.type_weights.numpy()
+    rows, columns = ndarray(bound.query_weights), ndarray(bound.type_weights)
     if (len(rows), len(columns)) != workload.operator.shape:
         return None
     if objective == "mean" and not workload.are_shares_of_mean(rows):

@@ -15,6 +15,7 @@ from sordino_analysis.kinds.specifications import load_question
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.requests import kind_of_question
+from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_below
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
@@ -29,7 +30,6 @@ from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.quantities import quantity
-from sordino_shared.randomness import SeededRandomness
 
 _NAME = "simulation of "
 _OF_PLAN = ("epsilon", "seed", "time_limit", "mechanism", "protocol", "objective")
@@ -227,7 +227,7 @@ def _drawn(rows: list[dict[str, object]], users: int | None, seed: int) -> list[
     check_users(len(rows) if users is None else users)
     if users is None:
         return rows
-    chosen = SeededRandomness(seed).below(len(rows), users)
+    chosen = uniform_below(SeededRandomness(seed), len(rows), users)
     return [rows[index] for index in chosen.tolist()]
 
 

@@ -6,6 +6,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.arrays import Array
 from sordino_shared.protocol import Document
 
@@ -38,7 +39,7 @@ def readable_document(document: Document) -> dict[str, Any]:
 
 def _array(array: Array) -> dict[str, Any]:
     shown: dict[str, Any] = {"element": array.element, "shape": list(array.shape)}
-    values = array.numpy()
+    values = ndarray(array)
     if values.size > SHOWN_ENTRIES:
         return shown | {"omitted_bytes": len(array.data)}
     return shown | {"values": values.tolist()}

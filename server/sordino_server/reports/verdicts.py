@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
+from sordino_analysis.vectorized.randomizers import in_alphabet
 from sordino_server import rounds
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_server.reports import repository
 from sordino_shared.protocol import Refusal, RefusedReport, ReportId, ReportOutcomes
-from sordino_shared.randomizers import Randomizer
+from sordino_shared.randomizers import AnyRandomizer
 
 HASH_BYTES = 16
 _NARROW = 2
@@ -98,7 +99,7 @@ def classify(
     database: Database,
     session: Session,
     row: Round,
-    randomizer: Randomizer,
+    randomizer: AnyRandomizer,
     ids: bytes,
     payloads: NDArray[np.uint8],
 ) -> Classified:
@@ -108,7 +109,7 @@ def classify(
     """
     verdicts = np.full(len(payloads), Verdict.ACCEPTED, dtype=np.int8)
     if payloads.shape[1] == randomizer.payload_bytes:
-        verdicts[~randomizer.in_alphabet(payloads)] = Verdict.OUTSIDE_ALPHABET
+        verdicts[~in_alphabet(randomizer, payloads)] = Verdict.OUTSIDE_ALPHABET
     else:
         verdicts[:] = Verdict.OUTSIDE_ALPHABET
     heads = np.frombuffer(ids, dtype=">u2").reshape(-1, ReportId.LENGTH // 2)[:, 0]

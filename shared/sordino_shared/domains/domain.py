@@ -8,9 +8,6 @@ from functools import cached_property
 from itertools import pairwise
 from typing import TypeGuard
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sordino_shared._checks import check_distinct, check_range
 from sordino_shared._records import dataclass, replace
 from sordino_shared.domains.categorical import Categorical
@@ -132,34 +129,12 @@ class Domain:
         """
         self._check_numbered()
         cell = 0
-        for size, code in zip(self.shape, self._indices(value, strict), strict=True):
+        for size, code in zip(self.shape, self.codes(value, strict=strict), strict=True):
             cell = cell * size + code
         return cell
 
-    def codes(self, value: object, *, strict: bool = False) -> NDArray[np.uint64]:
-        """(d,) index of the value's member in each attribute; reads values as `encode` does and needs no cell."""
-        return np.array(self._indices(value, strict), dtype=np.uint64)
-
-    def coerced(self, value: object) -> dict[str, str]:
-        """What becomes of each attribute that `strict` refuses, by its name; nothing of the value but its type."""
-        return {
-            attribute.name: _coercion(attribute, part)
-            for attribute, part in zip(self.attributes, self._parts(value), strict=True)
-            if not isinstance(attribute, TextPrefix) and _refused(attribute, part)
-        }
-
-    def encode_many(self, values: Sequence[object], *, strict: bool = False) -> NDArray[np.int64]:
-        """(n,) cells of many values."""
-        return np.fromiter((self.encode(value, strict=strict) for value in values), dtype=np.int64, count=len(values))
-
-    def codes_many(self, values: Sequence[object], *, strict: bool = False) -> NDArray[np.uint64]:
-        """(n, d) codes of many values."""
-        codes = np.empty((len(values), len(self.attributes)), dtype=np.uint64)
-        for place, value in enumerate(values):
-            codes[place] = self._indices(value, strict)
-        return codes
-
-    def _indices(self, value: object, strict: bool) -> list[int]:
+    def codes(self, value: object, *, strict: bool = False) -> list[int]:
+        """Index of the value's member in each attribute; reads values as `encode` does and needs no cell."""
         if strict:
             self.check_shape(value)
         parts = self._parts(value)
@@ -168,6 +143,14 @@ class Domain:
             prefixes = (each for each in self.attributes if isinstance(each, TextPrefix))
             return [member, *(each.index_of(text, bits) for each in prefixes)]
         return [a.encode(part, strict=strict) for a, part in zip(self.attributes, parts, strict=True)]
+
+    def coerced(self, value: object) -> dict[str, str]:
+        """What becomes of each attribute that `strict` refuses, by its name; nothing of the value but its type."""
+        return {
+            attribute.name: _coercion(attribute, part)
+            for attribute, part in zip(self.attributes, self._parts(value), strict=True)
+            if not isinstance(attribute, TextPrefix) and _refused(attribute, part)
+        }
 
     def _parts(self, value: object) -> Sequence[object]:
         if isinstance(value, Mapping):

@@ -54,6 +54,11 @@ class _Waiting:
         """Close, once what reads from it is closed too."""
         self._plain.close()
 
+    def cut(self) -> None:
+        """End every wait on it, in whichever thread."""
+        with suppress(OSError):
+            self._plain.shutdown(socket.SHUT_RDWR)
+
 
 class _Received(io.RawIOBase):
     """The bytes of an answer; the deadline is looked at before each wait, and the head is bounded until its end."""
@@ -89,8 +94,11 @@ class _Answer(HTTPResponse):
     """A response whose head is bounded; its body is what `raw_chunks` reads."""
 
     def begin(self) -> None:
-        """Read the head."""
+        """Read the head; interim ones (1xx), of which http.client skips one kind, are within the same bound."""
         super().begin()
+        while self.status < 200:
+            self.headers = None  # type: ignore[assignment]
+            super().begin()
         self.fp.raw.end_of_head()  # type: ignore[attr-defined]
 
 
@@ -107,6 +115,11 @@ class Connection(HTTPConnection):
         super().__init__(host, port)
         self._trust = trust
         self._proxy = proxy
+
+    def cut(self) -> None:
+        """End whatever waits for this connection, in another thread."""
+        if isinstance(waiting := self.sock, _Waiting):
+            waiting.cut()
 
     def connect(self) -> None:
         """Connect, let a proxy lead on to a server with TLS, and shake hands."""

@@ -17,13 +17,18 @@ def proxy_for(address: Address) -> Proxy | None:
     text = known.get(address.scheme) or known.get("all")
     if not text or proxy_bypass(f"{address.host}:{address.port}"):
         return None
+    return proxy_at(text)
+
+
+def proxy_at(text: str) -> Proxy:
+    """The proxy at http://host:port, with user:password@ before the host where it needs them."""
     try:
         parts = urlsplit(text if "://" in text else f"http://{text}")
         host, port = parts.hostname, parts.port or 80
     except ValueError as error:
-        raise InvalidValue(f"the proxy of the environment cannot be read: {error}", text) from error
+        raise InvalidValue(f"the address of the proxy cannot be read: {error}", text) from error
     if parts.scheme != "http" or host is None:
-        raise InvalidValue("the proxy of the environment is none at http://host:port; no other is used", text)
+        raise InvalidValue("a proxy is at http://host:port; no other kind is used", text)
     return Proxy(host, port, _basic(parts.username, parts.password))
 
 

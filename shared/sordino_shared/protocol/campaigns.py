@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
 from typing import ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sordino_shared._checks import check_name, check_range
 from sordino_shared._records import dataclass
@@ -60,10 +59,9 @@ class DrawOneRound:
         if sum(self.weights) != WHOLE_WEIGHT:
             raise InvalidValue(f"the weights of the rounds sum to 2^32, not {sum(self.weights)}", self.weights)
 
-    def drawn(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """(n,) the rounds of devices that drew these words, (n,) uniform from 0 to 2^32 − 1."""
-        ends = np.cumsum(np.array(self.weights, dtype=np.uint64))
-        return np.searchsorted(ends, words, side="right").astype(np.int64)
+    def drawn(self, word: int) -> int:
+        """The round of a device that drew this word, uniform from 0 to 2^32 − 1."""
+        return bisect_right(list(accumulate(self.weights)), word)
 
 
 RoundAssignment = EveryRound | DrawOneRound | Rotating

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sordino_shared._records import dataclass
 from sordino_shared.domains import Domain
@@ -37,8 +35,8 @@ class DevicePart(Document):
         if self.domain.holds_strings and not isinstance(self.randomizer, Coarsened):
             raise InvalidValue("a domain of strings is randomized by `coarsened` alone", self.randomizer.kind)
 
-    def randomize_many(self, codes: NDArray[np.uint64], randomness: Randomness) -> NDArray[np.uint8]:
-        """(n, payload_bytes) one payload for each value, a row of `codes` (n, attributes): indices of its members."""
+    def randomize(self, codes: Sequence[int], randomness: Randomness) -> bytes:
+        """One payload for a value by its `codes`, the indices of its members."""
         return self.randomizer.randomize_codes(codes, self.domain.shape, randomness)
 
 

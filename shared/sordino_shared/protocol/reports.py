@@ -5,9 +5,6 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import ClassVar, Self
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sordino_shared._checks import check_increasing, check_range
 from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue, MalformedDocument
@@ -69,10 +66,6 @@ class ReportBatch(Document):
     def report_ids(self) -> list[bytes]:
         """The ids, in order."""
         return [self.ids[i : i + ReportId.LENGTH] for i in range(0, len(self.ids), ReportId.LENGTH)]
-
-    def payload_rows(self) -> NDArray[np.uint8]:
-        """(n, width) payload bytes."""
-        return np.frombuffer(self.payloads, dtype=np.uint8).reshape(self.count, self.width)
 
 
 # The canonical bytes of a batch, but for its arm, which is one byte, and the heads and contents of its byte strings.

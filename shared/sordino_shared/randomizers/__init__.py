@@ -11,7 +11,7 @@ from sordino_shared.randomizers.coarsened import (
     ResidueLabel,
     SubsetPartition,
 )
-from sordino_shared.randomizers.directions import directions
+from sordino_shared.randomizers.directions import direction
 from sordino_shared.randomizers.finite_kernel import DenseRows, FiniteKernel, TwoLevelRows
 from sordino_shared.randomizers.orbit_kernel import BaseRow, OrbitKernel
 from sordino_shared.randomizers.pair import Pair
@@ -52,5 +52,5 @@ __all__ = [
     "SubsetPartition",
     "SubsetSelection",
     "TwoLevelRows",
-    "directions",
+    "direction",
 ]

@@ -1,13 +1,12 @@
-"""What every randomizer offers: its law in integers, its samples as fixed-width payloads, its declared alphabet."""
+"""What every randomizer offers: its law in integers, one sample as a payload of fixed width, its declared size."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import TYPE_CHECKING, ClassVar
 
 from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
@@ -23,7 +22,8 @@ class Randomizer(ABC):
     """A kernel K(y|x) over cells x in [0, size) with a finite alphabet of payloads of one fixed width.
 
     `accumulator` names what the aggregator adds up: `counts` of outputs, `bit_counts` of bitmap positions, or
-    `direction_sums` of signed unit vectors.
+    `direction_sums` of signed unit vectors. A device draws one payload here; `sordino_analysis.vectorized` draws and
+    checks many at once, and from the same bytes of randomness the same payloads, subsets aside.
     """
 
     kind: ClassVar[str]
@@ -59,50 +59,25 @@ class Randomizer(ABC):
         """
 
     @abstractmethod
-    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
-        """(n, payload_bytes) payloads, one independent draw for each of the (n,) cells."""
-
-    @abstractmethod
-    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        """(n,) whether each of the (n, payload_bytes) payloads is one that some value can produce."""
+    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+        """One payload for one cell."""
 
     def check_domain(self, shape: tuple[int, ...]) -> None:
         """Raise `InvalidValue` unless the randomizer is for the cells of attributes of these sizes."""
         if self.size != math.prod(shape):
             raise InvalidValue(f"the randomizer is for {self.size} types, the domain has {math.prod(shape)}", self.size)
 
-    def randomize_codes(
-        self, codes: NDArray[np.uint64], shape: tuple[int, ...], randomness: Randomness
-    ) -> NDArray[np.uint8]:
-        """(n, payload_bytes) payloads, one independent draw for each value of a domain of this shape.
+    def randomize_codes(self, codes: Sequence[int], shape: tuple[int, ...], randomness: Randomness) -> bytes:
+        """One payload for a value of a domain of this shape.
 
-        `codes` (n, attributes) are indices of members. Here they become cell numbers; a randomizer of domains that are
-        too large for these overrides it.
+        `codes` are indices of members, one of each attribute. Here they become a cell number; a randomizer of domains
+        that are too large for these overrides it.
         """
-        self._check_codes(codes, shape)
-        cells = np.zeros(len(codes), dtype=np.int64)
-        for place, size in enumerate(shape):
-            cells = cells * size + codes[:, place].astype(np.int64)
-        return self.randomize_many(cells, randomness)
+        check_codes(codes, shape)
+        return self.randomize(cell_number(codes, shape), randomness)
 
-    def randomize(self, cell: int, randomness: Randomness) -> bytes:
-        """One payload for one cell."""
-        payloads = self.randomize_many(np.array([cell], dtype=np.int64), randomness)
-        return bytes(payloads[0])
-
-    def _check_cells(self, cells: NDArray[np.int64]) -> None:
-        whole = cells.ndim == 1 and cells.dtype == np.int64
-        if not whole or (cells.size and (cells.min() < 0 or cells.max() >= self.size)):
-            raise InvalidValue(f"cells must be a vector of 64-bit integers from 0 to {self.size - 1}", cells)
-
-    def _check_codes(self, codes: NDArray[np.uint64], shape: tuple[int, ...]) -> None:
-        whole = codes.ndim == 2 and codes.dtype == np.uint64 and codes.shape[1] == len(shape)
-        if not whole or (codes > np.array([size - 1 for size in shape], dtype=np.uint64)).any():
-            raise InvalidValue(f"codes must be rows of unsigned 64-bit integers below the sizes {shape}", codes)
-
-    def _check_payloads(self, payloads: NDArray[np.uint8]) -> None:
-        if payloads.ndim != 2 or payloads.shape[1] != self.payload_bytes or payloads.dtype != np.uint8:
-            raise InvalidValue(f"payloads must be an (n, {self.payload_bytes}) array of bytes", payloads.shape)
+    def _check_cell(self, cell: int) -> None:
+        check_range(cell, 0, self.size - 1, "cell")
 
 
 def check_size(size: int) -> None:
@@ -115,19 +90,39 @@ def check_bits(bits: int) -> None:
     check_range(bits, MIN_BITS, MAX_BITS, "bits")
 
 
+def check_codes(codes: Sequence[int], shape: tuple[int, ...]) -> None:
+    """Each code is an index of a member of its attribute."""
+    if len(codes) != len(shape):
+        raise InvalidValue(f"a value has {len(codes)} codes, the domain {len(shape)} attributes", len(codes))
+    for code, size in zip(codes, shape, strict=True):
+        check_range(code, 0, size - 1, "code")
+
+
+def cell_number(codes: Sequence[int], shape: Sequence[int]) -> int:
+    """The number of a cell, mixed radix: the last code varies fastest."""
+    cell = 0
+    for code, size in zip(codes, shape, strict=True):
+        cell = cell * size + code
+    return cell
+
+
+def cell_codes(cell: int, shape: Sequence[int]) -> list[int]:
+    """The codes of a cell's number."""
+    codes = []
+    for size in reversed(shape):
+        cell, code = divmod(cell, size)
+        codes.append(code)
+    return codes[::-1]
+
+
+def steps(weights: Sequence[int] | memoryview) -> list[int]:
+    """Sums of the weights up to each one: a draw falls to the first whose sum is above it.
+
+    All are added up before `bisect_right` looks one up, so that the time of a draw does not tell what was drawn.
+    """
+    return list(accumulate(weights))
+
+
 def index_bytes(outputs: int) -> int:
     """Bytes that hold an output index: 1, 2 or 4."""
     return 1 if outputs <= 1 << 8 else 2 if outputs <= 1 << 16 else 4
-
-
-def pack_indices(indices: NDArray[Any], width: int) -> NDArray[np.uint8]:
-    """(n, width) little-endian bytes of (n,) output indices."""
-    words = np.ascontiguousarray(indices, dtype="<u4").view(np.uint8).reshape(-1, 4)
-    return np.ascontiguousarray(words[:, :width])
-
-
-def unpack_indices(payloads: NDArray[np.uint8]) -> NDArray[np.int64]:
-    """(n,) output indices of (n, width) little-endian bytes."""
-    words = np.zeros((len(payloads), 4), dtype=np.uint8)
-    words[:, : payloads.shape[1]] = payloads
-    return words.view("<u4").reshape(-1).astype(np.int64)

@@ -7,33 +7,22 @@ output without a count of its own, so columns sum to one by construction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sordino_shared._records import dataclass
-from sordino_shared.arrays import Array
+from sordino_shared.arrays import Array, native
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers.base import (
-    Randomizer,
-    check_bits,
-    check_size,
-    index_bytes,
-    pack_indices,
-    unpack_indices,
-)
+from sordino_shared.randomizers.base import Randomizer, check_bits, check_size, index_bytes, steps
+from sordino_shared.randomizers.bit_planes import BitPlanes
 from sordino_shared.randomness import Randomness
 
 MAX_OUTPUTS = 1 << 20
 # A table of 2^24 integers is 128 MiB, and two megabytes of membership bits may ask for it.
 MAX_ENTRIES = 1 << 24
-# Rows are unpacked for this many entries at a time: 2 MiB as 64-bit integers.
-_BATCH_ENTRIES = 1 << 18
-_LEVELS_AT_ONCE = 1 << 12
-_HALF = np.uint64(2**32 - 1)
+_WORD_BYTES = 8
 
 
 @dataclass(frozen=True)
@@ -52,19 +41,34 @@ class DenseRows:
     def shape(self) -> tuple[int, int]:
         return _two_dimensions(self.table)
 
-    def integers(self) -> NDArray[np.uint64]:
-        """(m, k) integers over 2^bits."""
-        return self.table.numpy()
+    def extremes(self) -> Iterator[tuple[int, int]]:
+        """The least and the greatest integer of every row."""
+        table, columns = self.table.numbers(), self.shape[1]
+        for start in range(0, len(table), columns):
+            row = table[start : start + columns]
+            yield min(row), max(row)
 
-    def some(self, start: int, stop: int) -> NDArray[np.uint64]:
-        """(stop − start, k) the rows from `start` to before `stop`."""
-        rows: NDArray[np.uint64] = self.table.numpy()[start:stop]
-        return rows
+    def sum_range(self) -> tuple[int, int]:
+        """The least and the greatest sum of a column.
 
-    def column(self, cell: int) -> NDArray[np.uint64]:
+        A row is one large integer of 64-bit lanes. The upper and the lower halves of the words are added apart, so that
+        2^20 rows of 2^32 fit a lane and no sum carries over into the next one.
+        """
+        columns, data = self.shape[1], self.table.data
+        width = _WORD_BYTES * columns
+        half = int.from_bytes((b"\xff" * 4 + b"\0" * 4) * columns, "little")
+        upper = lower = 0
+        for start in range(0, len(data), width):
+            row = int.from_bytes(data[start : start + width], "little")
+            lower += row & half
+            upper += row >> 32 & half
+        lanes = (native(halves.to_bytes(width, "little"), "Q") for halves in (lower, upper))
+        sums = [low + (high << 32) for low, high in zip(*lanes, strict=True)]
+        return min(sums), max(sums)
+
+    def column(self, cell: int) -> memoryview:
         """(m,) the integers of one type."""
-        column: NDArray[np.uint64] = self.table.numpy()[:, cell]
-        return column
+        return self.table.numbers()[cell :: self.shape[1]]
 
 
 @dataclass(frozen=True)
@@ -85,35 +89,61 @@ class TwoLevelRows:
         self.high.check_form("<u8", (rows,), "high levels")
         self.members.check_form("|u1", (rows, (self.types + 7) // 8), "members")
         used = self.types % 8
-        if used and (self.members.numpy()[:, -1] >> np.uint8(used)).any():
+        if used and max(self.members.data[self._width - 1 :: self._width]) >> used:
             raise InvalidValue("bits past the last type must be zero", self.types)
-
-    @classmethod
-    def of(cls, low: NDArray[np.uint64], high: NDArray[np.uint64], members: NDArray[np.bool_]) -> TwoLevelRows:
-        """Pack (m,) levels and the (m, k) membership."""
-        packed = np.packbits(members, axis=1, bitorder="little")
-        return cls(members.shape[1], Array.of(low, "<u8"), Array.of(high, "<u8"), Array.of(packed, "|u1"))
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.low.shape[0], self.types
 
-    def integers(self) -> NDArray[np.uint64]:
-        """(m, k) integers over 2^bits."""
-        return self.some(0, len(self.low.numpy()))
+    @property
+    def _width(self) -> int:
+        """Bytes of a row's members."""
+        return self.members.shape[1]
 
-    def some(self, start: int, stop: int) -> NDArray[np.uint64]:
-        """(stop − start, k) the rows from `start` to before `stop`."""
-        bits = np.unpackbits(self.members.numpy()[start:stop], axis=1, bitorder="little")[:, : self.types]
-        return np.where(bits == 1, self.high.numpy()[start:stop, None], self.low.numpy()[start:stop, None])
+    def _rows(self) -> Iterator[tuple[int, int, int]]:
+        """Low and high level of every row, and its set of types as the bits of an integer."""
+        data, width = self.members.data, self._width
+        starts = range(0, len(data), width)
+        for low, high, start in zip(self.low.numbers(), self.high.numbers(), starts, strict=True):
+            yield low, high, int.from_bytes(data[start : start + width], "little")
 
-    def column(self, cell: int) -> NDArray[np.uint64]:
+    def extremes(self) -> Iterator[tuple[int, int]]:
+        """The least and the greatest integer of every row."""
+        everything = (1 << self.types) - 1
+        for low, high, members in self._rows():
+            if members == everything:
+                yield high, high
+            elif not members:
+                yield low, low
+            else:
+                yield min(low, high), max(low, high)
+
+    def sum_range(self) -> tuple[int, int]:
+        """The least and the greatest sum of a column."""
+        base, sums, everything = 0, BitPlanes(self.types), (1 << self.types) - 1
+        for low, high, members in self._rows():
+            base += min(low, high)
+            sums.add(abs(high - low), members if high >= low else everything ^ members)
+        return base + sums.least(), base + sums.greatest()
+
+    def column(self, cell: int) -> Sequence[int]:
         """(m,) the integers of one type."""
-        inside = self.members.numpy()[:, cell // 8] >> np.uint8(cell % 8) & np.uint8(1)
-        return np.where(inside == 1, self.high.numpy(), self.low.numpy())
+        inside, place = self.members.data[cell // 8 :: self._width], cell % 8
+        levels = zip(self.low.numbers(), self.high.numbers(), strict=True)
+        return [pair[byte >> place & 1] for pair, byte in zip(levels, inside, strict=True)]
 
 
 KernelRows = DenseRows | TwoLevelRows
+
+
+@dataclass(frozen=True)
+class _Verified:
+    """What one pass over the rows shows: the largest ratio (None: no finite one), and the null output's range."""
+
+    ratio: tuple[int, int] | None
+    least_null: int
+    greatest_null: int
 
 
 @dataclass(frozen=True)
@@ -127,57 +157,34 @@ class FiniteKernel(Randomizer):
 
     def __post_init__(self) -> None:
         check_bits(self.bits)
-        if int(self._extremes[1].max()) > 1 << self.bits:
-            raise InvalidValue("a kernel entry is above 2^bits: a probability above one")
-        if self._deficits is None:
+        # Reads the rows and checks them.
+        self.likelihood_ratio()
+
+    @cached_property
+    def _verified(self) -> _Verified:
+        """One pass over the rows that keeps no list of them: there may be a million."""
+        whole, largest = 1 << self.bits, (1, 1)
+        finite = True
+        for least, greatest in self.rows.extremes():
+            if greatest > whole:
+                raise InvalidValue("a kernel entry is above 2^bits: a probability above one")
+            finite = finite and (least > 0 or greatest == 0)
+            largest = _larger(largest, (greatest, least))
+        low, high = self.rows.sum_range()
+        if high > whole:
             raise InvalidValue("a kernel column sums to more than 2^bits: probabilities above one")
+        least_null, greatest_null = whole - high, whole - low
+        finite = finite and (least_null > 0 or greatest_null == 0)
+        largest = _larger(largest, (greatest_null, least_null))
+        return _Verified(largest if finite else None, least_null, greatest_null)
 
     @property
     def size(self) -> int:
         return self.rows.shape[1]
 
-    @cached_property
-    def integers(self) -> NDArray[np.uint64]:
-        """(m, k) integers over 2^bits, without the null output."""
-        return self.rows.integers()
-
-    def _batches(self) -> Iterator[NDArray[np.uint64]]:
-        """The rows a few at a time: a device verifies and answers without ever holding the whole table."""
-        rows, types = self.rows.shape
-        step = max(1, _BATCH_ENTRIES // types)
-        for start in range(0, rows, step):
-            yield self.rows.some(start, min(start + step, rows))
-
-    @cached_property
-    def _extremes(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """(m,) the least and (m,) the greatest integer of every row."""
-        pairs = [(batch.min(axis=1), batch.max(axis=1)) for batch in self._batches()]
-        return np.concatenate([least for least, _ in pairs]), np.concatenate([most for _, most in pairs])
-
-    @cached_property
-    def _deficits(self) -> NDArray[np.uint64] | None:
-        """(k,) what the rows leave of every column's 2^bits; None where they leave less than nothing."""
-        # Sums of up to 2^20 entries of 62 bits overflow a word, so the two halves are summed apart.
-        upper, lower = np.zeros((2, self.size), dtype=np.uint64)
-        for batch in self._batches():
-            upper += (batch >> np.uint64(32)).sum(axis=0, dtype=np.uint64)
-            lower += (batch & _HALF).sum(axis=0, dtype=np.uint64)
-        upper += lower >> np.uint64(32)
-        if int(upper.max()) >> 31:
-            return None
-        sums = (upper << np.uint64(32)) | (lower & _HALF)
-        whole = np.uint64(1 << self.bits)
-        return None if (sums > whole).any() else whole - sums
-
-    @cached_property
-    def has_null_output(self) -> bool:
-        return self._deficits is not None and bool(self._deficits.any())
-
     @property
-    def _null(self) -> NDArray[np.uint64]:
-        """(k,) the integers of the null output."""
-        assert self._deficits is not None
-        return self._deficits
+    def has_null_output(self) -> bool:
+        return self._verified.greatest_null > 0
 
     @property
     def outputs(self) -> int:
@@ -192,50 +199,19 @@ class FiniteKernel(Randomizer):
     def accumulator_size(self) -> int:
         return self.outputs
 
-    @cached_property
-    def table(self) -> NDArray[np.uint64]:
-        """(outputs, k) integers over 2^bits, the null output last; every column sums to 2^bits."""
-        return np.vstack([self.integers, self._null[None, :]]) if self.has_null_output else self.integers
-
     def likelihood_ratio(self) -> tuple[int, int] | None:
-        numerator, denominator = 1, 1
-        for high, low in self._levels():
-            if low == 0 and high > 0:
-                return None
-            if high * denominator > numerator * low:
-                numerator, denominator = high, low
-        return numerator, denominator
+        return self._verified.ratio
 
-    def _levels(self) -> Iterator[tuple[int, int]]:
-        """The greatest and the least integer of every output, the null output included."""
-        least, most = self._extremes
-        for start in range(0, len(most), _LEVELS_AT_ONCE):
-            rows = slice(start, start + _LEVELS_AT_ONCE)
-            yield from zip(most[rows].tolist(), least[rows].tolist(), strict=True)
-        if self.has_null_output:
-            yield int(self._null.max()), int(self._null.min())
+    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+        self._check_cell(cell)
+        draw = randomness.bits(self.bits)
+        # What is above the last step is the null output, whose deficit ends at 2^bits.
+        return bisect_right(steps(self.rows.column(cell)), draw).to_bytes(self.payload_bytes, "little")
 
-    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
-        self._check_cells(cells)
-        draws = randomness.uniform_bits(self.bits, len(cells))
-        outputs = np.empty(len(cells), dtype=np.int64)
-        for cell in np.unique(cells):
-            holders = cells == cell
-            # What is above the last step is the null output, whose deficit ends at 2^bits.
-            steps = np.cumsum(self.rows.column(int(cell)), dtype=np.uint64)
-            outputs[holders] = np.searchsorted(steps, draws[holders], side="right")
-        return pack_indices(outputs, self.payload_bytes)
 
-    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        self._check_payloads(payloads)
-        outputs = unpack_indices(payloads)
-        return (outputs < self.outputs) & self._possible[np.minimum(outputs, self.outputs - 1)]
-
-    @cached_property
-    def _possible(self) -> NDArray[np.bool_]:
-        """(outputs,) whether some value produces the output: a row of zeros is never sent."""
-        possible = self._extremes[1] > 0
-        return np.append(possible, True) if self.has_null_output else possible
+def _larger(first: tuple[int, int], second: tuple[int, int]) -> tuple[int, int]:
+    """The second ratio where it is above the first, else the first."""
+    return second if second[0] * first[1] > first[0] * second[1] else first
 
 
 def _check_extent(rows: int, columns: int) -> None:

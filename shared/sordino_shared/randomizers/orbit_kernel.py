@@ -10,19 +10,18 @@ arrangements makes the information of a report diagonal in the characters of the
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sordino_shared._checks import check_range
 from sordino_shared._records import dataclass
 from sordino_shared.arrays import Array
 from sordino_shared.domains import MAX_CELLS
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers.base import Randomizer, check_bits, pack_indices, unpack_indices
+from sordino_shared.randomizers.base import Randomizer, cell_codes, cell_number, check_bits, check_codes, steps
 from sordino_shared.randomness import Randomness
 
 # Attributes are numbered by a byte, of which 255 is no attribute.
@@ -32,7 +31,7 @@ MAX_ROW_CELLS = 4096
 # Sums that an aggregator keeps.
 MAX_SUMS = 1 << 22
 UNUSED = 255
-_SHIFT_BYTES = 2
+SHIFT_BYTES = 2
 
 
 @dataclass(frozen=True)
@@ -48,26 +47,31 @@ class BaseRow:
             check_range(size, 2, MAX_ROW_CELLS, "size of a slot")
         check_range(self.cells, 2, MAX_ROW_CELLS, "number of cells of a row")
         self.members.check_form("|u1", ((self.cells + 7) // 8,), "members of a row")
-        bits = np.unpackbits(self.members.numpy(), bitorder="little")
-        if bits[self.cells :].any():
+        if self._bits >> self.cells:
             raise InvalidValue("bits past the last cell must be zero", self.cells)
-        if not 0 < bits.sum(dtype=np.int64) < self.cells:
+        if not 0 < self.inside < self.cells:
             raise InvalidValue("a row holds some cells and leaves some out", self)
-
-    @classmethod
-    def of(cls, members: NDArray[np.bool_]) -> BaseRow:
-        """The row of a table of booleans, one axis a slot."""
-        return cls(members.shape, Array.of(np.packbits(members.ravel(), bitorder="little"), "|u1"))
 
     @property
     def cells(self) -> int:
         return math.prod(self.shape)
 
-    @cached_property
-    def inside(self) -> NDArray[np.bool_]:
-        """(cells,) whether a cell is in the set."""
-        bits: NDArray[np.uint8] = np.unpackbits(self.members.numpy(), bitorder="little")
-        return np.asarray(bits[: self.cells] == 1)
+    @property
+    def _bits(self) -> int:
+        return int.from_bytes(self.members.data, "little")
+
+    @property
+    def inside(self) -> int:
+        """How many cells are in the set."""
+        return self._bits.bit_count()
+
+    def sides(self) -> tuple[list[int], list[int]]:
+        """The cells in the set, and those outside."""
+        bits = self._bits
+        sides: tuple[list[int], list[int]] = ([], [])
+        for cell in range(self.cells):
+            sides[~bits >> cell & 1].append(cell)
+        return sides
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,7 +127,7 @@ class OrbitKernel(Randomizer):
             raise InvalidValue(f"the kernel's attributes have sizes {self.shape}, the domain's {shape}", self.shape)
 
     def _check_row(self, row: BaseRow) -> None:
-        if Counter(self.slot_sizes(row)) - Counter(self.free_sizes.tolist()):
+        if Counter(self.slot_sizes(row)) - Counter(self.free_sizes):
             raise InvalidValue(f"a row has slots {row.shape}, the attributes have sizes {self.shape}", row)
         if self.pinned is not None and row.shape[0] != self.shape[self.pinned]:
             raise InvalidValue(
@@ -134,16 +138,12 @@ class OrbitKernel(Randomizer):
 
     def mass(self, row: BaseRow) -> int:
         """Sum of the integer weights of the row's cells."""
-        inside = int(row.inside.sum())
-        return inside * self.high + (row.cells - inside) * self.low
+        return row.inside * self.high + (row.cells - row.inside) * self.low
 
     @cached_property
-    def free_sizes(self) -> NDArray[np.int64]:
-        """(attributes,) sizes, 0 for the pinned attribute, which no other slot takes."""
-        sizes = np.array(self.shape)
-        if self.pinned is not None:
-            sizes[self.pinned] = 0
-        return sizes
+    def free_sizes(self) -> tuple[int, ...]:
+        """Sizes of the attributes, 0 for the pinned one, which no other slot takes."""
+        return tuple(0 if place == self.pinned else size for place, size in enumerate(self.shape))
 
     def slot_sizes(self, row: BaseRow) -> tuple[int, ...]:
         """Sizes of the slots that take any attribute of their size: all, or all but the first."""
@@ -160,7 +160,7 @@ class OrbitKernel(Randomizer):
 
     @property
     def payload_bytes(self) -> int:
-        return 1 + self.slots + _SHIFT_BYTES
+        return 1 + self.slots + SHIFT_BYTES
 
     @property
     def accumulator_size(self) -> int:
@@ -182,78 +182,44 @@ class OrbitKernel(Randomizer):
     def likelihood_ratio(self) -> tuple[int, int]:
         return self.high, self.low
 
-    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
+    def randomize(self, cell: int, randomness: Randomness) -> bytes:
         """As every randomizer does, where cells have numbers: up to 2^62 of them."""
         if self.size > MAX_CELLS:
             raise InvalidValue("more than 2^62 types have no cell numbers: give vectors of indices", self.size)
-        self._check_cells(cells)
-        return self._randomize(np.stack(np.unravel_index(cells, self.shape), axis=1).astype(np.int64), randomness)
+        self._check_cell(cell)
+        return self._randomize(cell_codes(cell, self.shape), randomness)
 
-    def randomize_codes(
-        self, codes: NDArray[np.uint64], shape: tuple[int, ...], randomness: Randomness
-    ) -> NDArray[np.uint8]:
+    def randomize_codes(self, codes: Sequence[int], shape: tuple[int, ...], randomness: Randomness) -> bytes:
         self.check_domain(shape)
-        self._check_codes(codes, shape)
-        return self._randomize(codes.astype(np.int64), randomness)
+        check_codes(codes, shape)
+        return self._randomize(codes, randomness)
 
-    def _randomize(self, values: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
-        """One report for each of the (n, attributes) values."""
-        steps = np.cumsum(np.array(self.row_weights, dtype=np.uint64))
-        drawn = np.searchsorted(steps, randomness.uniform_bits(self.bits, len(values)), side="right")
-        payloads = np.full((len(values), self.payload_bytes), UNUSED, dtype=np.uint8)
-        payloads[:, 0] = drawn
-        for index, row in enumerate(self.rows):
-            holders = np.flatnonzero(drawn == index)
-            arranged = self._arrange(row, len(holders), randomness)
-            shifts = self._shift(row, np.take_along_axis(values[holders], arranged, axis=1), randomness)
-            payloads[holders, 1 : 1 + len(row.shape)] = arranged
-            payloads[holders, -_SHIFT_BYTES:] = pack_indices(shifts, _SHIFT_BYTES)
-        return payloads
+    def _randomize(self, codes: Sequence[int], randomness: Randomness) -> bytes:
+        number = bisect_right(steps(self.row_weights), randomness.bits(self.bits))
+        row = self.rows[number]
+        arranged = self._arrange(row, randomness)
+        shift = self._shift(row, [codes[attribute] for attribute in arranged], randomness)
+        unused = [UNUSED] * (self.slots - len(arranged))
+        return bytes((number, *arranged, *unused)) + shift.to_bytes(SHIFT_BYTES, "little")
 
-    def _arrange(self, row: BaseRow, count: int, randomness: Randomness) -> NDArray[np.int64]:
-        """(count, slots) a uniformly random distinct attribute of the right size for every slot that is not pinned."""
+    def _arrange(self, row: BaseRow, randomness: Randomness) -> list[int]:
+        """A uniformly random distinct attribute of the right size for every slot that is not pinned."""
         slots = self.slot_sizes(row)
         first = len(row.shape) - len(slots)
-        arranged = np.full((count, len(row.shape)), 0 if self.pinned is None else self.pinned, dtype=np.int64)
-        everyone = np.arange(count)
-        for size in set(slots):
-            left = np.tile(np.flatnonzero(self.free_sizes == size), (count, 1))
-            for done, slot in enumerate(first + np.flatnonzero(np.array(slots) == size)):
-                chosen = done + randomness.below(left.shape[1] - done, count).astype(np.int64)
-                arranged[:, slot] = left[everyone, chosen]
-                left[everyone, chosen] = left[:, done]
+        arranged = [self.pinned or 0] * len(row.shape)
+        for size in sorted(set(slots)):
+            left = [place for place, free in enumerate(self.free_sizes) if free == size]
+            for done, slot in enumerate(slot for slot, wanted in enumerate(slots, first) if wanted == size):
+                chosen = done + randomness.below(len(left) - done)
+                arranged[slot] = left[chosen]
+                left[chosen] = left[done]
         return arranged
 
-    def _shift(self, row: BaseRow, values: NDArray[np.int64], randomness: Randomness) -> NDArray[np.int64]:
-        """(n,) index of values − z, slot by slot modulo the sizes, for a cell z drawn by the row's weights."""
-        members, others = np.flatnonzero(row.inside), np.flatnonzero(~row.inside)
+    def _shift(self, row: BaseRow, codes: Sequence[int], randomness: Randomness) -> int:
+        """Number of codes − z, slot by slot modulo the sizes, for a cell z drawn by the row's weights."""
+        members, others = row.sides()
         beyond = len(members) * self.high
-        draws = randomness.below(self.mass(row), len(values)).astype(np.int64)
-        within = members[np.minimum(draws // self.high, len(members) - 1)]
-        outside = others[np.maximum(draws - beyond, 0) // self.low]
-        drawn = np.stack(np.unravel_index(np.where(draws < beyond, within, outside), row.shape), axis=1)
-        shifts = (values - drawn) % np.array(row.shape)
-        return np.asarray(np.ravel_multi_index(tuple(shifts.T), row.shape), dtype=np.int64)
-
-    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        self._check_payloads(payloads)
-        allowed = np.zeros(len(payloads), dtype=np.bool_)
-        sizes = np.zeros(256, dtype=np.int64)
-        sizes[: len(self.shape)] = self.shape
-        for index, row in enumerate(self.rows):
-            holders = np.flatnonzero(payloads[:, 0] == index)
-            used, unused = np.split(payloads[holders, 1:-_SHIFT_BYTES], [len(row.shape)], axis=1)
-            fits = (sizes[used] == np.array(row.shape)).all(axis=1) & (unused == UNUSED).all(axis=1)
-            ordered = np.sort(used, axis=1)
-            distinct = (ordered[:, 1:] != ordered[:, :-1]).all(axis=1)
-            if self.pinned is not None:
-                fits &= used[:, 0] == self.pinned
-            shifts = unpack_indices(payloads[holders, -_SHIFT_BYTES:])
-            allowed[holders] = fits & distinct & (shifts < row.cells)
-        return allowed
-
-    def parse(self, payloads: NDArray[np.uint8], row: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Attributes (n, slots) and shifts (n,) of the payloads that report this row."""
-        reported = payloads[payloads[:, 0] == row]
-        slots = len(self.rows[row].shape)
-        return reported[:, 1 : 1 + slots].astype(np.int64), unpack_indices(reported[:, -_SHIFT_BYTES:])
+        draw = randomness.below(self.mass(row))
+        drawn = members[draw // self.high] if draw < beyond else others[(draw - beyond) // self.low]
+        moved = zip(codes, cell_codes(drawn, row.shape), row.shape, strict=True)
+        return cell_number([(code - z) % size for code, z, size in moved], row.shape)

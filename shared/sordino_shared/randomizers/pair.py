@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers.base import Randomizer
@@ -63,16 +60,5 @@ class Pair(Randomizer):
             return None
         return first[0] * second[0], first[1] * second[1]
 
-    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
-        drawn = [part.randomize_many(cells, randomness) for part in (self.first, self.second)]
-        return np.concatenate(drawn, axis=1)
-
-    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        self._check_payloads(payloads)
-        first, second = self.split(payloads)
-        return self.first.in_alphabet(first) & self.second.in_alphabet(second)
-
-    def split(self, payloads: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], NDArray[np.uint8]]:
-        """The (n, width) payloads of either part."""
-        width = self.first.payload_bytes
-        return payloads[:, :width], payloads[:, width:]
+    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+        return self.first.randomize(cell, randomness) + self.second.randomize(cell, randomness)

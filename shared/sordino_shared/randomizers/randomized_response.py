@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sordino_shared._checks import check_range
 from sordino_shared._records import dataclass
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
-from sordino_shared.randomizers.base import (
-    Randomizer,
-    check_bits,
-    check_size,
-    index_bytes,
-    pack_indices,
-    unpack_indices,
-)
+from sordino_shared.randomizers.base import Randomizer, check_bits, check_size, index_bytes
 from sordino_shared.randomness import Randomness
 
 
@@ -63,14 +53,9 @@ class RandomizedResponse(Randomizer):
     def likelihood_ratio(self) -> tuple[int, int]:
         return self.own_weight, self.other_weight
 
-    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
-        self._check_cells(cells)
-        draws = randomness.uniform_bits(self.bits, len(cells)).astype(np.int64)
-        beyond = draws - self.own_weight
-        others = beyond // self.other_weight
-        others += others >= cells
-        return pack_indices(np.where(beyond < 0, cells, others), self.payload_bytes)
-
-    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        self._check_payloads(payloads)
-        return unpack_indices(payloads) < self.size
+    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+        self._check_cell(cell)
+        beyond = randomness.bits(self.bits) - self.own_weight
+        other = beyond // self.other_weight
+        other += other >= cell
+        return (cell if beyond < 0 else other).to_bytes(self.payload_bytes, "little")

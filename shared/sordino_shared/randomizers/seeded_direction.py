@@ -8,10 +8,8 @@ coin's alone, whatever sign an implementation computes.
 
 from __future__ import annotations
 
+from operator import mul
 from typing import ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sordino_shared._checks import check_range
 from sordino_shared._records import dataclass
@@ -19,13 +17,11 @@ from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
 from sordino_shared.randomizers.base import Randomizer, check_bits, check_size
-from sordino_shared.randomizers.directions import SEED_BYTES, directions
+from sordino_shared.randomizers.directions import SEED_BYTES, direction
 from sordino_shared.randomness import Randomness
 
 # |atom| < 2^15 and |direction entry| ≤ 2^31: 2^16 such products still fit a signed 64-bit sum.
 MAX_DIMENSION = 1 << 16
-# Directions are computed for this many entries at a time: 32 MiB as 64-bit integers.
-_BATCH_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -50,7 +46,8 @@ class SeededDirection(Randomizer):
         check_range(self.dimension, 1, MAX_DIMENSION, "dimension")
         self.vectors.check_form("<i4", (self.size, self.dimension), "vectors")
         self.keep_weights.check_form("<u8", (self.size,), "keep weights")
-        if not 0 < int(self.keep_weights.numpy().min()) <= int(self.keep_weights.numpy().max()) < 1 << self.bits:
+        weights = self.keep_weights.numbers()
+        if not 0 < min(weights) <= max(weights) < 1 << self.bits:
             raise InvalidValue("a keep weight must be above 0 and below 2^bits")
 
     @staticmethod
@@ -79,25 +76,14 @@ class SeededDirection(Randomizer):
 
     def likelihood_ratio(self) -> tuple[int, int]:
         # A seed can put any two types on either side, so the extremes over all types and both bits are reached.
-        least, most = int(self.keep_weights.numpy().min()), int(self.keep_weights.numpy().max())
+        weights = self.keep_weights.numbers()
+        least, most = min(weights), max(weights)
         return max(most, (1 << self.bits) - least), min(least, (1 << self.bits) - most)
 
-    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
-        self._check_cells(cells)
-        payloads = np.empty((len(cells), self.payload_bytes), dtype=np.uint8)
-        batch = max(1, _BATCH_ENTRIES // self.dimension)
-        for start in range(0, len(cells), batch):
-            payloads[start : start + batch] = self._randomize_batch(cells[start : start + batch], randomness)
-        return payloads
-
-    def _randomize_batch(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
-        seeds = np.frombuffer(randomness.bytes(SEED_BYTES * len(cells)), dtype=np.uint8).reshape(-1, SEED_BYTES)
-        keep = randomness.uniform_bits(self.bits, len(cells)) < self.keep_weights.numpy()[cells]
-        vectors = self.vectors.numpy()[cells].astype(np.int64)
-        positive = np.einsum("nd,nd->n", directions(seeds, self.dimension).astype(np.int64), vectors) >= 0
-        bits = (positive == keep).astype(np.uint8)
-        return np.concatenate([seeds, bits[:, None]], axis=1)
-
-    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        self._check_payloads(payloads)
-        return payloads[:, SEED_BYTES] <= 1
+    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+        self._check_cell(cell)
+        seed = randomness.bytes(SEED_BYTES)
+        keep = randomness.bits(self.bits) < self.keep_weights.numbers()[cell]
+        vector = self.vectors.numbers()[cell * self.dimension : (cell + 1) * self.dimension]
+        positive = sum(map(mul, direction(seed, self.dimension), vector)) >= 0
+        return seed + bytes((positive == keep,))

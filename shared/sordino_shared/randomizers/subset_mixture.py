@@ -6,17 +6,15 @@ with the largest one. A report is the set alone; its size is the number of its c
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from functools import cached_property
 from typing import ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sordino_shared._checks import check_increasing, check_range
 from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.randomizers.base import Randomizer, check_bits, check_size
+from sordino_shared.randomizers.base import Randomizer, check_bits, check_size, steps
 from sordino_shared.randomizers.subset_selection import SubsetSelection
 from sordino_shared.randomness import Randomness
 
@@ -95,17 +93,7 @@ class SubsetMixture(Randomizer):
                 worst = ratio
         return worst
 
-    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
-        self._check_cells(cells)
-        steps = np.cumsum(np.array(self.size_weights, dtype=np.uint64))
-        drawn = np.searchsorted(steps, randomness.uniform_bits(self.bits, len(cells)), side="right")
-        payloads = np.empty((len(cells), self.payload_bytes), dtype=np.uint8)
-        for index, part in enumerate(self.parts):
-            payloads[drawn == index] = part.randomize_many(cells[drawn == index], randomness)
-        return payloads
-
-    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        self._check_payloads(payloads)
-        bitmap = np.unpackbits(payloads, axis=1, bitorder="little")
-        allowed: NDArray[np.bool_] = np.isin(bitmap[:, : self.size].sum(axis=1, dtype=np.int64), self.subset_sizes)
-        return allowed & ~bitmap[:, self.size :].any(axis=1)
+    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+        self._check_cell(cell)
+        drawn = bisect_right(steps(self.size_weights), randomness.bits(self.bits))
+        return self.parts[drawn].randomize(cell, randomness)

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from sordino_shared._checks import check_range
 from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
 from sordino_shared.randomizers.base import Randomizer, check_bits, check_size
 from sordino_shared.randomness import Randomness
-
-# Keys are drawn for this many entries at a time: 32 MiB of them.
-_BATCH_ENTRIES = 1 << 22
 
 
 @dataclass(frozen=True)
@@ -62,38 +56,27 @@ class SubsetSelection(Randomizer):
     def likelihood_ratio(self) -> tuple[int, int]:
         return self._inclusion_ratio()
 
-    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
-        self._check_cells(cells)
-        payloads = np.empty((len(cells), self.payload_bytes), dtype=np.uint8)
-        batch = max(1, _BATCH_ENTRIES // self.size)
-        for start in range(0, len(cells), batch):
-            payloads[start : start + batch] = self._randomize_batch(cells[start : start + batch], randomness)
-        return payloads
+    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+        self._check_cell(cell)
+        included = randomness.bits(self.bits) < self.include_weight
+        chosen = _uniform_subset(self.size - 1, self.subset_size - included, randomness)
+        # The others are numbered without the value's own cell.
+        below = chosen & ((1 << cell) - 1)
+        members = below | (chosen ^ below) << 1 | included << cell
+        return members.to_bytes(self.payload_bytes, "little")
 
-    def _randomize_batch(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
-        included = randomness.uniform_bits(self.bits, len(cells)) < np.uint64(self.include_weight)
-        members = np.empty((len(cells), self.size), dtype=np.bool_)
-        pending = np.arange(len(cells))
-        while len(pending):
-            members[pending] = self._smallest_keys(cells[pending], included[pending], randomness)
-            pending = pending[members[pending].sum(axis=1) != self.subset_size]
-        return np.packbits(members, axis=1, bitorder="little")
 
-    def _smallest_keys(
-        self, cells: NDArray[np.int64], included: NDArray[np.bool_], randomness: Randomness
-    ) -> NDArray[np.bool_]:
-        """(n, k) the types with the `subset_size` smallest of uniform keys, the value's own forced to either end.
+def _uniform_subset(count: int, size: int, randomness: Randomness) -> int:
+    """A uniform set of `size` of `count` numbers, as the bits of an integer.
 
-        A tie at the boundary gives a larger set. Ties are as likely for every order of the other types, so a subset
-        that is redrawn until there is none is exactly uniform.
-        """
-        keys = randomness.uniform_bits(63, len(cells) * self.size).reshape(len(cells), self.size) + np.uint64(1)
-        keys[np.arange(len(cells)), cells] = np.where(included, np.uint64(0), np.uint64(2**64 - 1))
-        largest = np.partition(keys, self.subset_size - 1, axis=1)[:, self.subset_size - 1]
-        return keys <= largest[:, None]
-
-    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        self._check_payloads(payloads)
-        bitmap = np.unpackbits(payloads, axis=1, bitorder="little")
-        full: NDArray[np.bool_] = bitmap[:, : self.size].sum(axis=1, dtype=np.int64) == self.subset_size
-        return full & ~bitmap[:, self.size :].any(axis=1)
+    Floyd's algorithm (Bentley and Floyd 1987), on the smaller of the set and its complement.
+    """
+    drawn = min(size, count - size)
+    members = bytearray((count + 7) // 8)
+    for last in range(count - drawn, count):
+        number = randomness.below(last + 1)
+        if members[number >> 3] >> (number & 7) & 1:
+            number = last
+        members[number >> 3] |= 1 << (number & 7)
+    chosen = int.from_bytes(members, "little")
+    return chosen if drawn == size else chosen ^ ((1 << count) - 1)

@@ -10,6 +10,7 @@ import pytest
 
 import sordino_analysis as sa
 from sordino_analysis.average_case.rule_classes import means_of_table
+from sordino_analysis.vectorized.domains import codes_many
 from sordino_shared.errors import InvalidValue, SordinoError
 
 
@@ -133,8 +134,8 @@ def test_missing_is_a_member_and_not_off() -> None:
     tested = {"attribute": "a0", "members": ["on", "off"]}
     built = asked([switch("a0", missing=True), LABEL], width=1, over=[tested])
     held = [{"a0": a0, "crashed": "no"} for a0 in ("on", "off", None)]
-    assert built.domain.codes_many(held)[:, :2].tolist() == [[1, 0], [0, 1], [0, 0]]
-    losses = built.truth_of_codes(built.domain.codes_many(held[2:]))
+    assert codes_many(built.domain, held)[:, :2].tolist() == [[1, 0], [0, 1], [0, 0]]
+    losses = built.truth_of_codes(codes_many(built.domain, held[2:]))
     # Nobody crashed: a rule is wrong where it says yes, as `not a0=on` does of a0 that is missing.
     wrong = {text for text, loss in zip(built.labels(), losses, strict=True) if loss == 1}
     assert wrong == {"always", "not a0=on", "not a0=off"}

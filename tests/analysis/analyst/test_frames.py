@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import sordino_analysis as sa
+from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.randomizers import randomize_part
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue, SordinoError
-from sordino_shared.randomness import SeededRandomness
 
 ROWS = {"crashes": [0.0, 2.0, 9.0, 1.0], "user": [1, 2, 3, 4], "os": ["ios", None, "android", "ios"]}
 URLS = {"name": "urls", "domain": [{"name": "url", "kind": "hashed", "bits": 64}], "queries": "histogram"}
@@ -111,7 +113,7 @@ def test_items_take_series_and_reports_of_a_column() -> None:
     import polars
 
     plan = sa.plan(sa.workload(URLS), epsilon=4)
-    sent = plan.device.randomize_many(plan.domain.codes_many(["a"] * 300 + ["b"] * 100), SeededRandomness(1))
+    sent = randomize_part(plan.device, codes_many(plan.domain, ["a"] * 300 + ["b"] * 100), SeededRandomness(1))
     plain = sa.items(plan, sent, ["a", "b"]).columns()
     payloads = [row.tobytes() for row in sent]
     for values in (pandas.Series(["a", "b"]), polars.Series(["a", "b"]), np.array(["a", "b"], dtype=object)):
@@ -142,7 +144,7 @@ def test_of_many_values_the_hundred_that_most_users_hold_are_answered() -> None:
     assert run.estimate.labels[:3] == ["139", "20", "21"]
     assert len(run.truth) == 100
     np.testing.assert_allclose(
-        run.truth, run.estimate.workload.truth_of_codes(plan.domain.codes_many([*range(150), *range(20, 140), 139]))
+        run.truth, run.estimate.workload.truth_of_codes(codes_many(plan.domain, [*range(150), *range(20, 140), 139]))
     )
 
 

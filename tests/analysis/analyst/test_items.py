@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import sordino_analysis as sa
+from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.randomizers import randomize_part
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomness import SeededRandomness
 
 URLS = {"name": "urls", "domain": [{"name": "url", "kind": "hashed", "bits": 64}], "queries": "histogram"}
 DELAYS = {
@@ -16,7 +18,7 @@ DELAYS = {
 
 
 def reports(plan, values, seed=1):
-    return plan.device.randomize_many(plan.domain.codes_many(values), SeededRandomness(seed))
+    return randomize_part(plan.device, codes_many(plan.domain, values), SeededRandomness(seed))
 
 
 def test_texts_are_asked_by_name():

@@ -10,8 +10,9 @@ import pytest
 
 import sordino_analysis as sa
 from sordino_analysis.estimation.linear import estimate as estimate_from_parts
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomness import SeededRandomness
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 
@@ -50,7 +51,7 @@ def test_the_seed_decides_the_reports(plan: sa.Plan, minutes: np.ndarray) -> Non
 
 def test_reports_add_up_to_the_aggregate_in_any_parts(plan: sa.Plan) -> None:
     cells = np.arange(4).repeat(25)
-    payloads = plan.device.randomizer.randomize_many(cells, SeededRandomness(1))
+    payloads = randomize_many(plan.device.randomizer, cells, SeededRandomness(1))
     whole = sa.aggregate(plan, payloads)
     parts = sa.aggregate(plan, payloads[:30]) + sa.aggregate(plan, payloads[30:])
     assert whole.count == parts.count == 100
@@ -66,7 +67,7 @@ def test_reports_add_up_to_the_aggregate_in_any_parts(plan: sa.Plan) -> None:
     ],
 )
 def test_what_is_no_report_of_the_plan_is_refused(plan: sa.Plan, change: Any, message: str) -> None:
-    payloads = plan.device.randomizer.randomize_many(np.arange(4), SeededRandomness(1))
+    payloads = randomize_many(plan.device.randomizer, np.arange(4), SeededRandomness(1))
     with pytest.raises(InvalidValue, match=message):
         sa.aggregate(plan, change(payloads))
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from sordino_analysis.analyst.tables import ColumnError, device_values, read_table
+from sordino_analysis.vectorized.domains import encode_many
 from sordino_shared.domains import Categorical, Domain, Ordinal
 
 
@@ -53,7 +54,7 @@ def test_a_value_becomes_the_member_that_a_device_would_report(write) -> None:
         (Ordinal("delay", (0.0, 10.0), missing=True, other=True), Categorical("who", ("A",), missing=True, other=True))
     )
     table = read_table(write("delay,who\n-1,A\n10.5,B\nNA,\nsoon, A \ninf,null\n"), ["delay", "who"])
-    cells = domain.encode_many(device_values(table, domain, {"delay": "delay", "who": "who"}))
+    cells = encode_many(domain, device_values(table, domain, {"delay": "delay", "who": "who"}))
     assert [domain.label(int(cell)) for cell in cells] == [
         "≤ 0 · A",
         "> 10 · other",

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import sordino_analysis as sa
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomness import SeededRandomness
 from tests.foreign import WRONG, calls_with_one_wrong, foreign
 
 
@@ -61,7 +62,7 @@ def functions() -> dict[str, tuple[Callable[..., object], dict[str, Any]]]:
     forms = ("marginals", "average", "rules")
     switched = {form: sa.simulate(planned(form), [{}] * 50, seed=1, strict=False).aggregate for form in forms}
     numbers = sa.simulate(planned("items"), [1, 2] * 50, seed=1).aggregate
-    reports = plan.device.randomizer.randomize_many(np.arange(3), SeededRandomness(1))
+    reports = randomize_many(plan.device.randomizer, np.arange(3), SeededRandomness(1))
     bins = {"members": [0, 1], "name": "v", "unit": "", "missing": False, "other": False}
     levels = {"level": 0.95}
     return {

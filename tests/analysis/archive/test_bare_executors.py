@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from sordino_analysis.evaluation.accumulate import accumulate
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from tests.randomizers import SAMPLES
 
 THERE = ("numpy", "sordino_shared", "sordino_analysis")
@@ -36,7 +37,7 @@ def test_every_randomizer_is_added_up_with_numpy_alone(tmp_path: Path) -> None:
     reports = []
     for randomizer in (sample.randomizer for samples in SAMPLES.values() for sample in samples.values()):
         cells = np.arange(50) % randomizer.size
-        reports.append((randomizer, randomizer.randomize_many(cells, SeededRandomness(1))))
+        reports.append((randomizer, randomize_many(randomizer, cells, SeededRandomness(1))))
     (tmp_path / "reports").write_bytes(pickle.dumps(reports))
     done = subprocess.run(
         [sys.executable, "-c", ADD_UP, tmp_path / "reports"], capture_output=True, text=True, check=False

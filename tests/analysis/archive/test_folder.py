@@ -13,13 +13,14 @@ from benchmarks.scale_out.archives import archive_of
 from sordino_analysis.archive.archive import Archive
 from sordino_analysis.archive.errors import ArchiveError, BadPart
 from sordino_analysis.archive.folder import Folder
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from tests.randomizers import RESPONSE
 
 
 def answers(folder: Path, seed: int) -> Archive:
     """Two parts of five reports."""
-    payloads = RESPONSE.randomize_many(np.arange(10) % 5, SeededRandomness(seed))
+    payloads = randomize_many(RESPONSE, np.arange(10) % 5, SeededRandomness(seed))
     return archive_of(str(folder / "archive"), RESPONSE, np.split(payloads, 2))
 
 

@@ -19,7 +19,8 @@ from benchmarks.scale_out.archives import archive_of
 from sordino_analysis.archive.archive import Archive
 from sordino_analysis.archive.errors import ArchiveError, BadPart
 from sordino_analysis.archive.parts import BLOCK_REPORTS, PART, archived_part, part_content
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from tests.randomizers import RESPONSE
 
 PAYLOADS = bytes([0, 1, 2, 3, 4] * 2)
@@ -30,7 +31,7 @@ WHOLE = [[10], [PAYLOADS]]
 @pytest.fixture
 def archive(tmp_path: Path) -> Archive:
     """Three parts of ten reports."""
-    payloads = RESPONSE.randomize_many(np.arange(30) % 5, SeededRandomness(5))
+    payloads = randomize_many(RESPONSE, np.arange(30) % 5, SeededRandomness(5))
     return archive_of(str(tmp_path), RESPONSE, np.split(payloads, 3))
 
 

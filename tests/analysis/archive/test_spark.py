@@ -26,8 +26,9 @@ from sordino_analysis.archive.engines import Engine, PartSums
 from sordino_analysis.archive.errors import ArchiveError, BadPart
 from sordino_analysis.archive.spark import SparkEngine, spark_session
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue, SordinoError
-from sordino_shared.randomness import SeededRandomness
 from tests.patience import PATIENCE_S
 from tests.ports import free_port
 from tests.randomizers import direction
@@ -46,7 +47,7 @@ PLANE = direction((10, 0), (0, 10), (-6, 8))
 @pytest.fixture
 def archive(tmp_path: Path) -> Archive:
     """Ten parts of 2,000 random directions."""
-    payloads = PLANE.randomize_many(np.arange(20_000) % 3, SeededRandomness(5))
+    payloads = randomize_many(PLANE, np.arange(20_000) % 3, SeededRandomness(5))
     return archive_of(str(tmp_path / "archive"), PLANE, np.split(payloads, 10))
 
 

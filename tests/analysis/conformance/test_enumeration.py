@@ -12,11 +12,13 @@ import pytest
 
 from sordino_analysis.conformance.enumeration import direction, payload_count, payload_law
 from sordino_analysis.conformance.features import all_counts, truth
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
+from sordino_analysis.vectorized.directions import directions
+from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
-from sordino_shared.randomizers import DenseRows, FiniteKernel, SeededDirection, SubsetSelection, directions
-from sordino_shared.randomness import SeededRandomness
+from sordino_shared.randomizers import DenseRows, FiniteKernel, SeededDirection, SubsetSelection
 
 VECTORS = Path(__file__).parents[3] / "tests/vectors/v1/good/sampling.json"
 CASES = json.loads(VECTORS.read_text("ascii"))["vectors"]
@@ -43,20 +45,20 @@ def test_a_listed_law_is_whole_and_has_the_ratio_that_is_proved(case: dict[str, 
     assert ratio is not None
     assert worst == Fraction(*ratio)
     payloads = np.array([list(payload) for payload in found[0]], dtype=np.uint8)
-    assert randomizer.in_alphabet(payloads).all()
+    assert in_alphabet(randomizer, payloads).all()
 
 
 def test_a_kernel_is_listed_as_it_is_counted_out() -> None:
     """Sixteen bits: every word of the generator is tried, so the sampler's whole law is known without chance."""
     table = np.random.default_rng(5).integers(6000, 12000, (5, 4))
-    kernel = FiniteKernel(16, DenseRows(Array.of(table, "<u8")))
+    kernel = FiniteKernel(16, DenseRows(array_of(table, "<u8")))
 
     class EveryWord(SeededRandomness):
         def bytes(self, count: int) -> bytes:
             return (np.arange(count // 8, dtype=np.uint64) << np.uint64(48)).astype("<u8").tobytes()
 
     for cell in range(4):
-        drawn = np.bincount(kernel.randomize_many(np.full(2**16, cell), EveryWord(0))[:, 0], minlength=6)
+        drawn = np.bincount(randomize_many(kernel, np.full(2**16, cell), EveryWord(0))[:, 0], minlength=6)
         assert [Fraction(int(n), 2**16) for n in drawn] == [chance for _, chance in payload_law(kernel, cell)]
 
 
@@ -69,7 +71,7 @@ def test_a_direction_is_listed_as_it_is_drawn() -> None:
     assert isinstance(randomizer, SeededDirection)
     for given in case["seeds"]:
         g = directions(np.frombuffer(bytes.fromhex(given["seed"]), dtype=np.uint8).reshape(1, 16), 12)[0]
-        sides = (randomizer.vectors.numpy().astype(np.int64) @ g.astype(np.int64) >= 0).astype(int).tolist()
+        sides = (ndarray(randomizer.vectors).astype(np.int64) @ g.astype(np.int64) >= 0).astype(int).tolist()
         assert [each["side"] for each in given["types"]] == sides
 
 
@@ -81,7 +83,7 @@ def test_a_law_with_a_seed_is_not_listed() -> None:
 
 def test_large_randomizers_are_counted_by_what_payloads_have_in_common() -> None:
     large = SubsetSelection(1000, 250, 60, 2**59)
-    payloads = large.randomize_many(np.full(3000, 17), SeededRandomness(3))
+    payloads = randomize_many(large, np.full(3000, 17), SeededRandomness(3))
     counted = all_counts(large, 17, payloads)
     assert min(each.worst()[0] for each in counted) * len(counted) > 1e-6
     payloads[:, 0] |= 1

@@ -21,6 +21,13 @@ import pytest
 
 from sordino_analysis.conformance.samples import Samples
 from sordino_analysis.conformance.verdict import judge, reports_needed
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.coarsened.binary_field import multiply, parity
+from sordino_analysis.vectorized.coarsened.bit_fields import pack_fields, unpack_fields
+from sordino_analysis.vectorized.directions import directions
+from sordino_analysis.vectorized.kernels import kernel_integers
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_bits
 from sordino_shared.domains import Domain, Integers
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
@@ -33,11 +40,7 @@ from sordino_shared.randomizers import (
     RandomizedResponse,
     ResidueLabel,
     SubsetSelection,
-    directions,
 )
-from sordino_shared.randomizers.coarsened.binary_field import multiply, parity
-from sordino_shared.randomizers.coarsened.bit_fields import pack_fields, unpack_fields
-from sordino_shared.randomness import SeededRandomness
 
 ROOT = Path(__file__).parents[3]
 REPORTS = 40_000
@@ -47,7 +50,7 @@ ONE = PureEpsilon.of(1)
 
 
 def true_payloads(randomizer, cell, count, rng):
-    return randomizer.randomize_many(np.full(count, cell), SeededRandomness(int(rng.integers(2**32))))
+    return randomize_many(randomizer, np.full(count, cell), SeededRandomness(int(rng.integers(2**32))))
 
 
 def raw_value(randomizer, cell, count, rng):
@@ -86,18 +89,18 @@ def smallest_size_only(randomizer, cell, count, rng):
 def members_from_the_top(randomizer, cell, count, rng):
     """The bit of type x is read as bit 7 − x."""
     rows = randomizer.rows
-    held = rows.members.numpy()[:, 0] >> (7 - cell) & 1
-    law = np.where(held == 1, rows.high.numpy(), rows.low.numpy()) / 2.0**randomizer.bits
+    held = ndarray(rows.members)[:, 0] >> (7 - cell) & 1
+    law = np.where(held == 1, ndarray(rows.high), ndarray(rows.low)) / 2.0**randomizer.bits
     return rng.choice(len(law) + 1, size=count, p=[*law, 1 - law.sum()]).astype(np.uint8)[:, None]
 
 
 def no_null_output(randomizer, cell, count, rng):
-    law = randomizer.rows.integers()[:, cell] / 2.0**randomizer.bits
+    law = kernel_integers(randomizer.rows)[:, cell] / 2.0**randomizer.bits
     return rng.choice(len(law), size=count, p=law / law.sum()).astype(np.uint8)[:, None]
 
 
 def _bits_of_side(randomizer, cell, seeds, drawn):
-    return (drawn @ randomizer.vectors.numpy()[cell].astype(np.int64) >= 0).astype(np.uint8)
+    return (drawn @ ndarray(randomizer.vectors)[cell].astype(np.int64) >= 0).astype(np.uint8)
 
 
 def bit_never_flipped(randomizer, cell, count, rng):
@@ -121,12 +124,12 @@ def words_big_endian(randomizer, cell, count, rng):
     ]
     words = np.frombuffer(b"".join(stretched), dtype=">u2").reshape(count, -1).astype(np.int64)
     sides = _bits_of_side(randomizer, cell, seeds, np.where(words >> 15, -1, 1) * atoms[words & 0x7FFF])
-    kept = rng.random(count) < randomizer.keep_weights.numpy()[cell] / 2.0**randomizer.bits
+    kept = rng.random(count) < ndarray(randomizer.keep_weights)[cell] / 2.0**randomizer.bits
     return np.hstack([seeds, (sides ^ ~kept)[:, None].astype(np.uint8)])
 
 
 def table_by_columns(randomizer, cell, count, rng):
-    law = randomizer.rows.integers()[cell] / 2.0**randomizer.bits
+    law = kernel_integers(randomizer.rows)[cell] / 2.0**randomizer.bits
     return rng.choice(len(law), size=count, p=law).astype(np.uint8)[:, None]
 
 
@@ -177,8 +180,8 @@ def parts_share_randomness(randomizer, cell, count, rng):
     sides = _bits_of_side(
         randomizer.second, cell, None, directions(payloads[:, :SEED], randomizer.second.dimension).astype(np.int64)
     )
-    keep = randomizer.second.keep_weights.numpy()[cell]
-    kept = second.uniform_bits(randomizer.second.bits, count) < keep
+    keep = ndarray(randomizer.second.keep_weights)[cell]
+    kept = uniform_bits(second, randomizer.second.bits, count) < keep
     payloads[:, -1] = np.where(kept, sides, 1 - sides)
     return payloads
 
@@ -337,7 +340,7 @@ def test_a_seed_in_favour_of_any_type_is_noticed() -> None:
     rng = np.random.default_rng(23)
     payloads = true_payloads(part.randomizer, 0, REPORTS // 2, rng)
     drawn = directions(payloads[:, :SEED], part.randomizer.dimension).astype(np.int64)
-    payloads = payloads[drawn @ part.randomizer.vectors.numpy()[2].astype(np.int64) < 0]
+    payloads = payloads[drawn @ ndarray(part.randomizer.vectors)[2].astype(np.int64) < 0]
     verdict = judge(part, {0: Samples(SEED + 1, bytearray(payloads.tobytes()), array("Q", range(len(payloads))))})
     assert verdict.outcome == "differs"
     assert "vector of type 2" in verdict.seen

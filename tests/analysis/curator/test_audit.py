@@ -14,7 +14,7 @@ from sordino_analysis.documents.curator_part import CharacterScales, CuratorPart
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.request_terms import Neighbours
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue, MalformedDocument
 
 RHO = Zcdp.of("0.024356")
@@ -49,7 +49,7 @@ def test_a_plan_holds_and_is_read_back_from_its_bytes(kind: str, size: int, neig
 def test_one_more_in_an_entry_of_a_maximal_pair_is_found() -> None:
     found = part("prefix")
     assert isinstance(found.strategy, IntegerRows)
-    rows = found.strategy.rows.numpy()
+    rows = ndarray(found.strategy.rows)
     columns = rows.astype(object)
     distances = {
         (x, y): int(((columns[:, x] - columns[:, y]) ** 2).sum()) for x in range(8) for y in range(8) if x != y
@@ -58,7 +58,7 @@ def test_one_more_in_an_entry_of_a_maximal_pair_is_found() -> None:
     row = int(np.abs(columns[:, x] - columns[:, y]).argmax())
     raised = rows.copy()
     raised[row, x] += 1 if columns[row, x] > columns[row, y] else -1
-    assert "Δ²" in failed(replace(found, strategy=IntegerRows(Array.of(raised, "<i8"))))
+    assert "Δ²" in failed(replace(found, strategy=IntegerRows(array_of(raised, "<i8"))))
 
 
 def test_one_more_in_a_scale_is_found() -> None:
@@ -96,19 +96,19 @@ def test_another_bound_is_found(kind: str, size: int) -> None:
     assert bound.weights is not None
     assert failed(replace(found, mean_bound=replace(bound, norm=bound.norm * 1.01))) == ["lower bound, mean"]
     assert failed(replace(found, mean_bound=replace(bound, holds_from_n="1"))) == ["people of the lower bound, mean"]
-    doubled = Array.of(2 * bound.weights.numpy(), "<f8")
+    doubled = array_of(2 * ndarray(bound.weights), "<f8")
     assert failed(replace(found, mean_bound=replace(bound, weights=doubled))) == ["lower bound, mean"]
-    heavier = Array.of(2 * bound.query_weights.numpy(), "<f8")
+    heavier = array_of(2 * ndarray(bound.query_weights), "<f8")
     assert failed(replace(found, mean_bound=replace(bound, query_weights=heavier))) == ["lower bound, mean"]
 
 
 def test_rows_that_do_not_tell_the_queries_apart_are_found() -> None:
     found = part("prefix")
     assert isinstance(found.strategy, IntegerRows)
-    fewer = found.strategy.rows.numpy()[:-1]
-    assert "unbiased" in failed(replace(found, strategy=IntegerRows(Array.of(fewer, "<i8"))))
+    fewer = ndarray(found.strategy.rows)[:-1]
+    assert "unbiased" in failed(replace(found, strategy=IntegerRows(array_of(fewer, "<i8"))))
     with pytest.raises(InvalidValue, match="columns"):
-        failed(replace(found, strategy=IntegerRows(Array.of(fewer[:, :-1], "<i8"))))
+        failed(replace(found, strategy=IntegerRows(array_of(fewer[:, :-1], "<i8"))))
 
 
 @pytest.mark.parametrize(

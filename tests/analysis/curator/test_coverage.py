@@ -10,7 +10,7 @@ from sordino_analysis.curator.plan import plan_release
 from sordino_analysis.curator.release import release
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear import parse_specification
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 RHO = Zcdp.of("0.024356")
 ORDERED = [{"name": "a", "kind": "ordinal", "edges": [1, 2, 3, 4, 5, 6, 7]}]

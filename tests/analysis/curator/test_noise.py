@@ -17,8 +17,9 @@ from scipy.stats import chi2
 from sordino_analysis.curator.coins import _Chances, exponential_coins
 from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.shell_index import ShellIndex, eulerian_type_b, exponential_bracket
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomness import Randomness, SeededRandomness
+from sordino_shared.randomness import Randomness
 
 FALSE_ALARM = 1e-6
 DRAWS = 200_000

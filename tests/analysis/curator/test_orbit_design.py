@@ -20,8 +20,8 @@ from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear import Workload, parse_specification
 from sordino_analysis.questions.linear.specification import builtin_specification
 from sordino_analysis.request_terms import Neighbours
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomness import SeededRandomness
 
 RHO = Zcdp.of("0.024356")
 

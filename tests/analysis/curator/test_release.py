@@ -12,8 +12,8 @@ from sordino_analysis.curator.plan import CuratorPlan, plan_release
 from sordino_analysis.curator.release import MAX_PEOPLE, measure, release, released_estimate
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear.specification import builtin_specification
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomness import SeededRandomness
 
 RHO = Zcdp.of("0.024356")
 RELEASES = 250

@@ -11,8 +11,8 @@ from sordino_analysis.curator.release import measure, release
 from sordino_analysis.curator.released_counts import Measured, ratio_interval, released_counts
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomness import SeededRandomness
 
 RHO = Zcdp.of("0.02")
 COUNTS = np.array([120, 0, 40, 7, 33, 90, 10, 100])

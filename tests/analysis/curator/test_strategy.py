@@ -14,8 +14,8 @@ from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.strategy import IntegerStrategy, integer_strategy, squared_sensitivity
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.gaussian.covariance import optimal_covariance
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomness import SeededRandomness
 
 RHO = Zcdp.of("0.024356")
 WORKLOADS = {

@@ -21,10 +21,11 @@ from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.vectorized.randomizers import randomize_part
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.randomness import SeededRandomness
 
 ONE = PureEpsilon(10**9)
 CONCEPTS = Path(__file__).parents[3] / "docs" / "concepts.md"
@@ -65,7 +66,7 @@ def closed(plan, codes, seed):
     """Reports of devices that hold the attributes of the first round."""
     names = [attribute.name for attribute in plan_of().device.domain.attributes]
     held = codes[:, [names.index(attribute.name) for attribute in plan.device.domain.attributes]]
-    payloads = plan.device.randomize_many(held, SeededRandomness(seed))
+    payloads = randomize_part(plan.device, held, SeededRandomness(seed))
     return ClosedRound(plan, Aggregate(len(held), accumulate(plan.device.randomizer, payloads)))
 
 
@@ -164,7 +165,7 @@ def test_thresholds_take_part_with_the_whole_of_their_attribute():
     protocol, rounds = ThreeRounds(RoundShares(top=3)), ()
     plan = RoundPlan(compiled.device, compiled.analyst)
     for seed in range(3):
-        payloads = plan.device.randomize_many(held, SeededRandomness(seed))
+        payloads = randomize_part(plan.device, held, SeededRandomness(seed))
         rounds += (ClosedRound(plan, Aggregate(len(held), accumulate(plan.device.randomizer, payloads))),)
         plan = protocol.step(rounds)
     assert rounds[2].plan.analyst.queries.labels == ("x > 2",)

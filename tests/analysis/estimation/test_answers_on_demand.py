@@ -20,7 +20,10 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import WorkloadError, parse_specification
 from sordino_analysis.request_terms import MOST_QUESTIONS, Effort
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.kernels import kernel_table
+from sordino_analysis.vectorized.randomizers import randomize_codes, randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 SHARES = np.array([0.25, 0.05, 0.2, 0.1, 0.1, 0.15, 0.05, 0.1])
 DELAY = {"name": "delay", "kind": "ordinal", "edges": [0, 5, 10, 15, 20, 30, 60], "unit": "min"}
@@ -39,7 +42,7 @@ def planned(written, mechanism, epsilon):
 
 
 def reported(device, cells, seed):
-    payloads = device.randomizer.randomize_many(np.asarray(cells), SeededRandomness(seed))
+    payloads = randomize_many(device.randomizer, np.asarray(cells), SeededRandomness(seed))
     return Aggregate(len(cells), accumulate(device.randomizer, payloads))
 
 
@@ -94,7 +97,7 @@ def test_a_question_of_the_workload_has_its_published_answer(prefix):
 def test_the_variance_of_a_combined_answer_is_that_of_its_outputs(prefix):
     """Var(C·F s | x) from the kernel's table, without the code that answers."""
     randomizer = prefix.device.randomizer
-    kernel = randomizer.table / randomizer.table.sum(axis=0)
+    kernel = kernel_table(randomizer) / kernel_table(randomizer).sum(axis=0)
     aggregate = expected(prefix.device, SHARES)
     one = asked(prefix, aggregate, "range", "5..20").answers[0]
     workload = prefix.request.workload
@@ -436,8 +439,8 @@ def test_cells_of_hashed_texts_are_counted_in_table_and_log():
     plan = compiled(domain, "histogram")
     asked_domain = plan.device.domain
     texts = ["/home"] * 3000 + ["/a,b:c"] * 1000 + [f"/{i}" for i in range(1000)]
-    payloads = plan.device.randomizer.randomize_codes(
-        asked_domain.codes_many(texts), asked_domain.shape, SeededRandomness(3)
+    payloads = randomize_codes(
+        plan.device.randomizer, codes_many(asked_domain, texts), asked_domain.shape, SeededRandomness(3)
     )
     aggregate = Aggregate(len(texts), accumulate(plan.device.randomizer, payloads))
     with pytest.raises(EstimationError, match="one by one"):

@@ -19,8 +19,9 @@ from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
-from sordino_shared.arrays import Array
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.randomizers import randomize_codes
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 
 @cache
@@ -50,7 +51,7 @@ def population(rng, users, indicators, lift):
 
 def reported(estimator, codes, seed):
     device = estimator.estimator.device
-    payloads = device.randomizer.randomize_codes(codes, device.domain.shape, SeededRandomness(seed))
+    payloads = randomize_codes(device.randomizer, codes, device.domain.shape, SeededRandomness(seed))
     return Aggregate(len(codes), accumulate(device.randomizer, payloads))
 
 
@@ -130,7 +131,7 @@ def test_flipping_every_label_negates_and_negating_an_attribute_permutes():
     randomizer = device.randomizer
 
     def decoded(values):
-        payloads = randomizer.randomize_codes(values, device.domain.shape, SeededRandomness(9))
+        payloads = randomize_codes(randomizer, values, device.domain.shape, SeededRandomness(9))
         return law.decode(mean_accumulator(randomizer, Aggregate(len(values), accumulate(randomizer, payloads))))
 
     plain, texts = decoded(codes), [estimator.known.text(rule) for rule in range(len(estimator.errors.constants))]
@@ -184,7 +185,7 @@ def test_reports_of_a_character_that_count_differently_have_moments_that_are_not
     slopes = np.outer([1, 1, 1.5, 0.5], law.slopes_of(0)[0, 0])
     blocks = len(law.operator.blocks)
     decoder = CharacterDecoder(
-        Array.of(np.tile(slopes.ravel(), (blocks, 1)), "<f8"), Array.of(np.zeros((blocks, 4)), "<f8")
+        array_of(np.tile(slopes.ravel(), (blocks, 1)), "<f8"), array_of(np.zeros((blocks, 4)), "<f8")
     )
     moments = orbit_answers(doubled, decoder, law.workload)
     assert moments.profile().bias.max() < 1e-8

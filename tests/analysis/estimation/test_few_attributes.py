@@ -20,8 +20,10 @@ from sordino_analysis.evaluation.character_tables import CharacterTables
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.vectorized.orbits import row_members
+from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_codes
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.randomizers import OrbitKernel
-from sordino_shared.randomness import SeededRandomness
 
 USERS = 200_000
 
@@ -49,8 +51,8 @@ def drawn(sizes: list[int], users: int, seed: int) -> np.ndarray:
 
 def reported(plan: CompiledPlan, codes: np.ndarray, seed: int) -> Aggregate:
     randomizer = plan.device.randomizer
-    payloads = randomizer.randomize_codes(codes, plan.device.domain.shape, SeededRandomness(seed))
-    assert randomizer.in_alphabet(payloads).all()
+    payloads = randomize_codes(randomizer, codes, plan.device.domain.shape, SeededRandomness(seed))
+    assert in_alphabet(randomizer, payloads).all()
     return Aggregate(len(codes), accumulate(randomizer, payloads))
 
 
@@ -111,7 +113,7 @@ def test_devices_with_another_law_are_noticed() -> None:
     codes = np.zeros((USERS, 20), dtype=np.uint64)
     estimator, zs = LinearEstimator.of(plan.device, plan.analyst), []
     for law in (kernel, off):
-        payloads = law.randomize_codes(codes, plan.device.domain.shape, SeededRandomness(5))
+        payloads = randomize_codes(law, codes, plan.device.domain.shape, SeededRandomness(5))
         found = estimator.estimate(Aggregate(USERS, accumulate(kernel, payloads)))
         own = found.unbiased[::4].mean() - 1.0
         zs.append(abs(own) / found.standard_error[::4].min())
@@ -207,7 +209,7 @@ def test_variances_are_those_of_every_report_in_rationals() -> None:
     square = mean.copy()
     for number, row in enumerate(kernel.rows):
         placed = list(permutations(range(4), len(row.shape)))
-        inside, first, second = row.inside.reshape(row.shape), 0 * mean, 0 * mean
+        inside, first, second = row_members(row).reshape(row.shape), 0 * mean, 0 * mean
         for attributes in placed:
             for index, shift in enumerate(product((0, 1), repeat=len(row.shape))):
                 payload = bytes([number, *attributes, *[255] * (kernel.slots - len(attributes))])

@@ -14,10 +14,13 @@ from sordino_analysis.evaluation.item_counts import count_items, counts_of_all, 
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
+from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
+from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.randomizers import randomize_many, randomize_part
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, FieldLabel, GridPartition, Level, LinearLabel
-from sordino_shared.randomness import SeededRandomness
 
 
 def plan(attribute, epsilon=4):
@@ -34,9 +37,9 @@ def test_items_are_counted_alike_by_every_way(label):
     sizes = (9, 14)
     level = Level(1 << 32, GridPartition((1, 1)), label, b"\x01")
     sent = Coarsened.for_guarantee(sizes, [level], PureEpsilon.of(1))
-    payloads = sent.randomize_many(np.arange(2000) % 126, SeededRandomness(3))
+    payloads = randomize_many(sent, np.arange(2000) % 126, SeededRandomness(3))
     codes = np.stack(np.unravel_index(np.arange(126), sizes), axis=1).astype(np.uint64)
-    ((_, reports),) = sent.unpack(payloads)
+    ((_, reports),) = unpack_coarsened(sent, payloads)
     expected = membership_counts(item_level(sent), sizes, reports, codes)
     sums = accumulate(sent, payloads)
     np.testing.assert_array_equal(count_items(sent, payloads, codes), expected)
@@ -51,8 +54,8 @@ def test_items_are_counted_alike_by_every_way(label):
 def test_texts_of_64_bits_are_counted_one_by_one():
     made = plan({"name": "url", "kind": "hashed", "bits": 64})
     texts = ["a"] * 3000 + ["b"] * 1000
-    payloads = made.device.randomize_many(made.device.domain.codes_many(texts), SeededRandomness(1))
-    codes = made.device.domain.codes_many(["a", "b", "nobody"])
+    payloads = randomize_part(made.device, codes_many(made.device.domain, texts), SeededRandomness(1))
+    codes = codes_many(made.device.domain, ["a", "b", "nobody"])
     counts = count_items(made.device.randomizer, payloads, codes)
     found = estimator(made).of_counts(codes, counts, len(texts))
     # Six standard errors: one false alarm in 5·10^8 for each answer.
@@ -113,7 +116,7 @@ def test_the_largest_items_and_their_place_in_the_nearest_histogram():
         )
     )
     held = np.concatenate([np.full(3000, 5), np.full(1000, 150), np.arange(1000) % 200])
-    payloads = made.device.randomizer.randomize_many(held.astype(np.int64), SeededRandomness(1))
+    payloads = randomize_many(made.device.randomizer, held.astype(np.int64), SeededRandomness(1))
     total = Aggregate(5000, accumulate(made.device.randomizer, payloads))
     find = estimator(made)
     everything = find.largest(total, 200)

@@ -12,7 +12,10 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
 from sordino_analysis.evaluation.variance import answer_moments, type_variances
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.kernels import kernel_table
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 pytestmark = pytest.mark.usefixtures("bounds_proved_once")
 MECHANISMS = ["randomized_response", "subset_selection", "hyperplane_codebook", "factorization"]
@@ -33,7 +36,7 @@ def expected_aggregate(device, histogram, users=MANY):
 def simulated(plan, histogram, users, seed):
     cells = np.random.default_rng(seed).choice(len(histogram), size=users, p=histogram).astype(np.int64)
     randomizer = plan.device.randomizer
-    payloads = randomizer.randomize_many(cells, SeededRandomness(seed))
+    payloads = randomize_many(randomizer, cells, SeededRandomness(seed))
     return cells, Aggregate(users, accumulate(randomizer, payloads))
 
 
@@ -110,8 +113,8 @@ def test_the_variance_of_an_interval_moves_with_the_answer_as_its_estimate_does(
     """
     plan, shares = plan_of("histogram", 6, "6", mechanism="hadamard_response"), np.array([0.3, 0.1, 0.1, 0.3, 0.2, 0.0])
     law = answer_moments(plan.device.randomizer, plan.analyst.decoder, plan.request.workload)
-    kernel = plan.device.randomizer.table / 2.0**plan.device.randomizer.bits
-    decoder = plan.analyst.decoder.matrix.numpy()
+    kernel = kernel_table(plan.device.randomizer) / 2.0**plan.device.randomizer.bits
+    decoder = ndarray(plan.analyst.decoder.matrix)
     means = decoder @ kernel
     covariance = np.einsum("aym,bym,ym,m->ab", *2 * [decoder[:, :, None] - means[:, None]], kernel, shares)
     by_type = law.type_variances()

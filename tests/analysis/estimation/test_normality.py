@@ -20,7 +20,9 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 pytestmark = pytest.mark.usefixtures("bounds_proved_once")
 MECHANISMS = ["randomized_response", "subset_selection", "subset_mixture", "hyperplane_codebook", "factorization"]
@@ -39,7 +41,7 @@ def laws(plan, histogram):
 
 def made(plan, histogram, users, seed=0):
     cells = np.random.default_rng(seed).choice(len(histogram), size=users, p=histogram).astype(np.int64)
-    reports = plan.device.randomizer.randomize_many(cells, SeededRandomness(seed))
+    reports = randomize_many(plan.device.randomizer, cells, SeededRandomness(seed))
     return estimate(plan.device, plan.analyst, Aggregate(users, accumulate(plan.device.randomizer, reports)))
 
 
@@ -116,7 +118,7 @@ def test_third_and_fourth_moments_are_those_of_reports(plan_of, mechanism):
     plan = plan_of("prefix", 5, "4", mechanism=mechanism)
     randomizer, reports, shares = plan.device.randomizer, 8000, np.eye(5)[1]
     decoder = expand_weighted(plan.analyst.decoder, randomizer, plan.request.workload)
-    payloads = randomizer.randomize_many(np.full(reports, 1, dtype=np.int64), SeededRandomness(2))
+    payloads = randomize_many(randomizer, np.full(reports, 1, dtype=np.int64), SeededRandomness(2))
     rows, _ = decoder.rows(plan.request.workload.operator, 2, 3)
     one_by_one = (Aggregate(1, accumulate(randomizer, payload[None])) for payload in payloads)
     drawn = np.array([rows[0] @ mean_accumulator(randomizer, one) for one in one_by_one])
@@ -137,7 +139,7 @@ def test_moments_of_directions_are_those_of_a_sphere(plan_of):
     decoder = expand_weighted(plan.analyst.decoder, randomizer, workload)
     drawn = np.random.default_rng(5).standard_normal((400_000, randomizer.dimension))
     drawn /= np.sqrt((drawn**2).sum(axis=1, keepdims=True))
-    towards = drawn @ randomizer.vectors.numpy().astype(float).T
+    towards = drawn @ ndarray(randomizer.vectors).astype(float).T
     for query, law in enumerate(laws(plan, SHARES)[:4]):
         rows, _ = decoder.rows(workload.operator, query, query + 1)
         signed = np.sign(towards) * (drawn @ rows[0])[:, None]

@@ -12,7 +12,8 @@ from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 
 def plan_of(bins, family="thresholds", epsilon="1", miss=1.0, mechanism=None):
@@ -35,7 +36,7 @@ def estimator_of(*asked):
 
 def reported(estimator, cells, seed):
     randomizer = estimator.estimator.device.randomizer
-    payloads = randomizer.randomize_many(cells.astype(np.int64), SeededRandomness(seed))
+    payloads = randomize_many(randomizer, cells.astype(np.int64), SeededRandomness(seed))
     return Aggregate(len(cells), accumulate(randomizer, payloads))
 
 

@@ -9,8 +9,9 @@ import pytest
 
 import sordino_analysis as sa
 from sordino_analysis.estimation.pooling import RegionEstimate, pooled
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomness import SeededRandomness
 
 SIZES = (4000, 1000)
 
@@ -40,7 +41,7 @@ def test_regions_with_one_plan_give_the_answers_of_all_reports(plan: sa.Plan) ->
     sums, regions = [], []
     for seed, users in enumerate(SIZES):
         cells = np.random.default_rng(seed).integers(0, 2 + 2 * (1 - seed), users)
-        sums.append(sa.aggregate(plan, plan.device.randomizer.randomize_many(cells, SeededRandomness(seed))))
+        sums.append(sa.aggregate(plan, randomize_many(plan.device.randomizer, cells, SeededRandomness(seed))))
         found = sa.estimate(plan, sums[-1])
         regions.append(region(str(seed), found, 2 * found.standard_errors))
     together, all_reports = pooled(regions), sa.estimate(plan, sums[0] + sums[1])

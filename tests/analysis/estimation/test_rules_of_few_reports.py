@@ -17,7 +17,8 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import randomize_codes
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 # Coverage of 95 % statements: the quantile's own 4,000 draws have a standard error of .0034.
 LEAST, MOST = 0.935, 0.965
@@ -106,7 +107,7 @@ def test_band_and_set_of_real_reports_hold_and_those_of_normal_errors_do_not():
     band, best = 0, np.zeros(len(truth))
     for seed in range(300):
         codes = rng.integers(2, size=(users, 9)).astype(np.uint64)
-        payloads = device.randomizer.randomize_codes(codes, device.domain.shape, SeededRandomness(seed))
+        payloads = randomize_codes(device.randomizer, codes, device.domain.shape, SeededRandomness(seed))
         found = estimator.estimate(Aggregate(users, accumulate(device.randomizer, payloads)))
         assert found.warnings == ()
         band += bool((np.maximum(found.band_low - truth, truth - found.band_high) <= 1e-9).all())

@@ -9,7 +9,10 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_a
 from sordino_analysis.evaluation.randomizers import counts, server_half, subsets
 from sordino_analysis.evaluation.randomizers import directions as directions_half
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.directions import directions
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import (
@@ -20,9 +23,7 @@ from sordino_shared.randomizers import (
     SeededDirection,
     SubsetMixture,
     SubsetSelection,
-    directions,
 )
-from sordino_shared.randomness import SeededRandomness
 
 ONE = PureEpsilon.of(1)
 
@@ -30,17 +31,17 @@ ONE = PureEpsilon.of(1)
 def seeded_direction(dimension=5, size=4):
     vectors = np.random.default_rng(2).integers(-1000, 1000, size=(size, dimension))
     kept = np.full(size, SeededDirection.largest_keep_weight(ONE), dtype=np.uint64)
-    return SeededDirection(60, Array.of(vectors, "<i4"), Array.of(kept, "<u8"))
+    return SeededDirection(60, array_of(vectors, "<i4"), array_of(kept, "<u8"))
 
 
 RANDOMIZERS = {
     "randomized_response": RandomizedResponse.for_guarantee(300, ONE),
     "subset_selection": SubsetSelection.for_guarantee(13, 4, ONE),
     "subset_mixture": SubsetMixture.for_guarantee(13, (2, 5), (0.25, 0.75), ONE),
-    "finite_kernel": FiniteKernel(16, DenseRows(Array.of(np.full((9, 5), 7000), "<u8"))),
+    "finite_kernel": FiniteKernel(16, DenseRows(array_of(np.full((9, 5), 7000), "<u8"))),
     "seeded_direction": seeded_direction(),
     "pair_with_counts": Pair(
-        seeded_direction(size=5), FiniteKernel(16, DenseRows(Array.of(np.full((9, 5), 7000), "<u8")))
+        seeded_direction(size=5), FiniteKernel(16, DenseRows(array_of(np.full((9, 5), 7000), "<u8")))
     ),
     "pair_of_directions": Pair(seeded_direction(), seeded_direction()),
 }
@@ -48,7 +49,7 @@ RANDOMIZERS = {
 
 def reports(randomizer, count, seed=0):
     cells = np.random.default_rng(seed).integers(0, randomizer.size, size=count)
-    return randomizer.randomize_many(cells, SeededRandomness(seed))
+    return randomize_many(randomizer, cells, SeededRandomness(seed))
 
 
 def one_by_one(randomizer, payload):

@@ -8,7 +8,11 @@ import pytest
 
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_ERROR, half_sphere_mean
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
+from sordino_analysis.vectorized.directions import directions
+from sordino_analysis.vectorized.kernels import kernel_table
+from sordino_analysis.vectorized.randomizers import randomize_many, split_pair
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import (
     DenseRows,
@@ -18,15 +22,13 @@ from sordino_shared.randomizers import (
     SeededDirection,
     SubsetSelection,
 )
-from sordino_shared.randomizers.directions import directions
-from sordino_shared.randomness import SeededRandomness
 
 EPSILON = PureEpsilon.of("1.3")
 
 
 def kernel_with_null_output():
     table = np.array([[9000, 5000, 4000], [20000, 30000, 25000], [30000, 25000, 31000]], dtype=np.uint64)
-    return FiniteKernel(16, DenseRows(Array.of(table, "<u8")))
+    return FiniteKernel(16, DenseRows(array_of(table, "<u8")))
 
 
 TWO_ROWS = np.array([[20000, 30000, 25000], [45536, 35536, 40536]], dtype=np.uint64)
@@ -36,7 +38,7 @@ def enumerated(randomizer):
     """(statistics (outputs, p), probabilities (outputs, k)) by the definition of the randomizer."""
     k, whole = randomizer.size, float(1 << randomizer.bits)
     if isinstance(randomizer, FiniteKernel):
-        return np.eye(randomizer.outputs), randomizer.table / whole
+        return np.eye(randomizer.outputs), kernel_table(randomizer) / whole
     if isinstance(randomizer, RandomizedResponse):
         law = np.full((k, k), randomizer.other_weight / whole)
         np.fill_diagonal(law, randomizer.own_weight / whole)
@@ -74,7 +76,7 @@ def test_mean_variance_and_covariance_are_those_of_the_enumerated_outputs(random
 
 def direction(vectors, kept, bits=30):
     weights = np.round(np.array(kept) * 2.0**bits).astype(np.uint64)
-    return SeededDirection(bits, Array.of(np.array(vectors), "<i4"), Array.of(weights, "<u8"))
+    return SeededDirection(bits, array_of(np.array(vectors), "<i4"), array_of(weights, "<u8"))
 
 
 def test_one_dimension_is_a_coin_and_exact():
@@ -94,7 +96,7 @@ def test_directions_in_space_have_the_moments_of_many_drawn_ones():
     rows, histogram = np.array([[1.0, 2.0, -1.0], [0.0, 1.0, 1.0]]), np.array([0.5, 0.3, 0.2])
     found, values = for_randomizer(randomizer).moments, unit @ rows.T
     kept = np.array([0.8, 0.55, 0.5])
-    signs = np.where(drawn @ randomizer.vectors.numpy().T >= 0, 1.0, -1.0)
+    signs = np.where(drawn @ ndarray(randomizer.vectors).T >= 0, 1.0, -1.0)
     # The bit says the sign with chance `kept`, so given the seed its mean is (2·kept − 1) times the sign.
     signed = values[:, :, None] * (signs * (2 * kept - 1))[:, None, :]
     error = signed.std(axis=0) / np.sqrt(len(seeds))
@@ -119,10 +121,10 @@ def test_what_a_plan_states_for_directions_covers_the_worst_that_shared_measures
 
 
 def test_a_pair_has_the_moments_of_its_enumerated_outputs():
-    pair = Pair(kernel_with_null_output(), FiniteKernel(16, DenseRows(Array.of(TWO_ROWS, "<u8"))))
+    pair = Pair(kernel_with_null_output(), FiniteKernel(16, DenseRows(array_of(TWO_ROWS, "<u8"))))
     law, rng = for_randomizer(pair).moments, np.random.default_rng(8)
     rows, histogram = rng.normal(size=(3, pair.accumulator_size)), rng.dirichlet(np.ones(3))
-    parts = [part.table / 2.0**16 for part in (pair.first, pair.second)]
+    parts = [kernel_table(part) / 2.0**16 for part in (pair.first, pair.second)]
     outputs = [(a, b) for a in range(pair.first.outputs) for b in range(pair.second.outputs)]
     chances = np.array([parts[0][a] * parts[1][b] for a, b in outputs])
     values = np.array([rows[:, a] + rows[:, pair.first.outputs + b] for a, b in outputs]).T
@@ -140,9 +142,9 @@ def test_a_pair_of_directions_has_the_moments_of_many_drawn_ones_and_not_of_inde
     rows, histogram = rng.uniform(-1, 1, size=(3, pair.accumulator_size)), np.array([0.3, 0.7])
     covariance = np.zeros((3, 3))
     for cell in range(2):
-        payloads = pair.randomize_many(np.full(draws, cell), SeededRandomness(cell))
+        payloads = randomize_many(pair, np.full(draws, cell), SeededRandomness(cell))
         parts = []
-        for part in pair.split(payloads):
+        for part in split_pair(pair, payloads):
             drawn = directions(part[:, :16], 3).astype(float)
             parts.append(drawn / np.linalg.norm(drawn, axis=1)[:, None] * (2.0 * part[:, 16:] - 1))
         statistics = np.column_stack([*parts, (parts[0] * parts[1]).sum(axis=1)])

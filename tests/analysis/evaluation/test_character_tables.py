@@ -12,9 +12,11 @@ import pytest
 
 from sordino_analysis.evaluation.character_tables import CharacterTables, roots_of_unity
 from sordino_analysis.evaluation.orbit_sums import CharacterSums
+from sordino_analysis.vectorized.orbits import base_row, row_members
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
-from sordino_shared.randomizers import BaseRow, OrbitKernel
-from sordino_shared.randomness import SeededRandomness
+from sordino_shared.randomizers import OrbitKernel
 
 SCALE = 1 << 32
 # Finer than sums are kept, so that the last bits of floats show.
@@ -33,7 +35,7 @@ def kernel(*shape: int) -> OrbitKernel:
         low=1 << 40,
         high=high,
         row_weights=(1 << 60,),
-        rows=(BaseRow.of(inside),),
+        rows=(base_row(inside),),
     )
 
 
@@ -44,7 +46,7 @@ def digest() -> str:
         given = kernel(*shape)
         for _, table in CharacterSums(given, FINE)._tables[0]:
             found.update(np.ascontiguousarray(table).astype("<i8").tobytes())
-        payloads = given.randomize_many(np.arange(97) % given.size, SeededRandomness(1))
+        payloads = randomize_many(given, np.arange(97) % given.size, SeededRandomness(1))
         found.update(CharacterSums(given, SCALE)(payloads).astype("<i8").tobytes())
     return found.hexdigest()
 
@@ -69,7 +71,7 @@ def _without_vectors() -> dict[str, str]:
 def test_tables_are_those_of_the_definition(shape: tuple[int, ...]) -> None:
     given = kernel(*shape)
     tables = CharacterTables(given, SCALE)
-    inside = given.rows[0].inside.reshape(shape)
+    inside = row_members(given.rows[0]).reshape(shape)
     levels = np.where(inside, float(given.high), float(given.low))
     ratios = (levels / levels.mean()).ravel()
     cells = np.indices(shape).reshape(len(shape), -1)

@@ -13,6 +13,9 @@ from sordino_analysis.conformance.enumeration import digits
 from sordino_analysis.evaluation.accumulate import accumulate
 from sordino_analysis.evaluation.coarsened import label_rows, membership, membership_counts, transform
 from sordino_analysis.evaluation.coarsened.tables import is_walsh, looked_at, reports_holding, split_sums
+from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
+from sordino_analysis.vectorized.randomizers import randomize_codes, randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import (
@@ -24,7 +27,6 @@ from sordino_shared.randomizers import (
     ResidueLabel,
     SubsetPartition,
 )
-from sordino_shared.randomness import SeededRandomness
 
 ONE = PureEpsilon.of(1)
 QUARTER = 1 << 30
@@ -42,7 +44,7 @@ def mixed() -> Coarsened:
 
 
 def drawn(randomizer: Coarsened, count: int, seed: int = 1) -> np.ndarray:
-    return randomizer.randomize_many(np.arange(count) % min(randomizer.size, 1000), SeededRandomness(seed))
+    return randomize_many(randomizer, np.arange(count) % min(randomizer.size, 1000), SeededRandomness(seed))
 
 
 @pytest.mark.parametrize("bits", range(14))
@@ -94,7 +96,7 @@ def test_a_transform_counts_what_membership_counts(label) -> None:
     payloads = drawn(randomizer, 5000)
     ((count, table),) = split_sums(randomizer, accumulate(randomizer, payloads))
     counts = reports_holding(level, (3000,), table)
-    ((_, reports),) = randomizer.unpack(payloads)
+    ((_, reports),) = unpack_coarsened(randomizer, payloads)
     points = looked_at(level.partition, (3000,))
     assert count == 5000
     assert (counts == membership_counts(level, (3000,), reports, points)).all()
@@ -108,7 +110,7 @@ def test_places_of_random_attributes_hold_what_the_page_says() -> None:
     randomizer = Coarsened.for_guarantee((2, 3, 2, 3), (level,), ONE)
     payloads = drawn(randomizer, 300)
     points = np.array([digits(cell, randomizer.sizes) for cell in range(randomizer.size)], dtype=np.uint64)
-    ((_, reports),) = randomizer.unpack(payloads)
+    ((_, reports),) = unpack_coarsened(randomizer, payloads)
     inside = membership(level, randomizer.sizes, reports, points)
     for row, found in zip(payloads[:60], inside, strict=False):
         shifts = [CoarsenedReport.read(randomizer, point, bytes(row)).shift for point in points.tolist()]
@@ -118,11 +120,11 @@ def test_places_of_random_attributes_hold_what_the_page_says() -> None:
 
 def test_residues_have_no_matrix_and_tables_above_their_limit_are_left_out() -> None:
     randomizer = mixed()
-    (*_, (number, reports)) = randomizer.unpack(drawn(randomizer, 100))
+    (*_, (number, reports)) = unpack_coarsened(randomizer, drawn(randomizer, 100))
     with pytest.raises(InvalidValue, match="no linear labels"):
         label_rows(randomizer.levels[number], randomizer.sizes, reports)
     hashed = Coarsened.for_guarantee((1 << 64,), (Level(1 << 32, GridPartition((1,)), LinearLabel(1), b"\x01"),), ONE)
     assert hashed.table_sizes == (0,)
     assert hashed.accumulator_size == 1
     codes = np.array([[1 << 63]], dtype=np.uint64)
-    assert accumulate(hashed, hashed.randomize_codes(codes, (1 << 64,), SeededRandomness(1))).tolist() == [1]
+    assert accumulate(hashed, randomize_codes(hashed, codes, (1 << 64,), SeededRandomness(1))).tolist() == [1]

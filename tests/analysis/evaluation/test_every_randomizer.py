@@ -30,7 +30,10 @@ from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.mechanisms.randomized_response import inverse_decoder
 from sordino_analysis.mechanisms.subset_mixture import mixture_decoder
 from sordino_analysis.questions.linear import Workload, builtin, parse_specification
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.kernels import kernel_table
+from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.audit import check_guarantee, prove_epsilon
 from sordino_shared.errors import GuaranteeNotMet, InvalidValue
 from sordino_shared.guarantees import epsilon_of_ratio
@@ -46,7 +49,6 @@ from sordino_shared.randomizers import (
     SubsetMixture,
     SubsetSelection,
 )
-from sordino_shared.randomness import SeededRandomness
 from tests.randomizers import SAMPLES, Sample, every_sample, is_accepted, law_of, outcomes, tilted, written_out
 
 # Draws of a value, and how far off a law is that they must refuse; sides of directions are worked out one by one.
@@ -87,7 +89,7 @@ def test_draws_follow_the_law_and_not_one_a_few_percent_off(sample: Sample) -> N
     for cell in (0, randomizer.size - 1):
         law = law_of(randomizer, cell)
         assert sum(law.values()) == 1
-        found = outcomes(randomizer, cell, randomizer.randomize_many(np.full(draws, cell), source))
+        found = outcomes(randomizer, cell, randomize_many(randomizer, np.full(draws, cell), source))
         assert is_accepted(found, law)
         assert not is_accepted(found, tilted(law, tilt))
 
@@ -96,8 +98,8 @@ def test_draws_follow_the_law_and_not_one_a_few_percent_off(sample: Sample) -> N
 def test_values_in_one_array_are_drawn_each_by_its_own_law(sample: Sample) -> None:
     randomizer = sample.randomizer
     cells = np.arange(3000 * randomizer.size) % randomizer.size
-    payloads = randomizer.randomize_many(cells, SeededRandomness(8))
-    assert randomizer.in_alphabet(payloads).all()
+    payloads = randomize_many(randomizer, cells, SeededRandomness(8))
+    assert in_alphabet(randomizer, payloads).all()
     for cell in range(randomizer.size):
         assert is_accepted(outcomes(randomizer, cell, payloads[cells == cell]), law_of(randomizer, cell))
 
@@ -108,14 +110,14 @@ def test_the_alphabet_is_what_some_value_can_send(sample: Sample) -> None:
     payloads, chances = written_out(sample.randomizer, 4)
     flat = payloads.reshape(-1, sample.randomizer.payload_bytes)
     possible = (chances > 0).any(axis=2).ravel()
-    assert (sample.randomizer.in_alphabet(flat) == possible).all()
+    assert (in_alphabet(sample.randomizer, flat) == possible).all()
     if sample.is_listed:
         known = {payload.tobytes() for payload in flat[possible]}
         altered = np.repeat(flat[:, None, None], 256, axis=2).repeat(flat.shape[1], axis=1)
         for place in range(flat.shape[1]):
             altered[:, place, :, place] = np.arange(256)
         others = altered.reshape(-1, flat.shape[1])
-        assert (sample.randomizer.in_alphabet(others) == [other.tobytes() in known for other in others]).all()
+        assert (in_alphabet(sample.randomizer, others) == [other.tobytes() in known for other in others]).all()
 
 
 @each
@@ -123,18 +125,18 @@ def test_values_and_payloads_of_another_form_are_refused(sample: Sample) -> None
     randomizer, source, width = sample.randomizer, SeededRandomness(1), sample.randomizer.payload_bytes
     for cells in ([[0]], [-1], [randomizer.size], [0.0], [True]):
         with pytest.raises(InvalidValue, match="cells"):
-            randomizer.randomize_many(np.array(cells), source)
+            randomize_many(randomizer, np.array(cells), source)
     for payloads in (np.zeros((2, width + 1), np.uint8), np.zeros(width, np.uint8), np.zeros((2, width), np.int64)):
         with pytest.raises(InvalidValue, match="payloads"):
-            randomizer.in_alphabet(payloads)
-    assert randomizer.randomize_many(np.zeros(0, dtype=np.int64), source).shape == (0, width)
+            in_alphabet(randomizer, payloads)
+    assert randomize_many(randomizer, np.zeros(0, dtype=np.int64), source).shape == (0, width)
     assert len(randomizer.randomize(0, source)) == width
 
 
 @each
 def test_sums_merge_in_any_order_to_the_same_bytes(sample: Sample) -> None:
     randomizer, rng = sample.randomizer, np.random.default_rng(3)
-    payloads = randomizer.randomize_many(np.arange(60) % randomizer.size, SeededRandomness(2))
+    payloads = randomize_many(randomizer, np.arange(60) % randomizer.size, SeededRandomness(2))
     whole = Aggregate(60, accumulate(randomizer, payloads))
     assert len(whole.sums) == randomizer.accumulator_size == len(for_randomizer(randomizer).units())
     for cuts in ([1, 2], [30], [7, 7, 50]):
@@ -167,16 +169,16 @@ def decoders(sample: Sample) -> Iterator[tuple[Decoder, Workload]]:
             levels = len(randomizer.rows) * (randomizer.width + 1 if randomizer.overlaps else 1)
             slopes = rng.uniform(1, 5, (len(operator.blocks), levels * len(operator.characters.orbits)))
             offsets = rng.uniform(-1, 1, (len(operator.blocks), levels))
-            yield CharacterDecoder(Array.of(slopes, "<f8"), Array.of(offsets, "<f8")), workload
+            yield CharacterDecoder(array_of(slopes, "<f8"), array_of(offsets, "<f8")), workload
             return
         case RandomizedResponse() | SubsetSelection():
             yield inverse_decoder(for_randomizer(randomizer).moments), prefix
         case SubsetMixture():
             yield mixture_decoder(for_randomizer(randomizer).moments, randomizer.subset_sizes, 0.3), prefix
-        case FiniteKernel() if randomizer.table.any(axis=1).all():
+        case FiniteKernel() if kernel_table(randomizer).any(axis=1).all():
             yield histogram_decoder(randomizer, np.full(types, 1 / types)), prefix
     rows = rng.uniform(-1, 1, (prefix.queries, randomizer.accumulator_size))
-    yield AnswerDecoder(Array.of(rows, "<f8"), Array.of(rng.uniform(-1, 1, prefix.queries), "<f8")), prefix
+    yield AnswerDecoder(array_of(rows, "<f8"), array_of(rng.uniform(-1, 1, prefix.queries), "<f8")), prefix
 
 
 def coarsened_decoders(randomizer: Coarsened) -> Iterator[tuple[Decoder, Workload]]:

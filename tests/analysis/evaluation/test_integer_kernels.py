@@ -14,6 +14,8 @@ from sordino_analysis.evaluation.integer_kernels import (
     probabilities,
 )
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.guarantees import PureEpsilon
 
@@ -33,7 +35,7 @@ def test_integers_prove_what_was_claimed_and_stay_near_the_real_rows(seed, types
     low, members = balanced(np.random.default_rng(seed), types, 5 * types, guarantee.epsilon)
     kernel = integer_kernel(low, members, guarantee, bits)
     assert prove_epsilon(kernel) <= guarantee
-    assert (kernel.table.sum(axis=0, dtype=object) == 1 << bits).all()
+    assert (kernel_table(kernel).sum(axis=0, dtype=object) == 1 << bits).all()
     real = np.where(members, np.exp(guarantee.epsilon), 1.0) * low[:, None]
     # A lower level loses less than a unit by rounding, so an upper one less than e^ε + 1.
     lost = (np.exp(epsilon) + 1) * 2.0**-bits
@@ -72,7 +74,7 @@ def test_the_histogram_decoder_is_generalised_least_squares():
     """Unbiased, and no unbiased decoder has less variance averaged over π: moving along the null space only adds."""
     low, members = balanced(np.random.default_rng(4), 5, 40, 1.0)
     kernel, pi = integer_kernel(low, members, PureEpsilon.of(1)), np.random.default_rng(5).dirichlet(np.ones(5))
-    table, decoder = probabilities(kernel), histogram_decoder(kernel, pi).matrix.numpy()
+    table, decoder = probabilities(kernel), ndarray(histogram_decoder(kernel, pi).matrix)
     np.testing.assert_allclose(decoder @ table, np.eye(5), atol=1e-13)
     masses = table @ pi
     null_space = np.linalg.svd(table.T)[2][5:]
@@ -84,9 +86,9 @@ def test_an_answer_decoder_for_real_rows_is_repaired_for_the_integers():
     low, members = balanced(rng, 5, 40, 1.0)
     kernel, matrix = integer_kernel(low, members, PureEpsilon.of(1)), rng.normal(size=(3, 5))
     rows = rng.normal(size=(3, len(low)))
-    repaired = answer_decoder(kernel, rows, matrix, np.full(5, 0.2)).matrix.numpy()
+    repaired = ndarray(answer_decoder(kernel, rows, matrix, np.full(5, 0.2)).matrix)
     np.testing.assert_allclose(repaired @ probabilities(kernel), matrix, atol=1e-9)
     real = np.where(members, np.e, 1.0) * low[:, None]
     right = rows + (matrix - rows @ real) @ np.linalg.pinv(real)
-    repaired = answer_decoder(kernel, right, matrix, np.full(5, 0.2)).matrix.numpy()
+    repaired = ndarray(answer_decoder(kernel, right, matrix, np.full(5, 0.2)).matrix)
     np.testing.assert_allclose(repaired[:, :-1], right, atol=1e-4)

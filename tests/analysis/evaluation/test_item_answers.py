@@ -16,11 +16,13 @@ from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.mechanisms.coarsened_histogram import best_density
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.domains import Domain, Integers
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, FieldLabel, GridPartition, Level, LinearLabel, ResidueLabel
-from sordino_shared.randomness import SeededRandomness
 
 EPSILON = PureEpsilon.of("0.7")
 
@@ -77,9 +79,9 @@ def test_a_law_without_the_multiplier_zero_would_be_biased():
 def test_the_transform_counts_what_one_item_at_a_time_does(label):
     sent = randomizer((5, 7), label, b"\x05")
     workload = build_workload(Domain((Integers("x", 0, 4), Integers("y", 0, 6))), ProductQueries(("histogram",) * 2))
-    payloads = sent.randomize_many(np.arange(3000) % 35, SeededRandomness(1))
+    payloads = randomize_many(sent, np.arange(3000) % 35, SeededRandomness(1))
     level, points = item_level(sent), np.stack(np.unravel_index(np.arange(35), (5, 7)), axis=1).astype(np.uint64)
-    ((_, reports),) = sent.unpack(payloads)
+    ((_, reports),) = unpack_coarsened(sent, payloads)
     shares = membership_counts(level, sent.sizes, reports, points) / 3000
     decoder = ItemChances.of(sent).decoder()
     mean = mean_accumulator(sent, Aggregate(3000, accumulate(sent, payloads)))
@@ -94,7 +96,7 @@ def test_answers_at_a_million_items_scatter_as_stated():
     level = Level.of_first(1 << 32, GridPartition((1,)), FieldLabel(bits), members)
     sent = Coarsened.for_guarantee((items,), [level], PureEpsilon.of(1))
     held = np.concatenate([np.full(users // 2, 77), np.random.default_rng(5).integers(0, items, users // 2)])
-    payloads = sent.randomize_many(held, SeededRandomness(2))
+    payloads = randomize_many(sent, held, SeededRandomness(2))
     chances = ItemChances.of(sent)
     decoder = chances.decoder()
     own, other = chances.variances(decoder)

@@ -15,11 +15,12 @@ from sordino_analysis.evaluation.integer_kernels import dense_kernel
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.questions.linear.building import build_workload
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.domains import Domain, Ordinal
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Pair, SeededDirection
-from sordino_shared.randomness import SeededRandomness
 
 COUNTED = ["randomized_response", "subset_selection", "optimised_kernel"]
 
@@ -31,7 +32,7 @@ def published(plan: Any) -> np.ndarray:
 def outputs(plan: Any, reports: int) -> np.ndarray:
     """Payloads that devices send, which over so many reports are about all there are where outputs are few."""
     cells = np.arange(reports, dtype=np.int64) % plan.device.randomizer.size
-    return np.unique(plan.device.randomizer.randomize_many(cells, SeededRandomness(1)), axis=0)
+    return np.unique(randomize_many(plan.device.randomizer, cells, SeededRandomness(1)), axis=0)
 
 
 def answers(plan: Any, payloads: np.ndarray) -> np.ndarray:
@@ -65,15 +66,15 @@ def test_no_direction_does_more(plan_of: Any) -> None:
 def test_no_pair_of_a_direction_and_a_number_does_more() -> None:
     """Both are chosen, so that the worst of one comes with the worst of the other."""
     vectors, halves = np.array([[1, 0], [-1, 1], [0, -1]], dtype="<i4"), np.full(3, (1 << 60) - (1 << 58), dtype="<u8")
-    direction = SeededDirection(60, Array.of(vectors << 20, "<i4"), Array.of(halves, "<u8"))
+    direction = SeededDirection(60, array_of(vectors << 20, "<i4"), array_of(halves, "<u8"))
     number = dense_kernel(np.full((3, 3), 0.2) + 0.4 * np.eye(3), PureEpsilon.of("1.2"))
     pair = Pair(direction, number)
     rows = np.random.default_rng(8).standard_normal((5, pair.accumulator_size))
-    decoder = AnswerDecoder(Array.of(rows, "<f8"), Array.of(np.arange(5.0), "<f8"))
+    decoder = AnswerDecoder(array_of(rows, "<f8"), array_of(np.arange(5.0), "<f8"))
     domain = Domain((Ordinal("value", (1.0, 2.0)),))
-    queries = MatrixQueries(Array.of(np.eye(5, 3), "<f8"), tuple("abcde"))
+    queries = MatrixQueries(array_of(np.eye(5, 3), "<f8"), tuple("abcde"))
     low, high = for_randomizer(pair).extreme_contributions(decoder, build_workload(domain, queries))
-    seeds = direction.randomize_many(np.arange(1000, dtype=np.int64) % 3, SeededRandomness(9))
+    seeds = randomize_many(direction, np.arange(1000, dtype=np.int64) % 3, SeededRandomness(9))
     # One output after the other, the null output that hardly ever comes among them.
     names = np.arange(len(seeds), dtype=np.uint8)[:, None] % number.outputs
     payloads = np.hstack([seeds, names])
@@ -94,7 +95,7 @@ def test_a_share_of_made_up_reports_moves_an_answer_by_that_share(plan_of: Any) 
     """Honest devices that all hold the first value, and a twentieth that sends what hurts most."""
     plan, share, users = plan_of("histogram", 3, "2", mechanism="randomized_response"), 0.05, 20_000
     randomizer = plan.device.randomizer
-    honest = randomizer.randomize_many(np.zeros(users, dtype=np.int64), SeededRandomness(2))
+    honest = randomize_many(randomizer, np.zeros(users, dtype=np.int64), SeededRandomness(2))
     before, crowd = answers(plan, honest), int(share * users)
     hurting = np.array([np.repeat(payload[None], crowd, axis=0) for payload in outputs(plan, 100)])
     moved = [np.abs(answers(plan, np.vstack([honest[crowd:], made_up])) - before) for made_up in hurting]

@@ -15,8 +15,10 @@ from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.questions.linear import parse_specification
-from sordino_shared.arrays import Array
-from sordino_shared.randomizers import BaseRow, OrbitKernel
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.orbits import base_row, row_members
+from sordino_analysis.vectorized.randomizers import in_alphabet
+from sordino_shared.randomizers import OrbitKernel
 
 # Five standard errors of a product of errors that is seen so often: nobody in a million is beyond.
 DRAWN_REPORTS = 10_000
@@ -25,7 +27,7 @@ LOW, HIGH = 1 << 40, 5 << 39
 
 def kernel(shape, width, rows, overlaps):
     weights = [1 << 59, 1 << 59] if len(rows) == 2 else [1 << 60]
-    rows = tuple(BaseRow.of(np.array(row, dtype=bool)) for row in rows)
+    rows = tuple(base_row(np.array(row, dtype=bool)) for row in rows)
     return OrbitKernel(
         shape=shape, width=width, overlaps=overlaps, bits=60, low=LOW, high=HIGH, row_weights=tuple(weights), rows=rows
     )
@@ -43,7 +45,7 @@ def outputs(randomizer):
     """(payload, (k,) probabilities) of every report, from the definition of the law."""
     cells = list(product(*(range(size) for size in randomizer.shape)))
     for number, row in enumerate(randomizer.rows):
-        members = row.inside.reshape(row.shape)
+        members = row_members(row).reshape(row.shape)
         places = [
             p
             for p in permutations(range(len(randomizer.shape)), len(row.shape))
@@ -94,13 +96,13 @@ def test_variances_are_those_of_every_output_written_out(shape, width, rows, que
     blocks, orbits = len(asked.operator.blocks), len(asked.operator.characters.orbits)
     levels = len(rows) * (width + 1 if overlaps else 1)
     slopes, offsets = rng.uniform(1, 5, (blocks, levels * orbits)), rng.uniform(-1, 1, (blocks, levels))
-    decoder = CharacterDecoder(Array.of(slopes, "<f8"), Array.of(offsets, "<f8"))
+    decoder = CharacterDecoder(array_of(slopes, "<f8"), array_of(offsets, "<f8"))
     listed = list(outputs(randomizer))
     table = np.array([mass for _, mass in listed])
     assert table.sum(axis=0) == pytest.approx(1, abs=1e-12)
     assert (table.max(axis=1) / table.min(axis=1)).max() == pytest.approx(HIGH / LOW)
     payloads = np.frombuffer(b"".join(payload for payload, _ in listed), dtype=np.uint8).reshape(len(listed), -1)
-    assert randomizer.in_alphabet(payloads).all()
+    assert in_alphabet(randomizer, payloads).all()
     unit = CharacterTables(randomizer, DIRECTION_SCALE).unit / DIRECTION_SCALE
     sums = np.array([accumulate(randomizer, payload[None]) for payload in payloads])
     assert np.abs(sums).max() <= DIRECTION_SCALE

@@ -14,7 +14,8 @@ from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.randomizers.counts import clones_by_distance, column_distances
 from sordino_analysis.guarantees.clones import Clones, ShuffledReports
 from sordino_analysis.guarantees.shuffled import shuffled_of
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_shared.guarantees import NANO, PureEpsilon, exp_lower_bound
 from sordino_shared.randomizers import (
     AnyRandomizer,
@@ -120,8 +121,8 @@ def test_the_premise_holds_for_pairs_in_groups() -> None:
     steps = np.arange(12)
     table = np.stack([20_000 + 700 * steps + steps**2, 30_000 - 500 * steps, np.zeros(12, dtype=np.int64)])
     table[2] = (1 << 16) - table.sum(axis=0)
-    kernel = FiniteKernel(16, DenseRows(Array.of(table, "<u8")))
-    assert len(for_randomizer(kernel).clones()) < len(column_distances(kernel.table) or ())
+    kernel = FiniteKernel(16, DenseRows(array_of(table, "<u8")))
+    assert len(for_randomizer(kernel).clones()) < len(column_distances(kernel_table(kernel)) or ())
     assert premise_holds(kernel, [[Fraction(int(entry), 1 << 16) for entry in column] for column in table.T])
 
 
@@ -130,7 +131,7 @@ def test_random_kernels_hide_no_less_than_is_said(seed: int) -> None:
     generator = np.random.default_rng(seed)
     table = generator.integers(2000, 9000, size=(4, 3))
     table[3] += (1 << 16) - table.sum(axis=0)
-    kernel = FiniteKernel(16, DenseRows(Array.of(table, "<u8")))
+    kernel = FiniteKernel(16, DenseRows(array_of(table, "<u8")))
     check(kernel, table.T / 65536, 4)
 
 
@@ -164,12 +165,12 @@ def test_two_values_are_never_below_the_exact_delta(users: int) -> None:
 
 def test_distances_are_those_of_the_columns() -> None:
     rows = [[9000, 15000, 11000, 9000], [4000, 5000, 4000, 6000], [50000, 40000, 50000, 45000]]
-    kernel = FiniteKernel(16, DenseRows(Array.of(np.array(rows), "<u8")))
-    table = [[int(entry) for entry in row] for row in kernel.table]
+    kernel = FiniteKernel(16, DenseRows(array_of(np.array(rows), "<u8")))
+    table = [[int(entry) for entry in row] for row in kernel_table(kernel)]
     pairs = combinations(range(4), 2)
     exact = {sum(max(0, row[one] - row[two]) for row in table) for one, two in pairs}
-    assert column_distances(kernel.table) == sorted(exact, reverse=True)
-    assert column_distances(np.broadcast_to(kernel.table[:, :1], (4, 1 << 14))) is None
+    assert column_distances(kernel_table(kernel)) == sorted(exact, reverse=True)
+    assert column_distances(np.broadcast_to(kernel_table(kernel)[:, :1], (4, 1 << 14))) is None
 
 
 def test_distances_of_selected_subsets_are_those_of_their_law() -> None:

@@ -9,11 +9,13 @@ from sordino_analysis.evaluation.accumulate import accumulate
 from sordino_analysis.evaluation.coarsened.walsh import transform
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.randomizers.server_half import ServerHalf
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.orbits import base_row
+from sordino_analysis.vectorized.randomizers import randomize_codes, randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import (
-    BaseRow,
     Coarsened,
     FieldLabel,
     GridPartition,
@@ -22,7 +24,6 @@ from sordino_shared.randomizers import (
     RandomizedResponse,
     SeededDirection,
 )
-from sordino_shared.randomness import SeededRandomness
 from tests.randomizers import Sample, every_sample
 
 COUNT = 300
@@ -33,7 +34,7 @@ FAR = 1 << 60
 
 def payloads_of(sample: Sample, count: int = COUNT) -> np.ndarray:
     codes = np.stack(np.unravel_index(np.arange(count) % np.prod(sample.part.domain.shape), sample.part.domain.shape))
-    return sample.randomizer.randomize_codes(codes.T.astype(np.uint64), sample.part.domain.shape, SeededRandomness(7))
+    return randomize_codes(sample.randomizer, codes.T.astype(np.uint64), sample.part.domain.shape, SeededRandomness(7))
 
 
 @pytest.mark.parametrize("sample", list(every_sample()))
@@ -60,8 +61,8 @@ def test_sums_of_reports_pass_and_others_do_not(sample: Sample) -> None:
 
 @pytest.fixture
 def direction_half() -> ServerHalf:
-    weights = Array.of(np.full(3, 7 << 57, dtype=np.uint64), "<u8")
-    return for_randomizer(SeededDirection(60, Array.of(np.eye(3, dtype=np.int32), "<i4"), weights))
+    weights = array_of(np.full(3, 7 << 57, dtype=np.uint64), "<u8")
+    return for_randomizer(SeededDirection(60, array_of(np.eye(3, dtype=np.int32), "<i4"), weights))
 
 
 def test_a_direction_of_full_length_passes_and_a_longer_one_does_not(direction_half: ServerHalf) -> None:
@@ -87,7 +88,7 @@ def test_a_walsh_table_is_looked_at_through_its_transform() -> None:
     level = Level(1 << 32, GridPartition((1,)), FieldLabel(2), b"\x01")
     randomizer = Coarsened.for_guarantee((8,), (level,), ONE)
     half = for_randomizer(randomizer)
-    payloads = randomizer.randomize_many(np.arange(2), SeededRandomness(1))
+    payloads = randomize_many(randomizer, np.arange(2), SeededRandomness(1))
     sums = accumulate(randomizer, payloads)
     half.check(sums, 2)
     forged = sums.copy()
@@ -106,7 +107,7 @@ def test_a_walsh_table_that_wraps_to_a_good_one_is_refused():
     """2^64 reports of one cell are none in the arithmetic of words, and not in that of the estimate."""
     level = Level(1 << 32, GridPartition((1,)), FieldLabel(2), b"\x01")
     randomizer = Coarsened.for_guarantee((8,), (level,), ONE)
-    sums = accumulate(randomizer, randomizer.randomize_many(np.arange(40) % 8, SeededRandomness(1)))
+    sums = accumulate(randomizer, randomize_many(randomizer, np.arange(40) % 8, SeededRandomness(1)))
     forged, wave = sums.copy(), np.array([(-1) ** (j & 3).bit_count() for j in range(8)])
     forged[1:] += (1 << 61) * wave
     transformed = [table[1:].copy() for table in (sums, forged)]
@@ -132,12 +133,12 @@ def test_reports_of_one_character_each_do_not_make_all_characters_large():
         low=low,
         high=2 * low,
         row_weights=(1 << 60,),
-        rows=(BaseRow.of(inside),),
+        rows=(base_row(inside),),
     )
     half = for_randomizer(kernel)
-    sums = accumulate(kernel, kernel.randomize_many(np.zeros(30, dtype=np.int64), SeededRandomness(1)))
+    sums = accumulate(kernel, randomize_many(kernel, np.zeros(30, dtype=np.int64), SeededRandomness(1)))
     half.check(sums, 30)
-    most = half.accumulate(kernel.randomize_many(np.zeros(1, dtype=np.int64), SeededRandomness(1)))
+    most = half.accumulate(randomize_many(kernel, np.zeros(1, dtype=np.int64), SeededRandomness(1)))
     forged = sums.copy()
     forged[1:] = 30 * np.abs(most[1:]).max()
     with pytest.raises(InvalidValue, match="absolute sums of 30 reports"):

@@ -11,7 +11,8 @@ from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased, type_variances
 from sordino_analysis.questions.linear import TooLargeForDense, builtin, parse_specification
 from sordino_analysis.questions.linear.building import build_workload
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import DenseRows, FiniteKernel, RandomizedResponse, SubsetSelection
@@ -30,7 +31,7 @@ def dense_twin(workload):
     """The same queries as a matrix."""
     matrix = workload.operator.dense()
     labels = tuple(workload.labels())
-    return build_workload(workload.domain, MatrixQueries(Array.of(matrix, "<f8"), labels))
+    return build_workload(workload.domain, MatrixQueries(array_of(matrix, "<f8"), labels))
 
 
 @pytest.fixture
@@ -38,20 +39,20 @@ def kernel():
     """A kernel of 4 types, its float table, and an AnswerDecoder that is slightly wrong for 3 queries."""
     rng = np.random.default_rng(3)
     table = rng.integers(500, 9000, size=(6, 4)).astype(np.uint64)
-    randomizer = FiniteKernel(16, DenseRows(Array.of(table, "<u8")))
+    randomizer = FiniteKernel(16, DenseRows(array_of(table, "<u8")))
     rows, offset = rng.normal(size=(3, randomizer.outputs)), rng.normal(size=3)
     matrix = np.array([[1.0, 0, 0, 2], [3, 3, 3, 3], [0, 1, -1, 0.5]])
     document = PRODUCT | {
         "domain": [{"name": "v", "kind": "categorical", "labels": list("abcd")}],
         "queries": {"matrix": matrix.tolist()},
     }
-    decoder = AnswerDecoder(Array.of(rows, "<f8"), Array.of(offset, "<f8"))
+    decoder = AnswerDecoder(array_of(rows, "<f8"), array_of(offset, "<f8"))
     return randomizer, decoder, parse_specification(document).build(), rows, offset, matrix
 
 
 def test_a_profile_is_the_definition_over_all_outputs_and_leaves_constant_queries_out(kernel):
     randomizer, decoder, workload, rows, offset, matrix = kernel
-    law = randomizer.table / 2.0**16
+    law = kernel_table(randomizer) / 2.0**16
     by_type = (rows**2) @ law - (rows @ law) ** 2
     profile = answer_moments(randomizer, decoder, workload).profile()
     np.testing.assert_allclose(profile.variance, [by_type[0].max(), 0.0, by_type[2].max()])
@@ -73,7 +74,7 @@ def test_mixed_variances_and_the_covariance_root_agree_with_the_variances_of_typ
     np.testing.assert_allclose(law.mixed_variances(histogram), by_type @ histogram)
     root = law.covariance_root(histogram)
     np.testing.assert_allclose((root**2).sum(axis=1), by_type @ histogram, atol=1e-12)
-    chances = randomizer.table / 2.0**16
+    chances = kernel_table(randomizer) / 2.0**16
     means = rows @ chances
     expected = (rows * (chances @ histogram)) @ rows.T - (means * histogram) @ means.T
     np.testing.assert_allclose((root @ root.T)[0, 2], expected[0, 2])
@@ -83,8 +84,8 @@ def test_a_histogram_decoder_is_the_answer_decoder_that_it_stands_for(kernel):
     randomizer, _, workload, _, _, matrix = kernel
     rng = np.random.default_rng(4)
     inverse, offset = rng.normal(size=(4, randomizer.outputs)), rng.normal(size=4)
-    by_histogram = HistogramDecoder(Array.of(inverse, "<f8"), Array.of(offset, "<f8"))
-    by_answers = AnswerDecoder(Array.of(matrix @ inverse, "<f8"), Array.of(matrix @ offset, "<f8"))
+    by_histogram = HistogramDecoder(array_of(inverse, "<f8"), array_of(offset, "<f8"))
+    by_answers = AnswerDecoder(array_of(matrix @ inverse, "<f8"), array_of(matrix @ offset, "<f8"))
     one, other = (answer_moments(randomizer, decoder, workload) for decoder in (by_histogram, by_answers))
     np.testing.assert_allclose(one.type_variances(), other.type_variances(), atol=1e-12)
     np.testing.assert_allclose(one.profile().bias, other.profile().bias)

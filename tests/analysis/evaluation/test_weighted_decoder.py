@@ -22,7 +22,7 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import RandomizedResponse
@@ -51,12 +51,12 @@ def found(kernel):
 def minimax(kernel, found):
     """The matrix of the least worst variance."""
     rows = found.decoder(probabilities(kernel), MATRIX)
-    return AnswerDecoder(Array.of(rows, "<f8"), Array.of(np.zeros(len(rows)), "<f8"))
+    return AnswerDecoder(array_of(rows, "<f8"), array_of(np.zeros(len(rows)), "<f8"))
 
 
 @pytest.fixture(scope="module")
 def weighted(found):
-    return WeightedDecoder(Array.of(found.type_weights, "<f8"), Array.of(found.groups, "<i4"))
+    return WeightedDecoder(array_of(found.type_weights, "<f8"), array_of(found.groups, "<i4"))
 
 
 def worst(kernel, decoder):
@@ -74,8 +74,8 @@ def test_a_few_weights_have_the_worst_variance_of_the_matrix(kernel, minimax, we
 def test_spelled_out_it_is_least_squares_under_the_weights_of_each_group(kernel):
     rng = np.random.default_rng(5)
     weights, groups = rng.dirichlet(np.ones(SIZE), size=3), rng.integers(0, 3, len(MATRIX))
-    decoder = WeightedDecoder(Array.of(weights, "<f8"), Array.of(groups, "<i4"))
-    found, table = expand_weighted(decoder, kernel, RANGES).matrix.numpy(), probabilities(kernel)
+    decoder = WeightedDecoder(array_of(weights, "<f8"), array_of(groups, "<i4"))
+    found, table = ndarray(expand_weighted(decoder, kernel, RANGES).matrix), probabilities(kernel)
     np.testing.assert_allclose(found @ table, MATRIX, atol=1e-12)
     noise = rng.normal(size=found.shape)
     noise -= (noise @ table) @ np.linalg.pinv(table)
@@ -96,9 +96,9 @@ def test_what_does_not_fit_is_refused(kernel, weighted, monkeypatch):
     with pytest.raises(InvalidValue, match="the workload has 11"):
         expand_weighted(weighted, kernel, builtin("prefix", SIZE))
     with pytest.raises(InvalidValue, match="groups 0 to"):
-        replace(weighted, groups=Array.of(weighted.groups.numpy() + 1, "<i4"))
+        replace(weighted, groups=array_of(ndarray(weighted.groups) + 1, "<i4"))
     with pytest.raises(InvalidValue, match="sum to 1"):
-        replace(weighted, type_weights=Array.of(1.001 * weighted.type_weights.numpy(), "<f8"))
+        replace(weighted, type_weights=array_of(1.001 * ndarray(weighted.type_weights), "<f8"))
     monkeypatch.setattr(module, "_LARGEST_ENTRIES", 100)
     with pytest.raises(InvalidValue, match="exceed the limit"):
         expand_weighted(weighted, kernel, RANGES)
@@ -126,7 +126,7 @@ def test_a_plan_ships_weights_where_its_matrix_would_be_large(monkeypatch):
     answers = estimate(compact.device, compact.analyst, Aggregate(10**6, counts)).unbiased
     assert np.abs(answers - matrix[:, 4]).max() < 5 * np.sqrt(variance / 10**6)
     table = probabilities(compact.device.randomizer)
-    rows = expand_weighted(compact.analyst.decoder, compact.device.randomizer, ranges).matrix.numpy()
+    rows = ndarray(expand_weighted(compact.analyst.decoder, compact.device.randomizer, ranges).matrix)
     assert variances(table, rows, matrix).max() == pytest.approx(variance, rel=1e-9)
 
 

@@ -26,7 +26,7 @@ from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import WorkloadError
 from sordino_analysis.request_terms import Effort
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 USERS = 20_000
 # A true answer outside a band at level .95 is a false alarm of the test; widened to six standard errors it is one for
@@ -119,14 +119,6 @@ def test_a_written_question_is_of_one_kind_and_read_back(run: Campaign) -> None:
     assert run.kind.parse(question.canonical()) == question
     with pytest.raises(WorkloadError):
         run.kind.parse({**written, "extra": 1})
-
-
-def test_attributes_may_be_called_as_a_class_is_written() -> None:
-    domain = [{"name": name, "kind": "categorical", "labels": ["a", "b"]} for name in ("class", "label")]
-    written = {"name": "seats", "domain": domain, "queries": {"class": "histogram", "label": "histogram"}}
-    kind = kind_of(written)
-    assert kind is kind_named("linear")
-    assert kind_of(kind.parse(written).canonical()) is kind
 
 
 def test_the_estimate_is_stored_and_read_without_a_change(run: Campaign) -> None:

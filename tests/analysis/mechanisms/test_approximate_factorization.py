@@ -9,7 +9,7 @@ from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 
 NAME, EXACT = "approximate_factorization", "factorization"
 
@@ -25,7 +25,7 @@ class TestApproximateFactorization:
     def test_its_bias_is_the_distance_of_its_factors_from_the_queries(self, plan_of, objective):
         plan = plan_of("prefix", 24, "1", objective, NAME, users=60)
         factors, matrix = plan.analyst.factors, plan.request.workload.operator.dense()
-        left, right, centre = (a.numpy() for a in (factors.left, factors.right, factors.centre))
+        left, right, centre = (ndarray(a) for a in (factors.left, factors.right, factors.centre))
         distance = np.abs(left.T @ right + centre[:, None] - matrix).max()
         assert distance > 0.1
         # Besides, directions of finitely many atoms state a bias of their own, below a thousandth.
@@ -35,9 +35,9 @@ class TestApproximateFactorization:
         """E (answer − W_qx)² for one user of type x, from the second moments of a uniform direction."""
         plan = plan_of("prefix", 9, "1", "max", NAME, users=40)
         law, decoder = plan.device.randomizer, plan.analyst.decoder
-        vectors = law.vectors.numpy().astype(float)
-        rows, offset = decoder.matrix.numpy(), decoder.offset.numpy()
-        kept = 2 * law.keep_weights.numpy() / 2.0**law.bits - 1
+        vectors = ndarray(law.vectors).astype(float)
+        rows, offset = ndarray(decoder.matrix), ndarray(decoder.offset)
+        kept = 2 * ndarray(law.keep_weights) / 2.0**law.bits - 1
         draws = np.random.default_rng(1).standard_normal((200_000, law.dimension))
         draws /= np.linalg.norm(draws, axis=1, keepdims=True)
         for holder in (0, 4, 8):
@@ -68,7 +68,7 @@ class TestApproximateFactorization:
     def test_an_auditor_agrees_and_sees_factors_of_something_else(self, plan_of):
         plan = plan_of("prefix", 12, "1", "max", NAME, users=60)
         assert all(check.holds for check in audit_plan(plan.device, plan.analyst))
-        moved = Array.of(plan.analyst.factors.centre.numpy() + plan.analyst.figures.bias_bound, "<f8")
+        moved = array_of(ndarray(plan.analyst.factors.centre) + plan.analyst.figures.bias_bound, "<f8")
         wrong = replace(plan.analyst, factors=replace(plan.analyst.factors, centre=moved))
         assert [check.name for check in audit_plan(plan.device, wrong) if not check.holds] == ["factors"]
 

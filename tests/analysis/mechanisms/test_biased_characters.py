@@ -16,7 +16,8 @@ from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import randomize_codes
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 
 @cache
@@ -91,7 +92,7 @@ def test_band_set_and_excess_are_widened_by_the_bias_and_the_statement_says_so()
     plan = plan_of(5, 4, 2_000)
     estimator, randomizer = ConceptEstimator.of(plan.device, plan.analyst), plan.device.randomizer
     codes = np.random.default_rng(1).integers(0, 2, (2_000, 6)).astype(np.uint64)
-    payloads = randomizer.randomize_codes(codes, plan.device.domain.shape, SeededRandomness(2))
+    payloads = randomize_codes(randomizer, codes, plan.device.domain.shape, SeededRandomness(2))
     aggregate = Aggregate(len(codes), accumulate(randomizer, payloads))
     found = estimator.estimate(aggregate)
     plain = ConceptEstimator(estimator.known, estimator.estimator, estimator.errors, np.zeros(len(found.losses)))

@@ -12,6 +12,7 @@ from sordino_analysis.mechanisms.set_families import SetFamily, most_informative
 from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
+from sordino_analysis.vectorized.kernels import kernel_table
 
 
 def quiet(*told):
@@ -39,7 +40,7 @@ def test_two_bits_get_chances_in_the_ratio_of_their_queries(weight):
     rows = np.array([[1, 1, -1, -1], [weight, -weight, weight, -weight]], dtype=float)
     request = request_of(rows, "1", "mean")
     proposal = drawn_kernel(two_bits(), SharedWork(request), quiet)
-    table = proposal.randomizer.table[:4] / 2.0**60
+    table = kernel_table(proposal.randomizer)[:4] / 2.0**60
     pairs = np.array([abs(row[0] - row[1]) < 1e-12 for row in table])
     assert table[pairs].mean(axis=1).sum() == pytest.approx(1 / (1 + weight), rel=1e-4)
     t = np.tanh(0.5)

@@ -25,7 +25,8 @@ from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload, builtin, parse_specification
 from sordino_analysis.request_terms import Effort, Objective
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 pytestmark = pytest.mark.usefixtures("bounds_proved_once")
 # Two mechanisms this close are one up to rounding.
@@ -172,7 +173,7 @@ def test_answers_have_no_more_bias_than_is_stated(mechanism: str, sample: Sample
     asked = for_randomizer(randomizer).listed(plan.request.workload)
     shares = np.arange(1, asked.size + 1) / np.arange(1, asked.size + 1).sum()
     cells = np.random.default_rng(1).choice(asked.size, sample.reports, p=shares).astype(np.int64)
-    payloads = randomizer.randomize_many(cells, SeededRandomness(2))
+    payloads = randomize_many(randomizer, cells, SeededRandomness(2))
     found = estimate(plan.device, plan.analyst, Aggregate(sample.reports, accumulate(randomizer, payloads)))
     allowed = norm.isf(FALSE_ALARM / 2) * found.standard_error + plan.analyst.figures.bias_bound
     assert (np.abs(found.unbiased - asked.truth(cells)) <= allowed).all()

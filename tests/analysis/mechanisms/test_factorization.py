@@ -9,6 +9,7 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.guarantees import PureEpsilon
 
@@ -18,7 +19,7 @@ def test_the_variance_is_that_of_the_papers(plan_of, objective):
     """B²‖L_q‖²‖R‖²/d − (W − c)² with B = coth(ε/2)·√π Γ((d+1)/2)/Γ(d/2), to the precision of the integers."""
     plan = plan_of("prefix", 17, "0.7", objective, "factorization")
     factors, matrix = plan.analyst.factors, plan.request.workload.operator.dense()
-    left, right, centre = (a.numpy() for a in (factors.left, factors.right, factors.centre))
+    left, right, centre = (ndarray(a) for a in (factors.left, factors.right, factors.centre))
     dimension = len(left)
     width = 1 / (np.tanh(0.35) * half_sphere_mean(dimension))
     longest = (right**2).sum(axis=0).max()
@@ -32,14 +33,14 @@ def test_the_variance_is_that_of_the_papers(plan_of, objective):
 def test_the_decoder_is_unbiased_for_the_shipped_integers_but_for_what_directions_state(plan_of):
     plan = plan_of("prefix", 17, "0.7", "max", "factorization")
     randomizer, decoder = plan.device.randomizer, plan.analyst.decoder
-    vectors = randomizer.vectors.numpy().astype(float)
+    vectors = ndarray(randomizer.vectors).astype(float)
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
-    sizes = 2 * randomizer.keep_weights.numpy() / 2.0**randomizer.bits - 1
+    sizes = 2 * ndarray(randomizer.keep_weights) / 2.0**randomizer.bits - 1
     means = (units * (sizes * half_sphere_mean(randomizer.dimension))[:, None]).T
-    answers = decoder.matrix.numpy() @ means + decoder.offset.numpy()[:, None]
+    answers = ndarray(decoder.matrix) @ means + ndarray(decoder.offset)[:, None]
     np.testing.assert_allclose(answers, plan.request.workload.operator.dense(), atol=1e-10)
     longest = np.linalg.norm(means, axis=0).max()
-    stated = DIRECTION_ERROR * longest * np.linalg.norm(decoder.matrix.numpy(), axis=1).max()
+    stated = DIRECTION_ERROR * longest * np.linalg.norm(ndarray(decoder.matrix), axis=1).max()
     assert plan.analyst.figures.bias_bound == pytest.approx(stated, rel=1e-6)
 
 
@@ -48,19 +49,19 @@ def test_keep_weights_are_symmetric_integers_within_epsilon(epsilon):
     right = np.array([[3.0, 1.0, 0.0], [4.0, 0.0, 0.0]])
     randomizer = direction_randomizer(right, PureEpsilon.of(epsilon))
     assert prove_epsilon(randomizer) <= PureEpsilon.of(epsilon)
-    kept = randomizer.keep_weights.numpy().astype(float) / 2.0**59 - 1
+    kept = ndarray(randomizer.keep_weights).astype(float) / 2.0**59 - 1
     np.testing.assert_allclose(kept / kept[0], [1.0, 0.2, 0.0], rtol=1e-9)
-    assert randomizer.keep_weights.numpy()[2] == 1 << 59
-    assert not randomizer.vectors.numpy()[2].any()
+    assert ndarray(randomizer.keep_weights)[2] == 1 << 59
+    assert not ndarray(randomizer.vectors)[2].any()
 
 
 def test_a_reduction_is_biased_publishes_t_and_its_mean_squared_error_is_its_formula(plan_of):
     plan = plan_of("prefix", 33, "1", "max", "factorization", users=500, reduction=20, seed=3)
     factors = plan.analyst.factors
-    transform, left, right = (a.numpy() for a in (factors.transform, factors.left, factors.right))
+    transform, left, right = (ndarray(a) for a in (factors.transform, factors.left, factors.right))
     assert transform.shape == (20, len(left))
     assert plan.device.randomizer.dimension == 20
-    distorted = left.T @ transform.T @ transform @ right + factors.centre.numpy()[:, None]
+    distorted = left.T @ transform.T @ transform @ right + ndarray(factors.centre)[:, None]
     bias = np.abs(distorted - plan.request.workload.operator.dense()).max(axis=1)
     np.testing.assert_allclose(plan.profile.bias, bias, atol=2e-3)
     assert plan.analyst.figures.bias_bound > 0.1

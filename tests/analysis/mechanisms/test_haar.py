@@ -8,6 +8,7 @@ from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
+from sordino_analysis.vectorized.kernels import kernel_integers
 
 
 def coefficients(size):
@@ -53,7 +54,7 @@ def test_it_is_unbiased_at_every_epsilon(kind, size, epsilon):
 def test_sets_are_smaller_at_a_larger_epsilon(epsilon, worst_share):
     """On the finest level, where blocks are free, a set holds about 1/(e^ε + 1) of the types."""
     request = PlanRequest(builtin("prefix", 64), PlanningOptions.of(epsilon=epsilon, objective="mean"))
-    table = HaarMechanism().propose(SharedWork(request), lambda *told: None).randomizer.integers
+    table = kernel_integers(HaarMechanism().propose(SharedWork(request), lambda *told: None).randomizer.rows)
     shares = (table > table.min(axis=1, keepdims=True)).mean(axis=1)
     assert shares.min() <= worst_share
     assert len(table) <= 2 * 63

@@ -10,6 +10,8 @@ from sordino_analysis.optimisation.search.objectives import variances
 from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.kernels import kernel_integers, kernel_table
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0])
@@ -42,7 +44,7 @@ def test_least_squares_has_the_variance_of_its_information(plan_of, size, epsilo
 def test_blocks_are_smaller_at_a_larger_epsilon(epsilon, sizes):
     request = PlanRequest(builtin("prefix", 64), PlanningOptions.of(epsilon=epsilon, objective="mean"))
     found = HadamardResponseMechanism().propose(SharedWork(request), lambda *told: None)
-    table = found.randomizer.integers
+    table = kernel_integers(found.randomizer.rows)
     held = (table > table.min(axis=1, keepdims=True)).sum(axis=1)
     assert held.max() in sizes
     assert len(table) <= 2 * 64
@@ -51,8 +53,8 @@ def test_blocks_are_smaller_at_a_larger_epsilon(epsilon, sizes):
 def test_figures_are_those_of_its_table_and_decoder(plan_of):
     plan = plan_of("prefix", 6, "1", "max", "hadamard_response")
     matrix, randomizer = plan.request.workload.operator.dense(), plan.device.randomizer
-    kernel = randomizer.table.astype(float) / 2.0**randomizer.bits
-    decoder = matrix @ plan.analyst.decoder.matrix.numpy()
+    kernel = kernel_table(randomizer).astype(float) / 2.0**randomizer.bits
+    decoder = matrix @ ndarray(plan.analyst.decoder.matrix)
     assert decoder @ kernel == pytest.approx(matrix, abs=1e-9)
     found = np.einsum("qy,yx->qx", decoder**2, kernel) - matrix**2
     assert plan.analyst.figures.max_variance == pytest.approx(found.max(), rel=1e-9)

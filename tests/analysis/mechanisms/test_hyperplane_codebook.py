@@ -8,6 +8,7 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
+from sordino_analysis.vectorized.kernels import kernel_integers
 
 
 def test_prefix_128_is_near_the_prototype_in_half_its_bytes(plan_of):
@@ -38,7 +39,7 @@ def test_it_is_unbiased_at_every_epsilon(plan_of, kind, size, epsilon):
 def test_a_type_at_the_centre_of_the_geometry_gets_its_own_rows(plan_of):
     """Its vector is zero and no half-space holds it, so half-spaces alone cannot balance its column."""
     plan = plan_of("matrix", 3, mechanism="hyperplane_codebook", rows=((1.0, -1.0, 0.0),))
-    table = plan.device.randomizer.integers
+    table = kernel_integers(plan.device.randomizer.rows)
     assert (table.argmax(axis=1) == 2).any()
     assert plan.analyst.figures.bias_bound < 1e-10
 

@@ -18,8 +18,9 @@ from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload, parse_specification
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.randomizers import Coarsened
-from sordino_shared.randomness import SeededRandomness
 
 # So many that devices a tenth off are several standard errors away.
 REPORTS = 1_600_000
@@ -84,7 +85,7 @@ def test_answers_of_simulated_devices_are_as_far_off_as_stated_and_another_law_i
     error = np.sqrt(answers.mixed_variances(histogram) / REPORTS)
 
     def scores(devices: Coarsened) -> np.ndarray:
-        reports = devices.randomize_many(cells, SeededRandomness(4))
+        reports = randomize_many(devices, cells, SeededRandomness(4))
         return np.asarray((answers.decode(accumulate(randomizer, reports) / REPORTS) - truth) / error)
 
     # A right plan fails one seed in a thousand at most: Bonferroni over the 36 listed queries.

@@ -17,9 +17,10 @@ from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload, parse_specification
 from sordino_analysis.request_terms import Objective
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import Coarsened
-from sordino_shared.randomness import SeededRandomness
 
 # Worst-type mean and largest variance at ε = 1, bounds, bytes of a report.
 TARGETS = {
@@ -110,7 +111,7 @@ def test_an_audit_makes_every_claim_again_and_refuses_a_higher_bound() -> None:
 
 
 def reports_sum(randomizer: Coarsened, cells: np.ndarray, seed: int) -> np.ndarray:
-    return accumulate(randomizer, randomizer.randomize_many(cells, SeededRandomness(seed)))
+    return accumulate(randomizer, randomize_many(randomizer, cells, SeededRandomness(seed)))
 
 
 def z_scores(device: DevicePart, analyst_of: CompiledPlan, sums: np.ndarray, truth: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ from scipy.optimize import linprog
 
 from sordino_analysis.evaluation.integer_kernels import KernelError, probabilities
 from sordino_analysis.mechanisms.single_query import query_kernel
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.guarantees import PureEpsilon
 
@@ -54,7 +55,7 @@ def test_it_is_unbiased_and_keeps_epsilon(epsilon):
     generator = np.random.default_rng(3)
     values, weights = 1e3 * generator.standard_normal(100), generator.dirichlet(np.ones(100))
     found = query_kernel(values, weights, PureEpsilon.of(epsilon))
-    means = found.decoder.offset.numpy() + found.decoder.matrix.numpy() @ probabilities(found.kernel)
+    means = ndarray(found.decoder.offset) + ndarray(found.decoder.matrix) @ probabilities(found.kernel)
     assert np.abs(means - values).max() < 1e-9 * np.ptp(values) * max(1.0, 1 / epsilon)
     proved = prove_epsilon(found.kernel)
     assert proved is not None

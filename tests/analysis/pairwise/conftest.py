@@ -13,8 +13,9 @@ from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm
 from sordino_analysis.request_terms import Target
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.domains import Domain, Ordinal
-from sordino_shared.randomness import SeededRandomness
 
 
 class Small:
@@ -62,7 +63,7 @@ class Small:
         following: RoundPlan | PairwiseEstimate = design.first
         while isinstance(following, RoundPlan):
             randomizer = following.device.randomizer
-            payloads = randomizer.randomize_many(cells, randomness)
+            payloads = randomize_many(randomizer, cells, randomness)
             closed = (*closed, ClosedRound(following, Aggregate(len(cells), accumulate(randomizer, payloads))))
             following = protocol.step(design.plan, closed)
         return following, closed

@@ -17,6 +17,7 @@ from sordino_analysis.planning.rounds import ClosedRound
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import parse_statistic
 from sordino_analysis.request_terms import Effort
+from sordino_analysis.vectorized.kernels import kernel_table
 
 LINES = [{"name": n, "kind": "ordinal", "edges": {"low": 0.0, "high": 1.0, "bins": 3}} for n in ("x", "y")]
 TAU = parse_statistic(
@@ -45,7 +46,7 @@ def compiled():
 def test_its_estimate_is_near_and_its_error_the_predicted_one(compiled):
     counts = np.array([1800, 1200, 700, 300])
     kernel, generator = compiled.design.first.device.randomizer, np.random.default_rng(0)
-    table = kernel.table / 2.0**kernel.bits
+    table = kernel_table(kernel) / 2.0**kernel.bits
     sums = sum(generator.multinomial(n, table[:, x]) for x, n in enumerate(counts))
     plan = ProtocolPlan.read(compiled.design.plan.content, compiled.design.plan.digest)
     estimate = step_protocol(plan, (ClosedRound(compiled.design.first, Aggregate(4000, np.asarray(sums))),))

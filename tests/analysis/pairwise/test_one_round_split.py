@@ -13,9 +13,10 @@ from sordino_analysis.pairwise.one_round_split import OneRoundSplit, SplitReport
 from sordino_analysis.pairwise.protocol import PairwiseError
 from sordino_analysis.planning.rounds import ClosedRound
 from sordino_analysis.questions.pairwise import PairwiseStatistic
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.randomizers import Pair
-from sordino_shared.randomness import SeededRandomness
 
 RUNS = 5_700
 # The standard error of a variance from so many runs is 1.9 %: four of them tell 15 % off from the truth.
@@ -33,7 +34,7 @@ def reports(small: Any) -> SplitReports:
 @pytest.fixture(scope="module")
 def means(small: Any, reports: SplitReports) -> np.ndarray:
     """(runs, p) mean statistics of the users."""
-    payloads = reports.randomizer.randomize_many(np.tile(small.cells, RUNS), SeededRandomness(5))
+    payloads = randomize_many(reports.randomizer, np.tile(small.cells, RUNS), SeededRandomness(5))
     runs = payloads.reshape(RUNS, small.users, -1)
     sums = [Aggregate(small.users, accumulate(reports.randomizer, run)) for run in runs]
     return np.array([mean_accumulator(reports.randomizer, each) for each in sums])

@@ -28,6 +28,8 @@ from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm, parse_statistic
 from sordino_analysis.request_terms import Effort, Target
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 
@@ -82,7 +84,7 @@ def counted(plan: RoundPlan, histogram: Floats, share: float = 0.0, made_up: Flo
     """Honest users with this histogram, and a share that sends one output, or a mixture (p,) of them."""
     kernel: Any = plan.device.randomizer
     sent = np.eye(kernel.outputs)[made_up] if isinstance(made_up, int) else made_up
-    honest = (kernel.table / 2.0**kernel.bits) @ histogram
+    honest = (kernel_table(kernel) / 2.0**kernel.bits) @ histogram
     sums = np.rint(MANY * ((1 - share) * honest + share * sent)).astype(np.int64)
     return ClosedRound(plan, Aggregate(int(sums.sum()), sums))
 
@@ -158,14 +160,14 @@ def sent_values(plan: RoundPlan) -> Floats:
     """What every output of a second round is decoded to, less the middle."""
     decoder = plan.analyst.decoder
     assert isinstance(decoder, AnswerDecoder)
-    return np.asarray(decoder.matrix.numpy()[0])
+    return np.asarray(ndarray(decoder.matrix)[0])
 
 
 def sealed_reach(plan: RoundPlan, guarantee: PureEpsilon) -> float:
     """How far outputs really stand from the middle, in halves of the values' range; never beyond what is promised."""
     queries = plan.analyst.queries
     assert isinstance(queries, MatrixQueries)
-    reach = float(np.abs(sent_values(plan)).max() / (np.ptp(queries.matrix.numpy()) / 2))
+    reach = float(np.abs(sent_values(plan)).max() / (np.ptp(ndarray(queries.matrix)) / 2))
     assert reach <= furthest_answer(guarantee)
     return reach
 

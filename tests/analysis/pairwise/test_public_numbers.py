@@ -8,6 +8,8 @@ import pytest
 from sordino_analysis.evaluation.integer_kernels import probabilities
 from sordino_analysis.mechanisms.single_query import furthest_answer
 from sordino_analysis.pairwise.public_numbers import number_kernel, number_variances
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.guarantees import PureEpsilon
 
@@ -19,8 +21,8 @@ EVEN = np.full(6, 1 / 6)
 def test_every_type_is_unbiased_and_the_whole_epsilon_is_spent_on_the_range_of_the_values(epsilon: str) -> None:
     guarantee = PureEpsilon.of(epsilon)
     asked = number_kernel(VALUES, EVEN, guarantee)
-    sent, chances = asked.decoder.matrix.numpy()[0], probabilities(asked.kernel)
-    offset, radius = float(asked.decoder.offset.numpy()[0]), np.ptp(VALUES) / 2
+    sent, chances = ndarray(asked.decoder.matrix)[0], probabilities(asked.kernel)
+    offset, radius = float(ndarray(asked.decoder.offset)[0]), np.ptp(VALUES) / 2
     assert np.allclose(offset + sent @ chances, VALUES, rtol=0, atol=1e-10 * np.abs(sent).max())
     assert np.abs(sent).max() <= furthest_answer(guarantee) * radius
     proved = prove_epsilon(asked.kernel)
@@ -35,7 +37,10 @@ def test_a_number_with_one_value_is_not_asked_and_comes_back_exactly() -> None:
         assert proved is not None
         assert proved.nano == 0
         assert not asked.variances.any()
-        assert asked.decoder.offset.numpy()[0] + asked.decoder.matrix.numpy()[0] @ asked.kernel.table[:, 0] == values[0]
+        assert (
+            ndarray(asked.decoder.offset)[0] + ndarray(asked.decoder.matrix)[0] @ kernel_table(asked.kernel)[:, 0]
+            == values[0]
+        )
 
 
 def test_one_kernel_for_several_numbers_predicts_what_each_one_of_its_own_has() -> None:

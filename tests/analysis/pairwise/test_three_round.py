@@ -21,6 +21,8 @@ from sordino_analysis.pairwise.three_round import ThreeRound
 from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.questions.pairwise import QuadraticForm
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_shared.audit import check_guarantee, prove_epsilon
 from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio
 from sordino_shared.randomizers import FiniteKernel, Pair, SeededDirection
@@ -43,11 +45,11 @@ def ratio(randomizer: object, first: int, second: int) -> Fraction:
     if isinstance(randomizer, Pair):
         return ratio(randomizer.first, first, second) * ratio(randomizer.second, first, second)
     if isinstance(randomizer, SeededDirection):
-        whole, kept = 1 << randomizer.bits, randomizer.keep_weights.numpy().tolist()
+        whole, kept = 1 << randomizer.bits, ndarray(randomizer.keep_weights).tolist()
         ends = [(kept[cell], whole - kept[cell]) for cell in (first, second)]
         return Fraction(max(ends[0]), min(ends[1]))
     assert isinstance(randomizer, FiniteKernel)
-    rows = randomizer.table.tolist()
+    rows = kernel_table(randomizer).tolist()
     return max(Fraction(row[first], row[second]) for row in rows)
 
 

@@ -14,6 +14,7 @@ from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import parse_statistic
 from sordino_analysis.request_terms import Effort
+from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_shared.guarantees import epsilon_of_ratio
 
 LINE = {"name": "value", "kind": "ordinal", "edges": {"low": 0.0, "high": 1.0, "bins": 4}}
@@ -43,14 +44,14 @@ def designs():
 
 def closed(plan, counts, seed):
     kernel = plan.device.randomizer
-    table = kernel.table / 2.0**kernel.bits
+    table = kernel_table(kernel) / 2.0**kernel.bits
     generator = np.random.default_rng(seed)
     sums = sum(generator.multinomial(n, table[:, x] / table[:, x].sum()) for x, n in enumerate(counts))
     return ClosedRound(plan, Aggregate(int(np.sum(counts)), np.asarray(sums)))
 
 
 def worst(randomizer, first, second):
-    return max(Fraction(row[first], row[second]) for row in randomizer.table.tolist())
+    return max(Fraction(row[first], row[second]) for row in kernel_table(randomizer).tolist())
 
 
 def test_the_transcript_keeps_epsilon_for_every_pair_of_types_and_every_first_round(designs):

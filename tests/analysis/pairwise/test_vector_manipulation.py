@@ -22,8 +22,10 @@ from sordino_analysis.pairwise.three_round import ThreeRound
 from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
 from sordino_analysis.pairwise.vector_reports import VectorReports
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+from sordino_analysis.vectorized.kernels import kernel_table
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.randomizers import FiniteKernel, Pair, Randomizer
-from sordino_shared.randomness import SeededRandomness
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -36,7 +38,7 @@ UNITS = np.eye(4)
 
 def vectors(randomizer: Randomizer) -> tuple[NDArray[np.uint8], Floats]:
     """Payloads with different seeds, and the directions (SEEDS, d) that they stand for."""
-    payloads = randomizer.randomize_many(np.zeros(SEEDS, dtype=np.int64), SeededRandomness(4))
+    payloads = randomize_many(randomizer, np.zeros(SEEDS, dtype=np.int64), SeededRandomness(4))
     return payloads, unit_vectors(payloads, randomizer.accumulator_size) / DIRECTION_SCALE
 
 
@@ -88,7 +90,7 @@ def test_chosen_seeds_of_two_vectors_do_nearly_what_is_published_and_never_more(
 
 def test_no_seeds_do_more_to_two_vectors(small: Any, split: tuple[ProtocolDesign, SplitReports]) -> None:
     design, reports = split
-    payloads = reports.randomizer.randomize_many(np.zeros(200, dtype=np.int64), SeededRandomness(5))
+    payloads = randomize_many(reports.randomizer, np.zeros(200, dtype=np.int64), SeededRandomness(5))
     figure, generator = OneRoundSplit().manipulation(design)[0], np.random.default_rng(6)
     for payload in payloads:
         honest, share = generator.dirichlet(np.full(4, 0.3)), generator.choice([0.01, 0.3, 0.9])
@@ -115,7 +117,7 @@ class Crowd:
 
     def number(self, kernel: Randomizer, end: int) -> Integers:
         assert isinstance(kernel, FiniteKernel)
-        sums = np.rint(kernel.table / 2.0**kernel.bits @ self.honest * (MANY - self.made_up)).astype(np.int64)
+        sums = np.rint(kernel_table(kernel) / 2.0**kernel.bits @ self.honest * (MANY - self.made_up)).astype(np.int64)
         # The last output is the null output; the ends are the first one and the one before it.
         sums[0 if end < 0 else -2] += MANY - sums.sum()
         return np.asarray(sums)

@@ -11,7 +11,7 @@ from sordino_analysis.planning.audit import audit_device, audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.guarantees import PureEpsilon
 
 pytestmark = pytest.mark.usefixtures("bounds_proved_once")
@@ -48,13 +48,13 @@ def test_a_device_part_that_spends_more_than_it_says_is_found(plan_of):
 
 
 def scaled(decoder, factor):
-    matrix = Array.of(decoder.matrix.numpy() * factor, "<f8")
+    matrix = array_of(ndarray(decoder.matrix) * factor, "<f8")
     return AnswerDecoder(matrix, decoder.offset)
 
 
 def other_weights(bound):
     """The same form of certificate with an order of types that proves less."""
-    return replace(bound, order=Array.of(np.roll(bound.order.numpy(), 1), "<i4"))
+    return replace(bound, order=array_of(np.roll(ndarray(bound.order), 1), "<i4"))
 
 
 def test_every_claim_is_recomputed(plan_of):
@@ -66,14 +66,14 @@ def test_every_claim_is_recomputed(plan_of):
         "max variance": replace(analyst, figures=replace(figures, max_variance=figures.max_variance * (1 - 1e-6))),
         "mean variance": replace(analyst, figures=replace(figures, mean_variance=figures.mean_variance * (1 - 1e-6))),
         "bias bound": replace(analyst, figures=replace(figures, bias_bound=figures.bias_bound / 2)),
-        "factors": replace(analyst, factors=replace(factors, left=Array.of(factors.left.numpy() * 1.0001, "<f8"))),
+        "factors": replace(analyst, factors=replace(factors, left=array_of(ndarray(factors.left) * 1.0001, "<f8"))),
         "lower bound, max": replace(
             analyst, certificate=replace(certificate, max=replace(certificate.max, value=certificate.max.value * 1.001))
         ),
         "lower bound, mean": replace(
             analyst,
             certificate=replace(
-                certificate, mean=replace(certificate.mean, query_weights=Array.of(uneven / uneven.sum(), "<f8"))
+                certificate, mean=replace(certificate.mean, query_weights=array_of(uneven / uneven.sum(), "<f8"))
             ),
         ),
     }

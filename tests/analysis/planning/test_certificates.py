@@ -17,7 +17,7 @@ from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import Progress
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
 
 
@@ -64,13 +64,13 @@ def test_some_of_many_types_prove_a_mean_where_the_trace_bound_of_all_proves_not
     assert trace_bound(workload.operator.dense(), 8.0, "mean").value == 0
     assert bound.value > 0.01
     assert recheck_bound(bound, workload, 8.0, "mean") == bound.value
-    types, weights = bound.types.numpy(), bound.query_weights.numpy()
+    types, weights = ndarray(bound.types), ndarray(bound.query_weights)
     assert len(types) == 128
     # The first and the last query are constant on these types: they count in the mean, and nothing is proved of them.
     assert np.flatnonzero(np.ptp(workload.operator.dense()[:, types], axis=1) == 0).tolist() == [0, 398]
     assert weights == pytest.approx(1 / 399)
     more = np.where(np.isin(np.arange(399), [0, 398]), 0, 1 / 397)
-    assert recheck_bound(replace(bound, query_weights=Array.of(more, "<f8")), workload, 8.0, "mean") is None
+    assert recheck_bound(replace(bound, query_weights=array_of(more, "<f8")), workload, 8.0, "mean") is None
 
 
 @pytest.mark.slow
@@ -88,8 +88,8 @@ def test_queries_that_some_types_do_not_tell_apart_are_weighed_once(monkeypatch)
     monkeypatch.setattr(pair_certificates, "LARGEST_TYPES", 6)
     request = PlanRequest(builtin("ranges", 24), PlanningOptions.of(epsilon=4))
     bound = pair_certificates.pairs_certificate(SharedWork(request), "max", lambda told: None)
-    assert bound.types.numpy().tolist() == [2, 6, 10, 14, 18, 22]
-    assert 0 < np.count_nonzero(bound.query_weights.numpy()) <= 20
+    assert ndarray(bound.types).tolist() == [2, 6, 10, 14, 18, 22]
+    assert 0 < np.count_nonzero(ndarray(bound.query_weights)) <= 20
     few = doubly_nonnegative_bound(builtin("ranges", 6).operator.dense(), 4.0, "max").value
     assert bound.value == pytest.approx(few, rel=0.01)
     assert recheck_bound(bound, builtin("ranges", 24), 4.0, "max") == bound.value
@@ -104,20 +104,20 @@ def test_a_bound_of_some_types_is_one_of_the_queries_on_them():
     assert found.value == pytest.approx(of_part, rel=1e-3)
     bound = PairBound(
         value=found.value,
-        query_weights=Array.of(found.query_weights, "<f8"),
-        types=Array.of(types, "<i4"),
-        type_weights=Array.of(found.type_weights, "<f8"),
-        levels=Array.of(found.levels, "<f8"),
-        pairs=Array.of(found.pairs[np.triu_indices(5, 1)], "<f8"),
+        query_weights=array_of(found.query_weights, "<f8"),
+        types=array_of(types, "<i4"),
+        type_weights=array_of(found.type_weights, "<f8"),
+        levels=array_of(found.levels, "<f8"),
+        pairs=array_of(found.pairs[np.triu_indices(5, 1)], "<f8"),
     )
     assert recheck_bound(bound, workload, 2.0, "max") == found.value
     assert recheck_bound(bound, workload, 2.0, "mean") is None
     assert recheck_bound(bound, builtin("prefix", 13), 2.0, "max") is None
-    moved = replace(bound, types=Array.of(types - 1, "<i4"))
+    moved = replace(bound, types=array_of(types - 1, "<i4"))
     assert recheck_bound(moved, workload, 2.0, "max") < 0.9 * found.value
     for wrong in ([1, 4, 5, 9, 12], [1, 4, 5, 9, 9], [-1, 4, 5, 9, 10]):
         with pytest.raises(InvalidValue, match="differ and are from 0 to 11"):
-            recheck_bound(replace(bound, types=Array.of(np.array(wrong), "<i4")), workload, 2.0, "max")
+            recheck_bound(replace(bound, types=array_of(np.array(wrong), "<i4")), workload, 2.0, "max")
 
 
 def test_the_maximum_has_at_least_the_bound_of_the_mean(plan_of):
@@ -138,18 +138,18 @@ def test_the_mean_takes_no_weights_of_the_maximum():
 
 def test_multipliers_that_were_touched_prove_less_or_are_refused():
     workload, bound = builtin("prefix", 8), bound_of("prefix", 8, "2", "mean")
-    levels, pairs = bound.levels.numpy(), bound.pairs.numpy()
+    levels, pairs = ndarray(bound.levels), ndarray(bound.pairs)
     uneven = np.where(np.arange(8) % 2, 1.1, 0.9)
     for changed in (
-        replace(bound, levels=Array.of(levels * uneven, "<f8")),
-        replace(bound, pairs=Array.of(pairs[::-1].copy(), "<f8")),
-        replace(bound, pairs=Array.of(3 * pairs, "<f8")),
+        replace(bound, levels=array_of(levels * uneven, "<f8")),
+        replace(bound, pairs=array_of(pairs[::-1].copy(), "<f8")),
+        replace(bound, pairs=array_of(3 * pairs, "<f8")),
     ):
         assert recheck_bound(changed, workload, 2.0, "mean") < bound.value
     with pytest.raises(InvalidValue, match="not negative"):
-        recheck_bound(replace(bound, pairs=Array.of(pairs - 1e-6, "<f8")), workload, 2.0, "mean")
+        recheck_bound(replace(bound, pairs=array_of(pairs - 1e-6, "<f8")), workload, 2.0, "mean")
     with pytest.raises(InvalidValue, match="multipliers"):
-        replace(bound, pairs=Array.of(pairs[1:], "<f8"))
+        replace(bound, pairs=array_of(pairs[1:], "<f8"))
 
 
 def test_a_bound_tells_its_progress_at_every_step():

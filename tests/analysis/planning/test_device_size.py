@@ -13,9 +13,10 @@ from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
+from sordino_analysis.vectorized.kernels import two_level_rows
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
-from sordino_shared.randomizers import FiniteKernel, TwoLevelRows
+from sordino_shared.randomizers import FiniteKernel
 
 KIB = 1024
 LIMITS = {128: 64 * KIB, 512: 256 * KIB}
@@ -24,7 +25,7 @@ LIMITS = {128: 64 * KIB, 512: 256 * KIB}
 def size_with(types, rows):
     """Bytes of a device part for prefix sums whose kernel has so many rows."""
     low, members = np.full(rows, (1 << 59) // rows, dtype=np.uint64), np.zeros((rows, types), dtype=bool)
-    kernel = FiniteKernel(60, TwoLevelRows.of(low, low, members))
+    kernel = FiniteKernel(60, two_level_rows(low, low, members))
     return len(DevicePart(builtin("prefix", types).domain, PureEpsilon.of(1), kernel).content)
 
 

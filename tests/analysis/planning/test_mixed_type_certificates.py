@@ -14,6 +14,7 @@ from sordino_analysis.planning.rechecks import recheck_bound
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 
@@ -36,7 +37,7 @@ def test_it_is_published_where_it_proves_more_and_proves_what_is_published(bound
     assert recheck_bound(bound, builtin("prefix", 24), 1.0, "max") == bound.value
     ranges = builtin("ranges", 24)
     rows = [int(np.flatnonzero((ranges.operator.dense() == row).all(axis=1))[0]) for row in np.tri(24)[:-1]]
-    moved = replace(bound, queries=Array.of(np.array(rows)[bound.queries.numpy()], "<i4"))
+    moved = replace(bound, queries=array_of(np.array(rows)[ndarray(bound.queries)], "<i4"))
     assert recheck_bound(moved, ranges, 1.0, "max") == pytest.approx(bound.value, rel=1e-12)
 
 
@@ -44,7 +45,7 @@ def test_it_proves_nothing_of_a_mean_or_of_queries_without_a_threshold(bound):
     assert recheck_bound(bound, builtin("prefix", 24), 1.0, "mean") is None
     assert recheck_bound(bound, builtin("histogram", 24), 1.0, "max") is None
     with pytest.raises(InvalidValue, match="at most once"):
-        recheck_bound(replace(bound, order=Array.of(np.zeros(24), "<i4")), builtin("prefix", 24), 1.0, "max")
+        recheck_bound(replace(bound, order=array_of(np.zeros(24), "<i4")), builtin("prefix", 24), 1.0, "max")
 
 
 def test_every_number_of_it_counts_or_proves_as_much(bound):
@@ -53,10 +54,10 @@ def test_every_number_of_it_counts_or_proves_as_much(bound):
     for field in fields(bound):
         numbers = getattr(bound, field.name)
         if isinstance(numbers, Array) and numbers.element == "<f8":
-            changed = numbers.numpy().copy()
+            changed = ndarray(numbers).copy()
             changed.flat[rng.integers(changed.size)] += 0.1 * np.abs(changed).max()
             try:
-                proved = recheck_bound(replace(bound, **{field.name: Array.of(changed, "<f8")}), prefix, 1.0, "max")
+                proved = recheck_bound(replace(bound, **{field.name: array_of(changed, "<f8")}), prefix, 1.0, "max")
             except InvalidValue:
                 continue
             assert proved is not None

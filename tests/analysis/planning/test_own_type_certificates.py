@@ -14,7 +14,7 @@ from sordino_analysis.planning.rechecks import recheck_bound
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_analysis.request_terms import Effort
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
 
 
@@ -37,7 +37,7 @@ def test_it_is_published_where_it_proves_more_and_proves_what_is_published(bound
     # All ranges have every prefix, or what is left of it, among them: the same numbers prove the same.
     ranges = builtin("ranges", 10)
     rows = [int(np.flatnonzero((ranges.operator.dense() == row).all(axis=1))[0]) for row in np.tri(10)[:-1]]
-    moved = replace(bound, queries=Array.of(np.array(rows)[bound.queries.numpy()], "<i4"))
+    moved = replace(bound, queries=array_of(np.array(rows)[ndarray(bound.queries)], "<i4"))
     assert recheck_bound(moved, ranges, 3.0, "max") == pytest.approx(bound.value, rel=1e-12)
 
 
@@ -45,13 +45,13 @@ def test_it_proves_nothing_of_a_mean_or_of_queries_without_a_threshold(bound):
     prefix = builtin("prefix", 10)
     assert recheck_bound(bound, prefix, 3.0, "mean") is None
     assert recheck_bound(bound, builtin("histogram", 10), 3.0, "max") is None
-    swapped = bound.order.numpy().copy()
+    swapped = ndarray(bound.order).copy()
     swapped[[2, 7]] = swapped[[7, 2]]
-    assert recheck_bound(replace(bound, order=Array.of(swapped, "<i4")), prefix, 3.0, "max") is None
+    assert recheck_bound(replace(bound, order=array_of(swapped, "<i4")), prefix, 3.0, "max") is None
     with pytest.raises(InvalidValue, match="at most once"):
-        recheck_bound(replace(bound, order=Array.of(np.zeros(10), "<i4")), prefix, 3.0, "max")
+        recheck_bound(replace(bound, order=array_of(np.zeros(10), "<i4")), prefix, 3.0, "max")
     with pytest.raises(InvalidValue, match="from 0 to 8"):
-        recheck_bound(replace(bound, queries=Array.of(bound.queries.numpy() + 1, "<i4")), prefix, 3.0, "max")
+        recheck_bound(replace(bound, queries=array_of(ndarray(bound.queries) + 1, "<i4")), prefix, 3.0, "max")
 
 
 def test_it_is_left_out_for_a_single_threshold():

@@ -16,7 +16,7 @@ from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ignore_progress
 from sordino_analysis.questions.linear import Workload, parse_specification
 from sordino_analysis.request_terms import Objective
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 
 
 def plane(*, missing: bool = False) -> Workload:
@@ -35,5 +35,5 @@ def test_prefix_sums_of_two_attributes_have_a_bound_that_is_rechecked(
     assert isinstance(bound, IntervalBound)
     assert bound.value == pytest.approx(value, abs=1e-4)
     assert recheck_bound(bound, workload, 1.0, objective) == pytest.approx(bound.value, rel=1e-12)
-    uneven = replace(bound, query_density=Array.of(np.ones(2), "<f8"))
+    uneven = replace(bound, query_density=array_of(np.ones(2), "<f8"))
     assert recheck_bound(uneven, workload, 1.0, objective) is None

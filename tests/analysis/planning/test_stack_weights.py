@@ -10,6 +10,7 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import WorkloadError, parse_specification
 from sordino_analysis.request_terms import Effort
+from sordino_analysis.vectorized.arrays import ndarray
 
 LINE = [{"name": "v", "kind": "ordinal", "edges": [0, 1, 2]}]
 BITS = [{"name": name, "kind": "categorical", "labels": ["no", "yes"]} for name in "abc"]
@@ -90,7 +91,7 @@ def test_every_dense_mechanism_is_above_the_bound_and_unbiased(mechanism):
     if mechanism in (None, "column_generation"):
         table = probabilities(plan.device.randomizer)
         matrix, decoder = workload.operator.dense(), plan.analyst.decoder
-        sent = decoder.matrix.numpy() + decoder.offset.numpy()[:, None]
+        sent = ndarray(decoder.matrix) + ndarray(decoder.offset)[:, None]
         sent = sent if decoder.kind == "answers" else matrix @ sent
         assert np.abs(sent @ table - matrix).max() < 1e-9
         brute = by_hand(sent**2 @ table - (sent @ table) ** 2, weights, varying, "mean")

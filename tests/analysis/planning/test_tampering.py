@@ -12,6 +12,8 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning.rechecks import recheck_bound
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
+from sordino_analysis.vectorized.arrays import array_of, ndarray
+from sordino_analysis.vectorized.kernels import kernel_table, two_level_rows
 from sordino_shared.arrays import Array
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import SordinoError
@@ -62,16 +64,16 @@ def test_any_flipped_bit_fails_the_digest(plan, part):
 def test_a_type_that_changes_its_level_is_refused(plan):
     """In rows that are sent at all: one of a weight below 1e-8 moves no figure and no ε."""
     rows = plan.device.randomizer.rows
-    members = np.unpackbits(rows.members.numpy(), axis=1, bitorder="little")[:, : rows.types] == 1
+    members = np.unpackbits(ndarray(rows.members), axis=1, bitorder="little")[:, : rows.types] == 1
     assert np.array_equal(
-        TwoLevelRows.of(rows.low.numpy(), rows.high.numpy(), members).members.numpy(), rows.members.numpy()
+        ndarray(two_level_rows(ndarray(rows.low), ndarray(rows.high), members).members), ndarray(rows.members)
     )
-    for row in np.argsort(-rows.low.numpy())[:20]:
+    for row in np.argsort(-ndarray(rows.low))[:20]:
         for kind in range(rows.types):
             changed = members.copy()
             changed[row, kind] ^= True
             try:
-                tampered = TwoLevelRows.of(rows.low.numpy(), rows.high.numpy(), changed)
+                tampered = two_level_rows(ndarray(rows.low), ndarray(rows.high), changed)
                 device = replace(plan.device, randomizer=FiniteKernel(plan.device.randomizer.bits, tampered))
             except SordinoError:
                 continue
@@ -82,10 +84,10 @@ def test_a_type_that_changes_its_level_is_refused(plan):
 @pytest.mark.parametrize("level", ["low", "high"])
 def test_a_row_weight_is_refused(plan, level, factor):
     rows = plan.device.randomizer.rows
-    for row in np.argsort(-rows.low.numpy())[:3]:
-        changed = getattr(rows, level).numpy().copy()
+    for row in np.argsort(-ndarray(rows.low))[:3]:
+        changed = ndarray(getattr(rows, level)).copy()
         changed[row] = int(int(changed[row]) * factor)
-        tampered = replace(rows, **{level: Array.of(changed, "<u8")})
+        tampered = replace(rows, **{level: array_of(changed, "<u8")})
         assert isinstance(tampered, TwoLevelRows)
         try:
             kernel = FiniteKernel(plan.device.randomizer.bits, tampered)
@@ -112,17 +114,17 @@ def test_a_figure_is_refused(plan, figure, factor):
 def test_every_entry_of_the_decoder_is_refused(plan):
     decoder, rng = plan.analyst.decoder, np.random.default_rng(3)
     assert not isinstance(decoder, WeightedDecoder)
-    rows = decoder.matrix.numpy()
-    likely = (plan.device.randomizer.table.max(axis=1) > 1 << 48)[None, :] & np.ones((len(rows), 1), dtype=bool)
+    rows = ndarray(decoder.matrix)
+    likely = (kernel_table(plan.device.randomizer).max(axis=1) > 1 << 48)[None, :] & np.ones((len(rows), 1), dtype=bool)
     places = rng.permutation(np.argwhere(likely))[:60]
     for query, output in places:
         changed = rows.copy()
         changed[query, output] += 1e-3 * np.abs(rows).max()
-        tampered = replace(decoder, matrix=Array.of(changed, "<f8"))
+        tampered = replace(decoder, matrix=array_of(changed, "<f8"))
         assert refused(plan.device, replace(plan.analyst, decoder=tampered))
-    offset = decoder.offset.numpy().copy()
+    offset = ndarray(decoder.offset).copy()
     offset[2] = 1e-4
-    assert refused(plan.device, replace(plan.analyst, decoder=replace(decoder, offset=Array.of(offset, "<f8"))))
+    assert refused(plan.device, replace(plan.analyst, decoder=replace(decoder, offset=array_of(offset, "<f8"))))
 
 
 def better(plan, bound, objective):
@@ -144,11 +146,11 @@ def test_every_number_of_a_bound_is_refused(plan, objective, kind):
     for field in fields(bound):
         numbers = getattr(bound, field.name)
         if isinstance(numbers, Array):
-            for place in rng.permutation(numbers.numpy().size)[:4]:
-                changed = numbers.numpy().copy()
+            for place in rng.permutation(ndarray(numbers).size)[:4]:
+                changed = ndarray(numbers).copy()
                 entry = changed.flat[place]
                 changed.flat[place] = 0.9 * entry if entry > 1e-6 * changed.max() else changed.max()
-                tampered.append(replace(bound, **{field.name: Array.of(changed, numbers.element)}))
+                tampered.append(replace(bound, **{field.name: array_of(changed, numbers.element)}))
     for changed in tampered:
         moved = replace(certificate, **{objective: changed})
         # Other numbers may prove as much, which is no harm.
@@ -188,9 +190,9 @@ def test_any_number_in_a_certificate_is_a_check_and_no_crash(plan, objective, nu
         if isinstance(given, float):
             tampered.append(replace(bound, **{field.name: number}))
         elif isinstance(given, Array) and given.element == "<f8":
-            every, one = np.full_like(given.numpy(), number), given.numpy().copy()
+            every, one = np.full_like(ndarray(given), number), ndarray(given).copy()
             one.flat[0] = number
-            tampered += [replace(bound, **{field.name: Array.of(changed, "<f8")}) for changed in (every, one)]
+            tampered += [replace(bound, **{field.name: array_of(changed, "<f8")}) for changed in (every, one)]
     assert len(tampered) >= 5
     for changed in tampered:
         certificate = replace(plan.analyst.certificate, **{objective: changed})

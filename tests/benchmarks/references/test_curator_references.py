@@ -18,9 +18,9 @@ from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.strategy import integer_strategy, squared_sensitivity
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.gaussian.covariance import optimal_covariance
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.randomness import SeededRandomness
 
 RHO = Zcdp.of("0.5")
 PREFIX = np.tril(np.ones((16, 16)))

@@ -10,9 +10,9 @@ import pytest
 from benchmarks.references.laplace_scheme import LaplaceScheme
 from sordino_analysis.average_case.rule_classes import Literals
 from sordino_analysis.optimisation.arrangements.separators import box, box_bits, decision_list
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.randomness import SeededRandomness
 
 ONE = PureEpsilon.of(1)
 

@@ -16,8 +16,9 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.protocol import DevicePart
-from sordino_shared.randomness import SeededRandomness
 
 BINS, USERS = 1024, 200_000
 
@@ -38,7 +39,7 @@ def closed_round(seed: int = 2, factor: float = 1.0, users: int = USERS) -> Rang
     device, analyst = plan()
     # Devices of another law hold the high weight back; the round is decoded as if they did not.
     randomizer = replace(device.randomizer, high=int(device.randomizer.high * factor))
-    reports = randomizer.randomize_many(cells(users), SeededRandomness(seed))
+    reports = randomize_many(randomizer, cells(users), SeededRandomness(seed))
     return RangeEstimator(device, analyst, Aggregate(users, accumulate(device.randomizer, reports)))
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import numpy as np
 
+from sordino_analysis.vectorized.payloads import pack_indices
 from sordino_server import aggregates, rounds
 from sordino_server.kit.db import Database
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, ReportBatch, Task
-from sordino_shared.randomizers.base import pack_indices
 from tests.patience import PATIENCE_S
 
 CLIENTS, BATCHES, BATCH = 5, 4, 20

@@ -10,17 +10,18 @@ import pytest
 
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.progress import Progress
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server import aggregates
 from sordino_server.aggregates import log_pages
 from sordino_server.kit.db import Database
-from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, FieldLabel, GridPartition, Level, RandomizedResponse, SeededDirection
-from sordino_shared.randomness import SeededRandomness
 
 ONE = PureEpsilon(10**9)
 DIRECTION = SeededDirection(
-    60, Array.of(np.eye(3, dtype=np.int32), "<i4"), Array.of(np.full(3, 7 << 57, dtype=np.uint64), "<u8")
+    60, array_of(np.eye(3, dtype=np.int32), "<i4"), array_of(np.full(3, 7 << 57, dtype=np.uint64), "<u8")
 )
 
 
@@ -61,7 +62,7 @@ def test_the_log_of_a_large_domain_is_added_up_in_one_table(database, store_roun
     assert not aggregates.summed_on_ingest(randomizer)
     monkeypatch.setattr(log_pages, "_PAGE_BYTES", 4096)
     stored = store_round(database, randomizer)
-    payloads = randomizer.randomize_many(np.arange(400), SeededRandomness(1))
+    payloads = randomize_many(randomizer, np.arange(400), SeededRandomness(1))
     with database.write("log") as session:
         for chunk in np.split(payloads, 8):
             aggregates.add_chunk(session, stored.id, 50, chunk.tobytes(), 0)

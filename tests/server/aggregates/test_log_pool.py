@@ -11,19 +11,19 @@ import pytest
 from sqlalchemy.orm import Session
 
 from sordino_analysis.progress import Progress
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_server import aggregates
 from sordino_server.aggregates import log_pool
 from sordino_server.aggregates.repository import ChunkIds
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.reports.writer import ReportWriter
-from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, FieldLabel, GridPartition, Level, RandomizedResponse, SeededDirection
 
 CHUNKS, REPORTS = 60, 50
 DIRECTION = SeededDirection(
-    60, Array.of(np.eye(3, dtype=np.int32), "<i4"), Array.of(np.full(3, 7 << 57, dtype=np.uint64), "<u8")
+    60, array_of(np.eye(3, dtype=np.int32), "<i4"), array_of(np.full(3, 7 << 57, dtype=np.uint64), "<u8")
 )
 
 

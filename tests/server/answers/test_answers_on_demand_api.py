@@ -12,10 +12,12 @@ import pytest
 
 from sordino_analysis.answers.columns import in_order
 from sordino_analysis.request_terms import MOST_QUESTIONS
+from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.randomizers import randomize_part
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server import aggregates, rounds
 from sordino_server.models import Role
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, Task
-from sordino_shared.randomness import SeededRandomness
 from tests.estimates import answers_of
 
 Check = Callable[..., dict[str, Any]]
@@ -58,7 +60,7 @@ def report_texts(running: Any, campaign: dict[str, Any], texts: list[str]) -> ht
     path = f"/v1/campaigns/{campaign['id']}"
     epoch = Task.read(running.anonymous.get(f"{path}/task").raise_for_status().content).epoch
     part, randomness = running.device_part(campaign), SeededRandomness(1)
-    payloads = part.randomize_many(part.domain.codes_many(texts), randomness)
+    payloads = randomize_part(part, codes_many(part.domain, texts), randomness)
     ids = b"".join(epoch.to_bytes(2, "big") + randomness.bytes(14) for _ in texts)
     body = ReportBatch(part.digest, ids, payloads.tobytes()).content
     headers = {"Content-Type": CBOR_MEDIA_TYPE}

@@ -12,12 +12,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from sordino_analysis.vectorized.randomizers import randomize_many, randomize_part
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server.cli import app
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import Coarsened, Level, RandomizedResponse, ResidueLabel, SubsetPartition
-from sordino_shared.randomness import SeededRandomness
 
 EPSILON = PureEpsilon.of(1)
 PART = DevicePart(
@@ -45,7 +46,7 @@ def words(text: str) -> str:
 
 def drawn(count: int, seed: int) -> str:
     cells = np.arange(count) % 3
-    payloads = PART.randomizer.randomize_many(cells, SeededRandomness(seed))
+    payloads = randomize_many(PART.randomizer, cells, SeededRandomness(seed))
     return "".join(f"{cell} {payload.tobytes().hex()}\n" for cell, payload in zip(cells, payloads, strict=True))
 
 
@@ -74,7 +75,7 @@ def test_a_sampler_of_more_values_than_a_word_has_numbers_is_tested_by_a_few(tmp
     for last in (0, 1):
         codes = np.full((needed["reports_a_value"], 64), last, dtype=np.uint64)
         for true in lines:
-            payloads = part.randomize_many(codes if true else codes * np.uint64(0), SeededRandomness(last))
+            payloads = randomize_part(part, codes if true else codes * np.uint64(0), SeededRandomness(last))
             value = ((1 << 64) - 1) * last
             lines[true] += "".join(f"{value} {payload.tobytes().hex()}\n" for payload in payloads)
     verdict = json.loads(run(path, lines[True], "--json", code=0).stdout)

@@ -11,6 +11,7 @@ import pytest
 from sordino_analysis.arrays import Floats
 from sordino_analysis.kinds.specifications import load_question
 from sordino_analysis.questions.pairwise import PairwiseStatistic, parse_statistic
+from sordino_analysis.vectorized.domains import encode_many
 from sordino_server.demo.flight_statistics import FlightStatistic, device_values, raw_truth, statistic_specification
 from sordino_server.demo.flights import Flights, load_flights
 
@@ -34,7 +35,7 @@ def _counts(statistic: PairwiseStatistic, asked: FlightStatistic, flights: Fligh
     columns = (flights.departure_delay, flights.arrival_delay, np.unique(flights.carrier, return_inverse=True)[1])
     _, rows, times = np.unique(np.stack(columns), axis=1, return_index=True, return_counts=True)
     alike = Flights(**{name: column[rows] for name, column in vars(flights).items()})
-    cells = statistic.domain.encode_many(device_values(asked, alike), strict=True)
+    cells = encode_many(statistic.domain, device_values(asked, alike), strict=True)
     return np.bincount(cells, weights=times, minlength=statistic.size)
 
 

@@ -9,10 +9,12 @@ import pytest
 
 from sordino_analysis.estimation.items import MOST_PUBLISHED_ITEMS, ItemEstimator
 from sordino_analysis.evaluation.item_counts import count_items
+from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.randomizers import randomize_part
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server.aggregates.log_pages import log_pages
 from sordino_server.plans import service as plans
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, ReportBatch, Task
-from sordino_shared.randomness import SeededRandomness
 from tests.estimates import answers_of, ends_of, facts_of
 
 INTEGERS = {"name": "item", "kind": "integers", "low": 1, "high": 1 << 17}
@@ -25,12 +27,12 @@ def _estimated(running: Any, attribute: dict[str, Any], values: list[object]) ->
     workload = running.workload({"name": "items", "domain": [attribute], "queries": "histogram"})
     campaign = running.campaign("open", workload=workload, mechanism="coarsened_histogram", epsilon=4)
     part = running.device_part(campaign)
-    codes = part.domain.codes_many((values * SIZE)[:SIZE])
+    codes = codes_many(part.domain, (values * SIZE)[:SIZE])
     path = f"/v1/campaigns/{campaign['id']}"
     epoch = Task.read(running.anonymous.get(f"{path}/task").content).epoch
     for seed in range(BATCHES):
         randomness = SeededRandomness(100 + seed)
-        payloads = part.randomize_many(codes, randomness)
+        payloads = randomize_part(part, codes, randomness)
         ids = b"".join(epoch.to_bytes(2, "big") + randomness.bytes(14) for _ in range(SIZE))
         body = ReportBatch(part.digest, ids, payloads.tobytes()).content
         sent = running.anonymous.post(
@@ -70,7 +72,7 @@ def test_hashed_texts_are_answered_item_by_item_from_the_log(running: Any) -> No
         number = session.connection().exec_driver_sql("SELECT id FROM rounds").scalar_one()
         device = plans.device_part(session, campaign["rounds"][0]["device_digest"])
         analyst = plans.analyst_part(session, campaign["rounds"][0]["analyst_digest"])
-    codes = device.domain.codes_many(["https://a.example", "https://b.example", "https://c.example"])
+    codes = codes_many(device.domain, ["https://a.example", "https://b.example", "https://c.example"])
     pages = log_pages(running.database, number, device.randomizer.payload_bytes)
     counts = sum(count_items(device.randomizer, page, codes) for page in pages)
     found = ItemEstimator(device, analyst).of_counts(codes, np.asarray(counts), BATCHES * SIZE)

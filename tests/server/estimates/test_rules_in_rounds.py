@@ -17,9 +17,10 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.vectorized.randomizers import randomize_part
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DrawOneRound, Manifest, Problem
-from sordino_shared.randomness import SeededRandomness
 from tests.estimates import facts_of
 
 SWITCHES = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in ("dark", "beta", "wifi")]
@@ -75,7 +76,7 @@ def test_warnings_about_the_last_round_are_published() -> None:
         held = np.array([[cell >> place & 1 for place in (3, 2, 1, 0)] for cell in CELLS[:users]], dtype=np.uint64)
         names = [attribute.name for attribute in first.device.domain.attributes]
         kept = held[:, [names.index(attribute.name) for attribute in plan.device.domain.attributes]]
-        payloads = plan.device.randomize_many(kept, SeededRandomness(seed))
+        payloads = randomize_part(plan.device, kept, SeededRandomness(seed))
         rounds += (ClosedRound(plan, Aggregate(len(kept), accumulate(plan.device.randomizer, payloads))),)
         outcome = ThreeRounds(RoundShares(top=5)).step(rounds)
         if isinstance(outcome, RoundPlan):

@@ -18,6 +18,9 @@ from sordino_analysis.archive.engines import ProcessEngine
 from sordino_analysis.archive.errors import ArchiveError, BadPart
 from sordino_analysis.archive.manifest import ArchiveManifest, part_name
 from sordino_analysis.archive.parts import archived_part, part_content
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server import aggregates
 from sordino_server.aggregates import AggregateMismatch
 from sordino_server.exports import archiving
@@ -25,7 +28,6 @@ from sordino_server.exports.archiving import archive_folder, archived_round, wri
 from sordino_server.kit.db import Database
 from sordino_server.models import ReportChunk, Round
 from sordino_server.rounds import RoundNotFound
-from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import (
@@ -38,7 +40,6 @@ from sordino_shared.randomizers import (
     SeededDirection,
     SubsetSelection,
 )
-from sordino_shared.randomness import SeededRandomness
 
 ONE = PureEpsilon(10**9)
 CHUNKS, IN_CHUNK = 13, 40
@@ -48,7 +49,7 @@ RANDOMIZERS: dict[str, AnyRandomizer] = {
     "two bytes": RandomizedResponse.for_guarantee(300, ONE),
     "a set": SubsetSelection.for_guarantee(30, 11, ONE),
     "a direction": SeededDirection(
-        60, Array.of(np.eye(30, dtype=np.int32), "<i4"), Array.of(np.full(30, 7 << 57, dtype=np.uint64), "<u8")
+        60, array_of(np.eye(30, dtype=np.int32), "<i4"), array_of(np.full(30, 7 << 57, dtype=np.uint64), "<u8")
     ),
     "a label": Coarsened.for_guarantee((1 << 10,), (Level(1 << 32, GridPartition((1,)), FieldLabel(2), b"\x01"),), ONE),
 }
@@ -72,7 +73,7 @@ def sqlite(migrated_sqlite_url: str) -> Iterator[Database]:
 def closed_round(database: Database, store_round: Any, randomizer: AnyRandomizer) -> Any:
     """A closed round with 520 reports in 13 chunks, between those of another round."""
     stored, other = store_round(database, randomizer), store_round(database, randomizer)
-    payloads = randomizer.randomize_many(np.arange(REPORTS) % 30, SeededRandomness(3))
+    payloads = randomize_many(randomizer, np.arange(REPORTS) % 30, SeededRandomness(3))
     with database.write("log") as session:
         for number, chunk in enumerate(np.split(payloads, CHUNKS)):
             aggregates.add_chunk(session, stored.id, IN_CHUNK, chunk.tobytes(), 0)

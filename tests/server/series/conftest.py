@@ -12,9 +12,10 @@ import httpx
 import numpy as np
 import pytest
 
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server.models import Accumulator, ReportChunk, Round
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, Digest, Manifest, ReportBatch, Rotating
-from sordino_shared.randomness import SeededRandomness
 from tests.server.conftest import RunningServer, served
 
 DAY = 86_400
@@ -38,7 +39,7 @@ class Series:
     def report(self, number: int, cells: list[int], seed: int = 1, epoch: int | None = None) -> httpx.Response:
         """Reports of devices that hold `cells`, for a period."""
         randomness = SeededRandomness(seed * 1000 + number)
-        payloads = self.part.randomizer.randomize_many(np.array(cells), randomness)
+        payloads = randomize_many(self.part.randomizer, np.array(cells), randomness)
         head = (Rotating.epoch(number) if epoch is None else epoch).to_bytes(2, "big")
         ids = b"".join(head + randomness.bytes(14) for _ in cells)
         content = ReportBatch(self.part.digest, ids, payloads.tobytes()).content

@@ -8,10 +8,9 @@ from email.utils import formatdate
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
-from sordino_client import AnswerStatus, Caps, Client, HttpxTransport, PureEpsilon, Request, Response
+from sordino_client import AnswerStatus, Caps, Client, HttpTransport, PureEpsilon, Request, Response
 from sordino_shared.randomness import SystemRandomness
 from tests.server.series.conftest import DAY, Series, begin
 
@@ -23,7 +22,7 @@ class ByTheClock:
     """The SDK's transport, whose responses show the test's time in place of the machine's."""
 
     def __init__(self, running: Any) -> None:
-        self._http = HttpxTransport(running.address, allow_http=True)
+        self._http = HttpTransport(running.address, allow_http=True)
         self._clock = running.clock
 
     def send(self, request: Request) -> Response:
@@ -42,8 +41,8 @@ class Phase(SystemRandomness):
     def __init__(self, phase: int) -> None:
         self._phase = phase
 
-    def below(self, bound: int, count: int) -> Any:
-        return np.full(count, self._phase % bound, dtype=np.uint64)
+    def below(self, bound: int) -> int:
+        return self._phase % bound
 
 
 @pytest.fixture

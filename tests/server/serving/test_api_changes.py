@@ -14,8 +14,7 @@ from tests.published_api import published_api
 
 Schema = dict[str, Any]
 ADVICE = """the REST API changed: name each operation in CHANGELOG.md, in the section `### REST API` of the unreleased
-version, as `- breaking: `GET /v1/keys`: …` or `- added: …`.
-Before the first release `python -m tests.api_changes --release` does too:
+version, as `- breaking: `GET /v1/keys`: …` or `- added: …`:
 """
 
 

@@ -14,12 +14,13 @@ from sqlalchemy import text
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server.keys import service as keys
 from sordino_server.keys.source_terms import SourceTerms
 from sordino_server.models import Role
 from sordino_server.sources import repository
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, CampaignId, Digest, Problem
-from sordino_shared.randomness import SeededRandomness
 from tests.patience import PATIENCE_S
 
 EU, LIMIT = "eu", 500
@@ -40,7 +41,7 @@ class Region:
     def sums(self, cells: list[int], seed: int = 9, **changes: Any) -> AggregateDocument:
         """What devices of the region that hold `cells` add up to."""
         part = self.home.device_part(self.campaign)
-        payloads = part.randomizer.randomize_many(np.array(cells, dtype=np.int64), SeededRandomness(seed))
+        payloads = randomize_many(part.randomizer, np.array(cells, dtype=np.int64), SeededRandomness(seed))
         total = Aggregate(len(cells), accumulate(part.randomizer, payloads))
         document = AggregateDocument(
             campaign=CampaignId.parse(self.campaign["id"]),

@@ -13,6 +13,8 @@ from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, F
 from sordino_analysis.documents.certificate import LowerBound
 from sordino_analysis.documents.decoders import AnswerDecoder, ScaledHistogramDecoder
 from sordino_analysis.documents.queries import MatrixQueries
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.payloads import payload_rows
 from sordino_shared.arrays import Array
 from sordino_shared.domains import Categorical, Domain, Ordinal
 from sordino_shared.errors import InvalidValue, MalformedDocument, OversizedDocument, UnsupportedVersion
@@ -46,7 +48,7 @@ REFERENCE = PlanReference(Digest(bytes(32)), Digest(bytes(32)))
 
 
 def reals(*values: Any) -> Array:
-    return Array.of(np.array(values, dtype=np.float64), "<f8")
+    return array_of(np.array(values, dtype=np.float64), "<f8")
 
 
 def manifest(**changes: Any) -> Manifest:
@@ -146,7 +148,7 @@ def test_documents_are_frozen_equal_by_value_and_hashable() -> None:
 
 
 def test_device_parts_with_large_arrays_compare_and_hash() -> None:
-    table = Array.of(np.zeros((1, 2), dtype=np.uint64), "<u8")
+    table = array_of(np.zeros((1, 2), dtype=np.uint64), "<u8")
     assert Array("<u8", (1, 2), bytes(16)) == table
     assert len({table, Array("<u8", (1, 2), bytes(16)), Array("<u8", (2, 1), bytes(16))}) == 2
 
@@ -243,7 +245,7 @@ def test_a_batch_reads_as_columns() -> None:
     batch = ReportBatch(Digest(bytes(32)), bytes(range(32)), b"abcdef")
     assert (batch.count, batch.width) == (2, 3)
     assert batch.report_ids() == [bytes(range(16)), bytes(range(16, 32))]
-    assert batch.payload_rows().tolist() == [[97, 98, 99], [100, 101, 102]]
+    assert payload_rows(batch).tolist() == [[97, 98, 99], [100, 101, 102]]
 
 
 @pytest.mark.parametrize(("ids", "payloads"), [(0, 0), (0, 1), (16, 0), (15, 1), (32, 3), (16 * 4097, 4097)])

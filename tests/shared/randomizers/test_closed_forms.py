@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from sordino_analysis.vectorized import subsets
+from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_bits
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
 from sordino_shared.randomizers import RandomizedResponse, SubsetSelection
-from sordino_shared.randomness import Randomness, SeededRandomness
+from sordino_shared.randomness import Randomness
 
 EPSILONS = [PureEpsilon.of(text) for text in ("0.001", "0.5", "1", "4", "16")]
 # Sizes, and the nano-ε that a unit of 2⁻⁶⁰ may cost there at most.
@@ -44,22 +47,22 @@ def test_weights_prove_the_claimed_epsilon_and_none_less_noisy_does(size: int, g
 @pytest.mark.parametrize(("size", "width"), [(2, 1), (256, 1), (257, 2), (65536, 2), (65537, 4), (1 << 20, 4)])
 def test_indices_take_one_two_or_four_bytes(size: int, width: int) -> None:
     response = RandomizedResponse.for_guarantee(size, PureEpsilon.of(16))
-    payloads = response.randomize_many(np.full(2000, size - 1), SeededRandomness(1))
+    payloads = randomize_many(response, np.full(2000, size - 1), SeededRandomness(1))
     assert payloads.shape == (2000, width) == (2000, response.payload_bytes)
-    assert response.in_alphabet(payloads).all()
+    assert in_alphabet(response, payloads).all()
     truth = np.frombuffer((size - 1).to_bytes(width, "little"), dtype=np.uint8)
     share = response.own_weight / 2**60
     # Six standard deviations: false alarm 2·10⁻⁹.
     assert abs((payloads == truth).all(axis=1).mean() - share) < 6 * np.sqrt(share * (1 - share) / 2000)
     if size < 256**width:
         beyond = np.frombuffer(size.to_bytes(width, "little"), dtype=np.uint8)
-        assert not response.in_alphabet(beyond[None, :]).any()
+        assert not in_alphabet(response, beyond[None, :]).any()
 
 
 def test_large_subsets_have_their_size_and_inclusion() -> None:
     subset = SubsetSelection.for_guarantee(4097, 1000, PureEpsilon.of(1))
-    payloads = subset.randomize_many(np.full(2500, 4096), SeededRandomness(2))
-    assert subset.in_alphabet(payloads).all()
+    payloads = randomize_many(subset, np.full(2500, 4096), SeededRandomness(2))
+    assert in_alphabet(subset, payloads).all()
     members = np.unpackbits(payloads, axis=1, bitorder="little")[:, :4097]
     share = subset.include_weight / 2**60
     others = (1000 - share) / 4096
@@ -68,24 +71,17 @@ def test_large_subsets_have_their_size_and_inclusion() -> None:
     assert abs(members[:, :4096].mean() - others) < 1e-3
 
 
-class Coarse(Randomness):
+def coarse_bits(randomness: Randomness, bits: int, count: int) -> np.ndarray:
     """Keys of two bits only, so that most rows have ties; the first call, the coin, stays as it is."""
-
-    def __init__(self) -> None:
-        self.source = SeededRandomness(5)
-
-    def bytes(self, count: int) -> bytes:
-        return self.source.bytes(count)
-
-    def uniform_bits(self, bits: int, count: int) -> np.ndarray:
-        drawn = super().uniform_bits(bits, count)
-        return drawn & np.uint64(3) if bits == 63 else drawn
+    drawn = uniform_bits(randomness, bits, count)
+    return drawn & np.uint64(3) if bits == 63 else drawn
 
 
-def test_subsets_are_uniform_though_keys_tie() -> None:
+def test_subsets_are_uniform_though_keys_tie(monkeypatch: pytest.MonkeyPatch) -> None:
     """False alarm of the chi-square: one in a million."""
+    monkeypatch.setattr(subsets, "uniform_bits", coarse_bits)
     subset = SubsetSelection.for_guarantee(5, 2, PureEpsilon.of(1))
-    payloads = subset.randomize_many(np.full(60_000, 1), Coarse())
+    payloads = randomize_many(subset, np.full(60_000, 1), SeededRandomness(5))
     counts = Counter(payloads[:, 0].tolist())
     with_value = np.array([n for bitmap, n in counts.items() if bitmap & 2])
     without = np.array([n for bitmap, n in counts.items() if not bitmap & 2])

@@ -20,6 +20,11 @@ from sordino_analysis.conformance.coarsened import (
     placements,
 )
 from sordino_analysis.conformance.enumeration import payload_law
+from sordino_analysis.vectorized.coarsened.binary_field import multiply
+from sordino_analysis.vectorized.coarsened.labels import labels_of, matrix_rows, minus
+from sordino_analysis.vectorized.coarsened.partitions import draw_public
+from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_codes, randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_below, uniform_bits
 from sordino_shared.domains import Domain, Integers, Ordinal
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -33,8 +38,8 @@ from sordino_shared.randomizers import (
     ResidueLabel,
     SubsetPartition,
 )
-from sordino_shared.randomizers.coarsened.binary_field import LOW_PARTS, multiply
-from sordino_shared.randomness import SeededRandomness, SystemRandomness
+from sordino_shared.randomizers.coarsened.binary_field import LOW_PARTS
+from sordino_shared.randomness import SystemRandomness
 from tests.randomizers import is_accepted
 
 ONE = PureEpsilon.of(1)
@@ -83,7 +88,7 @@ def test_every_polynomial_is_the_least_irreducible_one_of_its_degree() -> None:
 @pytest.mark.parametrize("degree", [1, 2, 3, 8, 24, 32, 63, 64])
 def test_products_are_those_of_long_division(degree: int) -> None:
     source = SeededRandomness(degree)
-    first, second = source.uniform_bits(degree, 50), source.uniform_bits(degree, 50)
+    first, second = uniform_bits(source, degree, 50), uniform_bits(source, degree, 50)
     pairs = zip(first.tolist(), second.tolist(), strict=True)
     assert multiply(first, second, degree).tolist() == [field_product(a, b, degree) for a, b in pairs]
 
@@ -91,11 +96,11 @@ def test_products_are_those_of_long_division(degree: int) -> None:
 def test_the_rows_of_a_field_label_are_its_matrix() -> None:
     """Labels of the multiplier and labels of its matrix are the same, so that one transform decodes both."""
     source, shape = SeededRandomness(3), (1 << 20,)
-    words, cells = [source.uniform_bits(20, 500)], [source.below(1 << 20, 500)]
+    words, cells = [uniform_bits(source, 20, 500)], [uniform_below(source, 1 << 20, 500)]
     for bits in (1, 6, 16):
         label = FieldLabel(bits)
-        matrix = label.rows(shape, words)
-        assert (LinearLabel(bits).labels(cells, shape, matrix) == label.labels(cells, shape, words)).all()
+        matrix = matrix_rows(label, shape, words)
+        assert (labels_of(LinearLabel(bits), cells, shape, matrix) == labels_of(label, cells, shape, words)).all()
 
 
 @pytest.mark.parametrize("label", [LinearLabel(1), LinearLabel(2), FieldLabel(2), ResidueLabel((5,))], ids=repr)
@@ -108,7 +113,7 @@ def test_the_device_follows_its_law_and_not_one_whose_high_weight_is_a_tenth_off
     """
     randomizer = one_level(size, 1, label)
     for cell in (0, size - 1):
-        drawn = randomizer.randomize_many(np.full(DRAWS, cell), SeededRandomness(size + cell))
+        drawn = randomize_many(randomizer, np.full(DRAWS, cell), SeededRandomness(size + cell))
         assert is_accepted(drawn, dict(payload_law(randomizer, cell)))
         for high in (randomizer.high * 9 // 10, randomizer.high * 11 // 10):
             assert not is_accepted(drawn, dict(payload_law(replace(randomizer, high=high), cell)))
@@ -232,46 +237,46 @@ def test_reports_and_plans_of_large_domains_are_small() -> None:
 def test_values_are_vectors_where_cells_have_no_numbers() -> None:
     hashed = one_level(1 << 64, 1, LinearLabel(3), b"\x07")
     last = np.array([[(1 << 64) - 1], [0]], dtype=np.uint64)
-    payloads = hashed.randomize_codes(last, (1 << 64,), SystemRandomness())
+    payloads = randomize_codes(hashed, last, (1 << 64,), SystemRandomness())
     assert payloads.shape == (2, 25)
-    assert hashed.in_alphabet(payloads).all()
+    assert in_alphabet(hashed, payloads).all()
     with pytest.raises(InvalidValue, match="no cell numbers"):
-        hashed.randomize_many(np.zeros(1, dtype=np.int64), SystemRandomness())
+        randomize_many(hashed, np.zeros(1, dtype=np.int64), SystemRandomness())
     flags = plan((2,) * 255, (SubsetPartition((2,) * 4), ResidueLabel((2,) * 4), b"\x69"))
-    codes = SeededRandomness(1).below(2, 255 * 40).reshape(40, 255)
-    assert flags.in_alphabet(flags.randomize_codes(codes, (2,) * 255, SystemRandomness())).all()
+    codes = uniform_below(SeededRandomness(1), 2, 255 * 40).reshape(40, 255)
+    assert in_alphabet(flags, randomize_codes(flags, codes, (2,) * 255, SystemRandomness())).all()
 
 
 def test_a_value_is_one_thing_as_cell_and_as_vector() -> None:
     randomizer = plan((3, 4, 2), (GridPartition((2, 0, 1)), LinearLabel(1), b"\x01"))
     cells = np.arange(24)
     codes = np.stack(np.unravel_index(cells, (3, 4, 2)), axis=1).astype(np.uint64)
-    by_cell = randomizer.randomize_many(cells, SeededRandomness(5))
-    assert (by_cell == randomizer.randomize_codes(codes, (3, 4, 2), SeededRandomness(5))).all()
+    by_cell = randomize_many(randomizer, cells, SeededRandomness(5))
+    assert (by_cell == randomize_codes(randomizer, codes, (3, 4, 2), SeededRandomness(5))).all()
 
 
 @pytest.mark.parametrize("codes", [[[3, 0]], [[0, 4]], [[0]], [0, 0]])
 def test_codes_outside_their_attributes_are_refused(codes: list) -> None:
     randomizer = plan((3, 4), (GridPartition((1, 1)), LinearLabel(1), b"\x01"))
     with pytest.raises(InvalidValue, match="below the sizes"):
-        randomizer.randomize_codes(np.array(codes, dtype=np.uint64), (3, 4), SystemRandomness())
+        randomize_codes(randomizer, np.array(codes, dtype=np.uint64), (3, 4), SystemRandomness())
     with pytest.raises(InvalidValue, match="below the sizes"):
-        randomizer.randomize_codes(np.array([[0, 0]]), (3, 4), SystemRandomness())
+        randomize_codes(randomizer, np.array([[0, 0]]), (3, 4), SystemRandomness())
 
 
 @pytest.mark.parametrize("label", [LinearLabel(2), ResidueLabel((3, 4))], ids=["xor", "modulo"])
 def test_the_difference_is_undone_by_itself(label) -> None:
     """z = t ⊖ y for y = t ⊖ z: what the server computes is what the device drew."""
     labels, shifts = (a.ravel().astype(np.uint64) for a in np.meshgrid(*[np.arange(label.count)] * 2))
-    assert (label.minus(labels, label.minus(labels, shifts)) == shifts).all()
+    assert (minus(label, labels, minus(label, labels, shifts)) == shifts).all()
 
 
 def test_offsets_and_places_are_uniform() -> None:
     """Six thousand draws of an offset below 3 and of two of three attributes: χ² as in the contract of randomizers."""
     sizes, count = (2, 2, 2), 6000
-    (offsets,) = GridPartition((3,)).draw((6,), count, SeededRandomness(2))
+    (offsets,) = draw_public(GridPartition((3,)), (6,), count, SeededRandomness(2))
     assert abs(np.bincount(offsets.astype(int)) - count / 3).max() < 5 * (count * 2 / 9) ** 0.5
-    first, second = SubsetPartition((2, 2)).draw(sizes, count, SeededRandomness(3))
+    first, second = draw_public(SubsetPartition((2, 2)), sizes, count, SeededRandomness(3))
     pairs = np.bincount((3 * first + second).astype(int), minlength=9).reshape(3, 3)
     assert (np.diag(pairs) == 0).all()
     assert abs(pairs[~np.eye(3, dtype=bool)] - count / 6).max() < 5.5 * (count * 5 / 36) ** 0.5

@@ -7,13 +7,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.randomizers import randomize_many
 from sordino_shared.randomizers import DenseRows, FiniteKernel, RandomizedResponse
 from sordino_shared.randomness import Randomness
 
 # Five rows over four types, with a null output.
 TABLE = np.random.default_rng(3).integers(6000, 12000, (5, 4))
-DENSE = FiniteKernel(16, DenseRows(Array.of(TABLE, "<u8")))
+DENSE = FiniteKernel(16, DenseRows(array_of(TABLE, "<u8")))
 COARSE = RandomizedResponse(3, 16, 7)
 
 
@@ -26,7 +27,7 @@ class EveryWord(Randomness):
 
 
 def counted(randomizer: FiniteKernel | RandomizedResponse, cell: int) -> list[int]:
-    payloads = randomizer.randomize_many(np.full(2**16, cell), EveryWord())
+    payloads = randomize_many(randomizer, np.full(2**16, cell), EveryWord())
     return np.bincount(payloads[:, 0]).tolist()
 
 

@@ -9,14 +9,16 @@ from math import prod
 import numpy as np
 import pytest
 
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.orbits import base_row
+from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_codes, randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.schema import from_plain, to_plain
 from sordino_shared.randomizers import AnyRandomizer, BaseRow, OrbitKernel
-from sordino_shared.randomness import SeededRandomness
 
-ONE = BaseRow.of(np.array([True, False]))
-PAIR = BaseRow.of(np.array([[True, False, False], [False, True, True]]))
+ONE = base_row(np.array([True, False]))
+PAIR = base_row(np.array([[True, False, False], [False, True, True]]))
 KERNEL = OrbitKernel(
     shape=(2, 3, 2),
     width=2,
@@ -56,7 +58,7 @@ def changed(**fields: object) -> dict[str, object]:
     [
         changed(shape=()),
         changed(shape=(2, 3, 0)),
-        changed(shape=(2, 3, 3)) | {"rows": (BaseRow.of(np.eye(2, dtype=bool)),) * 2},
+        changed(shape=(2, 3, 3)) | {"rows": (base_row(np.eye(2, dtype=bool)),) * 2},
         changed(shape=(1 << 11, 1 << 11, 2, 3)),
         changed(shape=(2, 3) + (2,) * 254, width=1),
         changed(width=0),
@@ -83,23 +85,23 @@ def test_what_is_no_law_is_refused(fields: dict[str, object]) -> None:
 )
 def test_rows_that_are_no_sets_are_refused(shape: tuple[int, ...], members: list[int]) -> None:
     with pytest.raises(InvalidValue):
-        BaseRow(shape, Array.of(np.array(members), "|u1"))
+        BaseRow(shape, array_of(np.array(members), "|u1"))
 
 
 def test_indices_of_members_have_the_reports_of_their_cells() -> None:
     cells = np.arange(12, dtype=np.int64).repeat(50)
     codes = np.stack(np.unravel_index(cells, KERNEL.shape), axis=1).astype(np.uint64)
-    told = KERNEL.randomize_codes(codes, KERNEL.shape, SeededRandomness(2))
-    assert np.array_equal(told, KERNEL.randomize_many(cells, SeededRandomness(2)))
+    told = randomize_codes(KERNEL, codes, KERNEL.shape, SeededRandomness(2))
+    assert np.array_equal(told, randomize_many(KERNEL, cells, SeededRandomness(2)))
 
 
 def test_there_may_be_255_attributes_without_cell_numbers() -> None:
     wide = dataclasses.replace(KERNEL, shape=(3,) + (2,) * 254, width=1)
     codes = np.zeros((500, 255), dtype=np.uint64)
-    payloads = wide.randomize_codes(codes, wide.shape, SeededRandomness(3))
-    assert wide.in_alphabet(payloads).all()
+    payloads = randomize_codes(wide, codes, wide.shape, SeededRandomness(3))
+    assert in_alphabet(wide, payloads).all()
     assert payloads[:, 1].max() > 250
     with pytest.raises(InvalidValue, match="no cell numbers"):
-        wide.randomize_many(np.zeros(1, dtype=np.int64), SeededRandomness(3))
+        randomize_many(wide, np.zeros(1, dtype=np.int64), SeededRandomness(3))
     with pytest.raises(InvalidValue, match="below the sizes"):
-        wide.randomize_codes(codes + np.uint64(2), wide.shape, SeededRandomness(3))
+        randomize_codes(wide, codes + np.uint64(2), wide.shape, SeededRandomness(3))

@@ -8,22 +8,24 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.kernels import kernel_table
+from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.errors import InvalidValue, MalformedDocument
 from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio
 from sordino_shared.protocol.schema import from_plain, to_plain
 from sordino_shared.randomizers import AnyRandomizer, DenseRows, FiniteKernel, Pair, RandomizedResponse, SeededDirection
-from sordino_shared.randomness import SeededRandomness
 
 
 def kernel(*rows: tuple[int, ...]) -> FiniteKernel:
-    return FiniteKernel(16, DenseRows(Array.of(np.array(rows, dtype=np.uint64) << np.uint64(12), "<u8")))
+    return FiniteKernel(16, DenseRows(array_of(np.array(rows, dtype=np.uint64) << np.uint64(12), "<u8")))
 
 
 def direction(*vectors: tuple[int, ...]) -> SeededDirection:
     keep = np.full(len(vectors), SeededDirection.largest_keep_weight(PureEpsilon.of("0.5")), dtype=np.uint64)
-    return SeededDirection(60, Array.of(np.array(vectors), "<i4"), Array.of(keep, "<u8"))
+    return SeededDirection(60, array_of(np.array(vectors), "<i4"), array_of(keep, "<u8"))
 
 
 FINITE = Pair(kernel((8, 5, 6), (8, 11, 10)), kernel((1, 2, 1), (6, 5, 5), (9, 9, 10)))
@@ -32,7 +34,7 @@ DIRECTIONS = Pair(direction((10, 0), (0, 10)), direction((3, 4), (5, -12)))
 
 
 def law(cell: int) -> dict[tuple[int, int], Fraction]:
-    first, second = (part.table[:, cell].tolist() for part in (FINITE.first, FINITE.second))
+    first, second = (kernel_table(part)[:, cell].tolist() for part in (FINITE.first, FINITE.second))
     return {(y, z): Fraction(first[y] * second[z], 1 << 32) for y, z in product(range(2), range(3))}
 
 
@@ -50,12 +52,12 @@ def test_a_part_without_an_epsilon_leaves_the_pair_without_one() -> None:
 
 
 def test_the_alphabet_is_that_of_both_parts() -> None:
-    payloads = MIXED.randomize_many(np.array([0, 1, 2]), SeededRandomness(1))
-    assert MIXED.in_alphabet(payloads).all()
+    payloads = randomize_many(MIXED, np.array([0, 1, 2]), SeededRandomness(1))
+    assert in_alphabet(MIXED, payloads).all()
     for place, value in ((16, 2), (17, 2)):
         altered = payloads.copy()
         altered[:, place] = value
-        assert not MIXED.in_alphabet(altered).any()
+        assert not in_alphabet(MIXED, altered).any()
 
 
 @pytest.mark.parametrize(("pair", "products"), [(FINITE, False), (MIXED, False), (DIRECTIONS, True)])

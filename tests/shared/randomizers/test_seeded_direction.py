@@ -14,12 +14,14 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, norm
 
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of, ndarray
+from sordino_analysis.vectorized.directions import directions
+from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.randomizers import SeededDirection, directions
-from sordino_shared.randomness import SeededRandomness
+from sordino_shared.randomizers import SeededDirection
 
 DRAWS = 200_000
 ATOMS_SHA256 = "d77597638cb9ccfab3e194fad2405b422e480da447b4b1c1cf66311b4608c6bd"
@@ -40,8 +42,8 @@ def mean_length(dimension: int) -> float:
 def one_vector(vector: list[int], epsilon: float) -> SeededDirection:
     """Two types with opposite vectors at the largest keep weight."""
     keep = SeededDirection.largest_keep_weight(PureEpsilon.of(epsilon))
-    weights = Array.of(np.full(2, keep, dtype=np.uint64), "<u8")
-    return SeededDirection(60, Array.of(np.array([vector, [-x for x in vector]]), "<i4"), weights)
+    weights = array_of(np.full(2, keep, dtype=np.uint64), "<u8")
+    return SeededDirection(60, array_of(np.array([vector, [-x for x in vector]]), "<i4"), weights)
 
 
 def decoded(payloads: np.ndarray, dimension: int) -> np.ndarray:
@@ -89,10 +91,10 @@ def test_directions_are_rows_of_signed_atoms_from_shake() -> None:
 
 def test_the_seed_tells_nothing_and_the_bit_is_the_coin(plane_directions: SeededDirection) -> None:
     """Seeds: chi-square over bytes, false alarm 10⁻⁶ a value. Bits: six standard deviations, 2·10⁻⁹."""
-    vectors, weights = plane_directions.vectors.numpy(), plane_directions.keep_weights.numpy()
+    vectors, weights = ndarray(plane_directions.vectors), ndarray(plane_directions.keep_weights)
     for cell in range(3):
-        payloads = plane_directions.randomize_many(np.full(DRAWS, cell), SeededRandomness(cell))
-        assert plane_directions.in_alphabet(payloads).all()
+        payloads = randomize_many(plane_directions, np.full(DRAWS, cell), SeededRandomness(cell))
+        assert in_alphabet(plane_directions, payloads).all()
         counts = np.bincount(payloads[:, :16].ravel(), minlength=256)
         mean = DRAWS * 16 / 256
         assert ((counts - mean) ** 2 / mean).sum() < chi2.isf(1e-6, 255)
@@ -113,26 +115,26 @@ def test_the_mean_direction_is_the_vectors_own_and_its_length_is_known(vector: l
     A length that is a tenth off is refused.
     """
     randomizer = one_vector(vector, epsilon)
-    payloads = randomizer.randomize_many(np.zeros(DRAWS, dtype=np.int64), SeededRandomness(3))
+    payloads = randomize_many(randomizer, np.zeros(DRAWS, dtype=np.int64), SeededRandomness(3))
     advantage = math.tanh(epsilon / 2)
     unit = np.array(vector) / np.linalg.norm(vector)
     expected = advantage * mean_length(len(vector)) * unit
     assert standard_scores(payloads, expected).max() < 4
     assert standard_scores(payloads, 1.1 * expected).max() > 4
-    opposite = randomizer.randomize_many(np.ones(DRAWS, dtype=np.int64), SeededRandomness(4))
+    opposite = randomize_many(randomizer, np.ones(DRAWS, dtype=np.int64), SeededRandomness(4))
     assert standard_scores(opposite, -expected).max() < 4
 
 
 def test_a_zero_vector_has_no_direction(plane_directions: SeededDirection) -> None:
     """Four standard errors in each of three dimensions: false alarm 2·10⁻⁴, seeded."""
-    payloads = plane_directions.randomize_many(np.full(DRAWS, 2), SeededRandomness(6))
+    payloads = randomize_many(plane_directions, np.full(DRAWS, 2), SeededRandomness(6))
     assert standard_scores(payloads, np.zeros(3)).max() < 4
 
 
 def test_one_dimension_is_exact() -> None:
     """Directions are ±1, equally likely by the table; so the mean is (2w/2^bits − 1)·sign(r) with no approximation."""
     randomizer = one_vector([-5], 1)
-    payloads = randomizer.randomize_many(np.zeros(1000, dtype=np.int64), SeededRandomness(1))
+    payloads = randomize_many(randomizer, np.zeros(1000, dtype=np.int64), SeededRandomness(1))
     assert set(np.abs(decoded(payloads, 1)).ravel().tolist()) == {1.0}
     assert mean_length(1) == pytest.approx(1.0)
     assert int(atoms().min()) >= 1
@@ -143,7 +145,7 @@ def test_the_largest_keep_weight_proves_its_epsilon_and_the_next_does_not(epsilo
     guarantee = PureEpsilon.of(epsilon)
     randomizer = one_vector([1, 2], epsilon)
     assert prove_epsilon(randomizer) == guarantee
-    above = Array.of(randomizer.keep_weights.numpy() + np.uint64(2**28), "<u8")
+    above = array_of(ndarray(randomizer.keep_weights) + np.uint64(2**28), "<u8")
     proved = prove_epsilon(SeededDirection(60, randomizer.vectors, above))
     assert proved is not None
     assert proved > guarantee
@@ -151,7 +153,7 @@ def test_the_largest_keep_weight_proves_its_epsilon_and_the_next_does_not(epsilo
 
 def test_epsilon_is_the_worst_pair_of_coins(plane_directions: SeededDirection) -> None:
     """For one seed the two signs are free: brute force over signs, types and bits."""
-    coins = [Fraction(int(w), 2**60) for w in plane_directions.keep_weights.numpy()]
+    coins = [Fraction(int(w), 2**60) for w in ndarray(plane_directions.keep_weights)]
     chances = [share for coin in coins for share in (coin, 1 - coin)]
     worst = max(a / b for a in chances for b in chances)
     assert Fraction(*plane_directions.likelihood_ratio()) == worst
@@ -160,7 +162,7 @@ def test_epsilon_is_the_worst_pair_of_coins(plane_directions: SeededDirection) -
 def test_payloads_outside_of_the_alphabet(plane_directions: SeededDirection) -> None:
     payloads = np.zeros((3, 17), dtype=np.uint8)
     payloads[:, 16] = (0, 1, 2)
-    assert plane_directions.in_alphabet(payloads).tolist() == [True, True, False]
+    assert in_alphabet(plane_directions, payloads).tolist() == [True, True, False]
     assert (plane_directions.payload_bytes, plane_directions.accumulator_size) == (17, 3)
 
 
@@ -168,7 +170,7 @@ def test_large_dimensions_stay_exact_and_small_in_memory() -> None:
     """At the extremes of entry and dimension the inner product still fits 64 bits."""
     vector = [2**31 - 1] * (1 << 16)
     randomizer = one_vector(vector, 16)
-    payloads = randomizer.randomize_many(np.zeros(130, dtype=np.int64), SeededRandomness(1))
+    payloads = randomize_many(randomizer, np.zeros(130, dtype=np.int64), SeededRandomness(1))
     exact = [sum(map(int, g)) >= 0 for g in directions(payloads[:, :16], 1 << 16)]
     # At ε = 16 the coin flips once in 9·10⁶.
     assert payloads[:, 16].tolist() == [int(positive) for positive in exact]
@@ -188,7 +190,7 @@ def test_large_dimensions_stay_exact_and_small_in_memory() -> None:
 )
 def test_constructors_refuse_the_impossible(vectors: np.ndarray, weights: list[int], bits: int) -> None:
     with pytest.raises(InvalidValue):
-        SeededDirection(bits, Array.of(vectors, "<i4"), Array.of(np.array(weights, dtype=np.uint64), "<u8"))
+        SeededDirection(bits, array_of(vectors, "<i4"), array_of(np.array(weights, dtype=np.uint64), "<u8"))
 
 
 def _mean_in_the_plane(angle: float) -> np.ndarray:

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.coarsened.membership import Sizes, label_rows
 from sordino_analysis.evaluation.coarsened.walsh import add_spectrum, transform_columns
+from sordino_analysis.vectorized.coarsened.labels import labels_of, minus
+from sordino_analysis.vectorized.coarsened.levels import LevelReports, level_members
 from sordino_shared.randomizers import GridPartition, Level, ResidueLabel
-from sordino_shared.randomizers.coarsened import LevelReports
 from sordino_shared.randomizers.coarsened.labels import cell_bits
 
 Integers = NDArray[np.int64]
@@ -66,7 +67,7 @@ def _transformed(level: Level, sizes: Sizes, reports: LevelReports, offsets: NDA
     """(cells, offsets) how many reports hold each cell of a linear or a field label."""
     shape = level.shape(sizes)
     table = np.zeros((1 << cell_bits(shape)) * count, dtype=np.int64)
-    add_spectrum(table, level.inside, label_rows(level, sizes, reports), reports.shifted, offsets, count)
+    add_spectrum(table, level_members(level), label_rows(level, sizes, reports), reports.shifted, offsets, count)
     columns = table.reshape(-1, count)
     transform_columns(columns)
     columns //= level.label.count
@@ -79,10 +80,10 @@ def _residues(level: Level, sizes: Sizes, reports: LevelReports, offsets: NDArra
     pairs = reports.shifted.astype(np.intp) * count + offsets
     by_report = np.bincount(pairs, minlength=label.count * count).reshape(label.count, count)
     numbers = np.arange(label.count, dtype=np.uint64)
-    inside = level.inside[label.minus(numbers[:, None], numbers[None, :]).astype(np.intp)]
+    inside = level_members(level)[minus(label, numbers[:, None], numbers[None, :]).astype(np.intp)]
     by_label = inside.astype(np.int64) @ by_report
     cells = [axis.reshape(-1) for axis in np.indices(shape, dtype=np.uint64)]
-    return np.asarray(by_label[label.labels(cells, shape, []).astype(np.intp)])
+    return np.asarray(by_label[labels_of(label, cells, shape, []).astype(np.intp)])
 
 
 def _over_offsets(counts: Integers, axis: int, apart: int, size: int) -> Integers:

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.coarsened.walsh import add_spectrum, transform
+from sordino_analysis.vectorized.coarsened.labels import labels_of, matrix_rows, minus
+from sordino_analysis.vectorized.coarsened.levels import LevelReports, level_members
+from sordino_analysis.vectorized.coarsened.partitions import cell_coordinates
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Level, ResidueLabel
-from sordino_shared.randomizers.coarsened import LevelReports
 
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
@@ -25,16 +27,16 @@ def label_rows(level: Level, sizes: Sizes, reports: LevelReports) -> Sequence[Wo
     """
     if isinstance(level.label, ResidueLabel):
         raise InvalidValue("residues are no linear labels: they have no matrix", level.label)
-    return level.label.rows(level.shape(sizes), reports.words)
+    return matrix_rows(level.label, level.shape(sizes), reports.words)
 
 
 def membership(level: Level, sizes: Sizes, reports: LevelReports, points: Words) -> NDArray[np.bool_]:
     """(n, m) whether each of n reports holds each of the values `points` (m, attributes)."""
     public, words = ([array[:, None] for array in arrays] for arrays in (reports.public, reports.words))
-    coordinates = level.partition.coordinates(points[None], public)
-    labels = level.label.labels(coordinates, level.shape(sizes), words)
-    shifts = level.label.minus(labels, reports.shifted[:, None])
-    inside: NDArray[np.bool_] = level.inside[shifts.astype(np.intp)]
+    coordinates = cell_coordinates(level.partition, points[None], public)
+    labels = labels_of(level.label, coordinates, level.shape(sizes), words)
+    shifts = minus(level.label, labels, reports.shifted[:, None])
+    inside: NDArray[np.bool_] = level_members(level)[shifts.astype(np.intp)]
     return np.broadcast_to(inside, (len(reports), len(points)))
 
 
@@ -50,7 +52,7 @@ def membership_counts(level: Level, sizes: Sizes, reports: LevelReports, points:
 
 def walsh_table(level: Level, sizes: Sizes, reports: LevelReports, table: Integers) -> None:
     """Add the reports of a linear or a field label to the (2^r,) table of their cells."""
-    add_spectrum(table, level.inside, label_rows(level, sizes, reports), reports.shifted)
+    add_spectrum(table, level_members(level), label_rows(level, sizes, reports), reports.shifted)
 
 
 def counts_of_walsh_table(level: Level, table: Integers) -> Integers:

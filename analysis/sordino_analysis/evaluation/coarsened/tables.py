@@ -12,10 +12,10 @@ from sordino_analysis.evaluation.coarsened.grid_counts import grid_counts, is_co
 from sordino_analysis.evaluation.coarsened.membership import Sizes, membership_counts, walsh_table
 from sordino_analysis.evaluation.coarsened.walsh import transform
 from sordino_analysis.evaluation.randomizers.sum_bounds import check_absolute_sum
+from sordino_analysis.vectorized.coarsened.levels import LevelReports
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, ResidueLabel
-from sordino_shared.randomizers.coarsened import LevelReports
 
 Integers = NDArray[np.int64]
 _WORD = 1 << 63

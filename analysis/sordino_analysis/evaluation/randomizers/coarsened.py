@@ -24,6 +24,7 @@ from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
 from sordino_analysis.evaluation.randomizers.server_half import MAX_SUM, Ends, Integers, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import check_length, check_reports
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
 
@@ -46,7 +47,7 @@ class CoarsenedHalf(ServerHalf):
 
     def add(self, payloads: NDArray[np.uint8], total: Integers) -> None:
         tables, starts = [table for _, table in split_sums(self.randomizer, total)], self._starts()
-        for number, reports in self.randomizer.unpack(payloads):
+        for number, reports in unpack_coarsened(self.randomizer, payloads):
             total[starts[number]] += len(reports)
             add_reports(self.randomizer.levels[number], self.randomizer.sizes, reports, tables[number])
 

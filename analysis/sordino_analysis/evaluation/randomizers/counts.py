@@ -15,6 +15,7 @@ from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, Outputs, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import check_counts, check_length
 from sordino_analysis.guarantees.clones import Clones
+from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import FiniteKernel
 
@@ -90,7 +91,7 @@ class FiniteKernelHalf(ServerHalf):
 
     @cached_property
     def moments(self) -> KernelMoments:
-        return KernelMoments(self.randomizer.table / float(1 << self.randomizer.bits))
+        return KernelMoments(kernel_table(self.randomizer) / float(1 << self.randomizer.bits))
 
     @property
     def counted_outputs(self) -> int:
@@ -115,7 +116,7 @@ class FiniteKernelHalf(ServerHalf):
 
     def clones(self) -> tuple[Clones, ...]:
         """By the distances of the table's own columns, unless these are too many to compare."""
-        ratio, distances = self.likelihood_ratio, column_distances(self.randomizer.table)
+        ratio, distances = self.likelihood_ratio, column_distances(kernel_table(self.randomizer))
         if ratio == 1 or distances is None:
             return super().clones()
         return clones_by_distance(ratio, [Fraction(distance, 1 << self.randomizer.bits) for distance in distances])

@@ -20,8 +20,10 @@ from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import check_length
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.vectorized.arrays import ndarray
+from sordino_analysis.vectorized.directions import directions
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers import SeededDirection, directions
+from sordino_shared.randomizers import SeededDirection
 from sordino_shared.randomizers.directions import SEED_BYTES
 
 # Entries of unit vectors, and characters, are rounded to multiples of 2^-32: below the noise of 10^18 reports, and the
@@ -48,7 +50,7 @@ class DirectionMoments(AccumulatorMoments):
     def of(cls, randomizer: SeededDirection) -> DirectionMoments:
         """From the integers of the vectors and of their coins."""
         vectors, lengths = _vectors_of(randomizer)
-        kept = randomizer.keep_weights.numpy().astype(float) / float(1 << (randomizer.bits - 1)) - 1.0
+        kept = ndarray(randomizer.keep_weights).astype(float) / float(1 << (randomizer.bits - 1)) - 1.0
         sizes = kept * half_sphere_mean(randomizer.dimension)
         # A type with the zero vector reports a fair coin on average, whatever its keep weight.
         return cls(vectors * np.divide(sizes, lengths, out=np.zeros_like(sizes), where=lengths > 0))
@@ -139,7 +141,7 @@ def half_sphere_mean(dimension: int) -> float:
 
 def _vectors_of(randomizer: SeededDirection) -> tuple[Floats, Floats]:
     """The types' vectors (d, k) and their lengths (k,)."""
-    vectors = randomizer.vectors.numpy().astype(float).T
+    vectors = ndarray(randomizer.vectors).astype(float).T
     return vectors, np.sqrt((vectors**2).sum(axis=0))
 
 

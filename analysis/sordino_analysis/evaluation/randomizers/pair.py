@@ -15,6 +15,7 @@ from sordino_analysis.evaluation.randomizers.directions import DIRECTION_ERROR, 
 from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import check_between, check_length
+from sordino_analysis.vectorized.randomizers import split_pair
 from sordino_shared.randomizers import Pair
 
 # Entries of two unit vectors are multiplied as multiples of 2^-24, so that sums of products fit a word.
@@ -101,7 +102,7 @@ class PairHalf(ServerHalf):
         return PairMoments(self.first.moments, self.second.moments, sizes, pair.has_products)
 
     def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
-        first, second = self.randomizer.split(payloads)
+        first, second = split_pair(self.randomizer, payloads)
         sums = [self.first.accumulate(first), self.second.accumulate(second)]
         if self.randomizer.has_products:
             size = self.randomizer.first.accumulator_size

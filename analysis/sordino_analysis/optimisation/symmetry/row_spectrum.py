@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.questions.linear.characters import Characters, orbit_key
+from sordino_analysis.vectorized.orbits import row_members
 from sordino_shared.randomizers import OrbitKernel
 
 Complex = NDArray[np.complex128]
@@ -29,7 +30,7 @@ class RowSpectrum:
         self.kernel = kernel
         self.characters = Characters(kernel.shape, kernel.width, kernel.pinned)
         ratio = kernel.high / kernel.low
-        self.ratios = tuple(likelihood_ratios(row.inside.reshape(row.shape), ratio) for row in kernel.rows)
+        self.ratios = tuple(likelihood_ratios(row_members(row).reshape(row.shape), ratio) for row in kernel.rows)
         self.coefficients = tuple(np.fft.fftn(u) / u.size for u in self.ratios)
         self.chances = np.array(kernel.row_weights) / float(1 << kernel.bits)
 
@@ -47,7 +48,7 @@ class RowSpectrum:
     def information(self) -> Floats:
         """(rows, orbits) the contribution of each row to every λ; an orbit's sum is 0 if no row is informative."""
         ratio = self.kernel.high / self.kernel.low
-        tables = (row.inside.reshape(row.shape) for row in self.kernel.rows)
+        tables = (row_members(row).reshape(row.shape) for row in self.kernel.rows)
         weights = np.array([orbit_weights(inside, ratio, self.characters) for inside in tables])
         return np.asarray(self.chances[:, None] * weights / self.characters.orbit_sizes)
 

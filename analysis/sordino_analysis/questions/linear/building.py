@@ -26,6 +26,7 @@ from sordino_analysis.questions.linear.scopes import QueryScope, sides_of_row
 from sordino_analysis.questions.linear.stacks import stack_of
 from sordino_analysis.questions.linear.widths import marginals, parities
 from sordino_analysis.questions.linear.workload import Workload
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 
@@ -70,7 +71,7 @@ def _whole(domain: Domain, queries: Queries) -> Factor:
 
 
 def _matrix(domain: Domain, queries: MatrixQueries) -> Factor:
-    matrix = queries.matrix.numpy()
+    matrix = ndarray(queries.matrix)
     return Factor(
         Dense(matrix),
         queries.labels.__getitem__,

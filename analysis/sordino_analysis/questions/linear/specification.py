@@ -20,7 +20,7 @@ from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 from sordino_analysis.questions.linear.widths import check_width
 from sordino_analysis.questions.linear.workload import Workload, WorkloadError
 from sordino_analysis.strict_model import Listed
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.domains import MAX_EVEN_EDGES, Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
@@ -102,8 +102,7 @@ class StackQueries(Strict):
     stack: Listed[StackedQueries] = Field(min_length=1)
 
 
-def form_of_queries(value: Any) -> str:
-    """Which of the forms of `queries` a value has, written or read; that of a class of rules is "class"."""
+def _form_of_queries(value: Any) -> str:
     if isinstance(value, str):
         return "kind"
     models = (
@@ -137,7 +136,7 @@ OneQueries = Annotated[
     | Annotated[Factors, Tag("factors")]
     | Annotated[MatrixQueries, Tag("matrix")]
     | Annotated[WidthQueries, Tag("width")],
-    Discriminator(form_of_queries),
+    Discriminator(_form_of_queries),
 ]
 Queries = Annotated[
     Annotated[Kind, Tag("kind")]
@@ -147,7 +146,7 @@ Queries = Annotated[
     | Annotated[StackQueries, Tag("stack")]
     | Annotated[ConceptSpecification, Tag("class")]
     | Annotated[ArrangementSpecification, Tag("scheme")],
-    Discriminator(form_of_queries),
+    Discriminator(_form_of_queries),
 ]
 
 
@@ -235,7 +234,7 @@ def _published_matrix(queries: MatrixQueries, domain: Domain) -> documents.Matri
         )
     names = tuple(f"query {row + 1}" for row in range(len(matrix))) if labels is None else tuple(labels)
     try:
-        return documents.MatrixQueries(Array.of(matrix, "<f8"), names)
+        return documents.MatrixQueries(array_of(matrix, "<f8"), names)
     except InvalidValue as error:
         raise WorkloadError(str(error), labels) from error
 

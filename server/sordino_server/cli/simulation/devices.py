@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AnswerStatus, Caps, Client
-from sordino_client.simulation import DeviceFleet
+from sordino_server.simulation import DeviceFleet
 from sordino_shared.errors import SordinoError
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
-from sordino_shared.randomness import SeededRandomness
 
 # Simulated owners allow any ε of one campaign, and their devices have this machine's memory; an app sets lower caps.
 _CAPS = Caps(per_period=PureEpsilon.at_most(16), period_days=30, lifetime=PureEpsilon.at_most(16))

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from sordino_client import AnswerStatus, Caps, Client, HttpxTransport, Request
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
+from sordino_client import AnswerStatus, Caps, Client, HttpTransport, Request
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.devices import DevicesFailed
 from sordino_server.cli.simulation.progress import Advance, Stages
@@ -28,7 +30,6 @@ from sordino_shared.protocol import (
     Rotating,
 )
 from sordino_shared.quantities import quantity
-from sordino_shared.randomness import SeededRandomness
 
 # A day of the simulation: long enough for its reports on a busy machine, which may be four days late.
 DAY_S = 3
@@ -176,7 +177,7 @@ class _Fleet:
     def __init__(self, address: str, series: str, plan: Digest, terms: SeriesTerms) -> None:
         self.series = series
         self._terms = terms
-        self._http = HttpxTransport(address, allow_http=True)
+        self._http = HttpTransport(address, allow_http=True)
         asked = Request(method="GET", path=f"/v1/plans/{plan}", limit=DevicePart.limit)
         self._part = DevicePart.read(self._http.send(asked).content, plan)
         self._randomness = SeededRandomness(terms.seed)
@@ -198,7 +199,7 @@ class _Fleet:
     def _send(self, day: int, cells: np.ndarray[Any, np.dtype[np.int64]]) -> None:
         head = Rotating.epoch(day).to_bytes(2, "big")
         ids = b"".join(head + self._randomness.bytes(ReportId.LENGTH - len(head)) for _ in cells)
-        payloads = self._part.randomizer.randomize_many(cells, self._randomness).tobytes()
+        payloads = randomize_many(self._part.randomizer, cells, self._randomness).tobytes()
         batch = ReportBatch(self._part.digest, ids, payloads).content
         path = f"/v1/campaigns/{self.series}/rounds/{day}/reports"
         answer = self._http.send(Request(method="POST", path=path, limit=ReportOutcomes.limit, body=batch))

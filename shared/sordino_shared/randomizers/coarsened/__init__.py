@@ -1,7 +1,7 @@
 """Coarsen, then respond: a randomizer whose reports and device part do not grow with the domain."""
 
 from sordino_shared.randomizers.coarsened.labels import FieldLabel, Label, LinearLabel, ResidueLabel
-from sordino_shared.randomizers.coarsened.level import Level, LevelFamily, LevelReports
+from sordino_shared.randomizers.coarsened.level import Level, LevelFamily
 from sordino_shared.randomizers.coarsened.partitions import GridPartition, Partition, SubsetPartition
 from sordino_shared.randomizers.coarsened.randomizer import Coarsened
 
@@ -12,7 +12,6 @@ __all__ = [
     "Label",
     "Level",
     "LevelFamily",
-    "LevelReports",
     "LinearLabel",
     "Partition",
     "ResidueLabel",

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-Words = NDArray[np.uint64]
 MAX_DEGREE = 64
 # The polynomial of GF(2^r) is x^r plus the one written here at place r − 1: of all irreducible ones of degree r it is
 # the least as an integer.
@@ -17,29 +13,23 @@ LOW_PARTS = (
     113, 29, 75, 9, 71, 125, 71, 149, 17, 99, 123, 3, 39, 105, 3, 27,
 )
 # fmt: on
-_ONE = np.uint64(1)
 
 
-def times_x(elements: Words, degree: int) -> Words:
-    """(n,) x·a of every element a."""
-    carried = (elements >> np.uint64(degree - 1)) & _ONE
-    shifted = (elements << _ONE) & np.uint64((1 << degree) - 1)
-    return np.asarray(shifted ^ (carried * np.uint64(LOW_PARTS[degree - 1] & ((1 << degree) - 1))))
+def low_part(degree: int) -> int:
+    """The polynomial of GF(2^degree) without its highest term."""
+    return LOW_PARTS[degree - 1] & ((1 << degree) - 1)
 
 
-def multiply(first: Words, second: Words, degree: int) -> Words:
-    """(n,) products a·b."""
-    product = np.zeros_like(first)
-    power = first
+def times_x(element: int, degree: int) -> int:
+    """x·a of an element a."""
+    shifted = element << 1 & ((1 << degree) - 1)
+    return shifted ^ (element >> (degree - 1) & 1) * low_part(degree)
+
+
+def multiply(first: int, second: int, degree: int) -> int:
+    """The product a·b, in `degree` steps whatever the elements are: one of them is a device's value."""
+    product, power = 0, first
     for place in range(degree):
-        product = product ^ (power * ((second >> np.uint64(place)) & _ONE))
+        product ^= power * (second >> place & 1)
         power = times_x(power, degree)
     return product
-
-
-def parity(words: Words) -> Words:
-    """(n,) the sum of a word's bits modulo 2."""
-    folded = words.copy()
-    for shift in (32, 16, 8, 4, 2, 1):
-        folded ^= folded >> np.uint64(shift)
-    return folded & _ONE

@@ -9,14 +9,13 @@ import math
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-
 from sordino_shared._checks import check_range
 from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers.coarsened.binary_field import multiply, parity, times_x
-from sordino_shared.randomizers.coarsened.bit_fields import Words, index_bits
-from sordino_shared.randomizers.coarsened.partitions import MAX_ATTRIBUTES, Sizes, cell_count, cell_numbers
+from sordino_shared.randomizers.base import cell_codes, cell_number
+from sordino_shared.randomizers.coarsened.binary_field import multiply
+from sordino_shared.randomizers.coarsened.bit_fields import index_bits
+from sordino_shared.randomizers.coarsened.partitions import MAX_ATTRIBUTES, Sizes, cell_count
 from sordino_shared.randomness import Randomness
 
 MAX_LABEL_BITS = 16
@@ -53,25 +52,18 @@ class LinearLabel:
         """Bits of each public word: the rows of A."""
         return (cell_bits(shape),) * self.label_bits
 
-    def draw(self, shape: Sizes, count: int, randomness: Randomness) -> list[Words]:
-        """(count,) uniform rows, one array for each bit of the label."""
-        return [randomness.uniform_bits(bits, count) for bits in self.word_bits(shape)]
+    def draw(self, shape: Sizes, randomness: Randomness) -> list[int]:
+        """Uniform rows, one for each bit of the label."""
+        return [randomness.bits(bits) for bits in self.word_bits(shape)]
 
-    def rows(self, shape: Sizes, words: Sequence[Words]) -> list[Words]:
-        """(n,) rows of A, one array for each bit of the label."""
-        return list(words)
+    def label(self, coordinates: Sequence[int], shape: Sizes, words: Sequence[int]) -> int:
+        """The label t of a cell."""
+        cell = cell_number(coordinates, shape)
+        return sum(((row & cell).bit_count() & 1) << bit for bit, row in enumerate(words))
 
-    def labels(self, coordinates: Sequence[Words], shape: Sizes, words: Sequence[Words]) -> Words:
-        """(n,) labels t."""
-        cells = cell_numbers(coordinates, shape)
-        labels = np.zeros((), dtype=np.uint64)
-        for bit, row in enumerate(words):
-            labels = labels | parity(row & cells) << np.uint64(bit)
-        return labels
-
-    def minus(self, labels: Words, shifts: Words) -> Words:
-        """(n,) t ⊖ z, which is t XOR z; also t ⊖ y for z."""
-        return labels ^ shifts
+    def minus(self, label: int, shift: int) -> int:
+        """t ⊖ z, which is t XOR z; also t ⊖ y for z."""
+        return label ^ shift
 
 
 @dataclass(frozen=True)
@@ -102,29 +94,18 @@ class FieldLabel:
         """Bits of the one public word a."""
         return (cell_bits(shape),)
 
-    def draw(self, shape: Sizes, count: int, randomness: Randomness) -> list[Words]:
-        """(count,) uniform multipliers a."""
-        return [randomness.uniform_bits(cell_bits(shape), count)]
+    def draw(self, shape: Sizes, randomness: Randomness) -> list[int]:
+        """A uniform multiplier a."""
+        return [randomness.bits(cell_bits(shape))]
 
-    def rows(self, shape: Sizes, words: Sequence[Words]) -> list[Words]:
-        """(n,) rows of the matrix A with t = A·c, one array for each bit of the label."""
-        power, degree = words[0], cell_bits(shape)
-        rows = [np.zeros_like(power) for _ in range(self.label_bits)]
-        for place in range(degree):
-            for bit, row in enumerate(rows):
-                row |= ((power >> np.uint64(degree - self.label_bits + bit)) & np.uint64(1)) << np.uint64(place)
-            power = times_x(power, degree)
-        return rows
-
-    def labels(self, coordinates: Sequence[Words], shape: Sizes, words: Sequence[Words]) -> Words:
-        """(n,) labels t."""
+    def label(self, coordinates: Sequence[int], shape: Sizes, words: Sequence[int]) -> int:
+        """The label t of a cell."""
         degree = cell_bits(shape)
-        products = multiply(words[0], cell_numbers(coordinates, shape), degree)
-        return np.asarray(products >> np.uint64(degree - self.label_bits))
+        return multiply(words[0], cell_number(coordinates, shape), degree) >> (degree - self.label_bits)
 
-    def minus(self, labels: Words, shifts: Words) -> Words:
-        """(n,) t ⊖ z, which is t XOR z; also t ⊖ y for z."""
-        return labels ^ shifts
+    def minus(self, label: int, shift: int) -> int:
+        """t ⊖ z, which is t XOR z; also t ⊖ y for z."""
+        return label ^ shift
 
 
 @dataclass(frozen=True)
@@ -158,24 +139,18 @@ class ResidueLabel:
         """Nothing is drawn."""
         return ()
 
-    def draw(self, shape: Sizes, count: int, randomness: Randomness) -> list[Words]:
+    def draw(self, shape: Sizes, randomness: Randomness) -> list[int]:
         """Nothing is drawn."""
         return []
 
-    def labels(self, coordinates: Sequence[Words], shape: Sizes, words: Sequence[Words]) -> Words:
-        """(n,) labels t."""
-        return cell_numbers([c % np.uint64(g) for c, g in zip(coordinates, self.moduli, strict=True)], self.moduli)
+    def label(self, coordinates: Sequence[int], shape: Sizes, words: Sequence[int]) -> int:
+        """The label t of a cell."""
+        return cell_number([c % g for c, g in zip(coordinates, self.moduli, strict=True)], self.moduli)
 
-    def minus(self, labels: Words, shifts: Words) -> Words:
-        """(n,) t ⊖ z, digit by digit modulo G_a; also t ⊖ y for z."""
-        difference = np.zeros((), dtype=np.uint64)
-        place = 1
-        for modulus in reversed(self.moduli):
-            one, whole = np.uint64(place), np.uint64(modulus)
-            digits = (labels // one % whole + (whole - shifts // one % whole)) % whole
-            difference = difference + digits * one
-            place *= modulus
-        return difference
+    def minus(self, label: int, shift: int) -> int:
+        """t ⊖ z, digit by digit modulo G_a; also t ⊖ y for z."""
+        digits = zip(cell_codes(label, self.moduli), cell_codes(shift, self.moduli), self.moduli, strict=True)
+        return cell_number([(t - z) % g for t, z, g in digits], self.moduli)
 
 
 Label = LinearLabel | FieldLabel | ResidueLabel

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sordino_shared._checks import check_range
 from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers.coarsened.bit_fields import Words, index_bits
+from sordino_shared.randomizers.coarsened.bit_fields import index_bits
 from sordino_shared.randomizers.coarsened.labels import Label
 from sordino_shared.randomizers.coarsened.partitions import (
     MAX_SIZE,
@@ -72,14 +67,6 @@ class Level:
         """How many values each coordinate of a cell has."""
         return self.partition.shape(sizes)
 
-    @cached_property
-    def inside(self) -> NDArray[np.bool_]:
-        """(G,) whether a label is a member."""
-        inside = np.zeros(self.label.count, dtype=np.bool_)
-        bits = np.unpackbits(np.frombuffer(self.members, dtype=np.uint8), bitorder="little")[: self.label.count]
-        inside[: len(bits)] = bits == 1
-        return inside
-
     @property
     def density(self) -> tuple[int, int]:
         """(m, G): the members and the labels."""
@@ -95,48 +82,22 @@ class Level:
         words = self.label.word_bits(self.shape(sizes))
         return (*self.partition.public_bits(sizes), *words, index_bits(self.label.count))
 
-    def draw(self, sizes: Sizes, codes: Words, weights: Weights, randomness: Randomness) -> list[Words]:
-        """(n,) fields of one report for each of the values `codes` (n, attributes)."""
+    def draw(self, sizes: Sizes, codes: Sequence[int], weights: Weights, randomness: Randomness) -> list[int]:
+        """The fields of one report for a value."""
         shape = self.shape(sizes)
-        public = self.partition.draw(sizes, len(codes), randomness)
-        words = self.label.draw(shape, len(codes), randomness)
-        labels = self.label.labels(self.partition.coordinates(codes, public), shape, words)
-        return [*public, *words, self.label.minus(labels, self._draw_shifts(len(codes), weights, randomness))]
+        public = self.partition.draw(sizes, randomness)
+        words = self.label.draw(shape, randomness)
+        label = self.label.label(self.partition.coordinates(codes, public), shape, words)
+        return [*public, *words, self.label.minus(label, self._draw_shift(weights, randomness))]
 
-    def _draw_shifts(self, count: int, weights: Weights, randomness: Randomness) -> Words:
-        """(count,) labels z, drawn by their weights."""
-        members, others = np.flatnonzero(self.inside), np.flatnonzero(~self.inside)
+    def _draw_shift(self, weights: Weights, randomness: Randomness) -> int:
+        """A label z, drawn by its weight."""
+        bits, labels = int.from_bytes(self.members, "little"), range(self.label.count)
+        members = [z for z in labels if bits >> z & 1]
+        others = [z for z in labels if not bits >> z & 1]
         beyond = len(members) * weights.high
-        draws = randomness.below(beyond + len(others) * weights.low, count).astype(np.int64)
-        within = members[np.minimum(draws // weights.high, len(members) - 1)]
-        outside = others[np.maximum(draws - beyond, 0) // weights.low]
-        return np.where(draws < beyond, within, outside).astype(np.uint64)
-
-    def allows(self, sizes: Sizes, fields: Sequence[Words]) -> NDArray[np.bool_]:
-        """(n,) whether these fields are ones that some value can produce."""
-        report = self.split(sizes, fields)
-        return np.asarray(self.partition.allows(sizes, report.public) & (report.shifted < np.uint64(self.label.count)))
-
-    def split(self, sizes: Sizes, fields: Sequence[Words]) -> LevelReports:
-        """The fields by what they are."""
-        public = len(self.partition.public_bits(sizes))
-        return LevelReports(fields[:public], fields[public:-1], fields[-1])
-
-
-@dataclass(frozen=True, eq=False)
-class LevelReports:
-    """n reports of one level: (n,) offsets or places, (n,) words of the label, and (n,) y."""
-
-    public: Sequence[Words]
-    words: Sequence[Words]
-    shifted: Words
-
-    def __len__(self) -> int:
-        return len(self.shifted)
-
-    def some(self, chosen: slice | NDArray[Any]) -> LevelReports:
-        """The reports at some places."""
-        return LevelReports([a[chosen] for a in self.public], [a[chosen] for a in self.words], self.shifted[chosen])
+        draw = randomness.below(beyond + len(others) * weights.low)
+        return members[draw // weights.high] if draw < beyond else others[(draw - beyond) // weights.low]
 
 
 @dataclass(frozen=True)

@@ -5,17 +5,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
-from functools import reduce
 from typing import ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sordino_shared._checks import check_range
 from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
-from sordino_shared.randomizers.coarsened.bit_fields import Words, index_bits
+from sordino_shared.randomizers.coarsened.bit_fields import index_bits
 from sordino_shared.randomness import Randomness
 
 Sizes = tuple[int, ...]
@@ -70,26 +66,16 @@ class GridPartition:
         """Bits of each offset; none for a width of 1."""
         return tuple(index_bits(width) for width in self.widths if width > 1)
 
-    def draw(self, sizes: Sizes, count: int, randomness: Randomness) -> list[Words]:
-        """(count,) offsets, one array for each width above 1."""
-        return [randomness.below(width, count) for width in self.widths if width > 1]
+    def draw(self, sizes: Sizes, randomness: Randomness) -> list[int]:
+        """Offsets, one for each width above 1."""
+        return [randomness.below(width) for width in self.widths if width > 1]
 
-    def coordinates(self, codes: Words, public: Sequence[Words]) -> list[Words]:
-        """(n,) coordinates of the values `codes` (n, attributes), one array for each attribute looked at.
-
-        Offsets (n, 1) and values (1, m, attributes) give the coordinates (n, m) of every value in every report.
-        """
+    def coordinates(self, codes: Sequence[int], public: Sequence[int]) -> list[int]:
+        """Coordinates of a value, one for each attribute that the grid looks at."""
         offsets = iter(public)
         return [
-            codes[..., a] if self.widths[a] == 1 else (codes[..., a] + next(offsets)) // np.uint64(self.widths[a])
-            for a in self.attributes()
+            codes[a] if self.widths[a] == 1 else (codes[a] + next(offsets)) // self.widths[a] for a in self.attributes()
         ]
-
-    def allows(self, sizes: Sizes, public: Sequence[Words]) -> NDArray[np.bool_]:
-        """(n,) whether offsets are below their widths."""
-        widths = [np.uint64(width) for width in self.widths if width > 1]
-        whole = np.ones(len(public[0]) if public else 1, dtype=np.bool_)
-        return reduce(np.logical_and, (o < w for o, w in zip(public, widths, strict=True)), whole)
 
 
 @dataclass(frozen=True)
@@ -120,48 +106,23 @@ class SubsetPartition:
         """Bits of the place of an attribute, for each slot."""
         return (index_bits(len(sizes)),) * len(self.slots)
 
-    def draw(self, sizes: Sizes, count: int, randomness: Randomness) -> list[Words]:
-        """(count,) places of distinct attributes, one array for each slot."""
-        drawn: dict[int, Words] = {}
-        everyone = np.arange(count)
+    def draw(self, sizes: Sizes, randomness: Randomness) -> list[int]:
+        """Places of distinct attributes, one for each slot."""
+        drawn = [0] * len(self.slots)
         for size in dict.fromkeys(self.slots):
-            places = [place for place, other in enumerate(sizes) if other == size]
-            left = np.tile(np.array(places, dtype=np.uint8), (count, 1))
+            left = [place for place, other in enumerate(sizes) if other == size]
             for done, slot in enumerate(at for at, other in enumerate(self.slots) if other == size):
-                chosen = done + randomness.below(len(places) - done, count).astype(np.intp)
-                drawn[slot] = left[everyone, chosen].astype(np.uint64)
-                left[everyone, chosen] = left[:, done]
-        return [drawn[slot] for slot in range(len(self.slots))]
+                chosen = done + randomness.below(len(left) - done)
+                drawn[slot] = left[chosen]
+                left[chosen] = left[done]
+        return drawn
 
-    def coordinates(self, codes: Words, public: Sequence[Words]) -> list[Words]:
-        """(n,) coordinates of the values `codes` (n, attributes), one array for each slot.
-
-        Places (n, 1) and values (1, m, attributes) give the coordinates (n, m) of every value in every report.
-        """
-        return [np.take_along_axis(codes, places.astype(np.intp)[..., None], axis=-1)[..., 0] for places in public]
-
-    def allows(self, sizes: Sizes, public: Sequence[Words]) -> NDArray[np.bool_]:
-        """(n,) whether the slots hold distinct attributes of their sizes."""
-        # A place that no attribute has stands for one of a single member, which fits no slot.
-        classes = np.full(1 << index_bits(len(sizes)), -1, dtype=np.int64)
-        kinds = {size: number for number, size in enumerate(dict.fromkeys(self.slots))}
-        classes[: len(sizes)] = [kinds.get(size, -1) for size in sizes]
-        places = np.stack(public)
-        wanted = np.array([kinds[slot] for slot in self.slots])
-        ordered = np.sort(places, axis=0)
-        distinct = (ordered[1:] != ordered[:-1]).all(axis=0)
-        return np.asarray(distinct & (classes[places.astype(np.intp)] == wanted[:, None]).all(axis=0))
+    def coordinates(self, codes: Sequence[int], public: Sequence[int]) -> list[int]:
+        """Coordinates of a value, one for each slot."""
+        return [codes[place] for place in public]
 
 
 Partition = GridPartition | SubsetPartition
-
-
-def cell_numbers(coordinates: Sequence[Words], shape: Sizes) -> Words:
-    """(n,) numbers of cells, mixed radix: the last coordinate varies fastest."""
-    cells = coordinates[0]
-    for coordinate, count in zip(coordinates[1:], shape[1:], strict=True):
-        cells = cells * np.uint64(count) + coordinate
-    return cells
 
 
 def cell_count(shape: Sizes) -> int:

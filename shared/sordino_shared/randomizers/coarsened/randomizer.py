@@ -7,32 +7,23 @@ sum, so that the ratio of likelihoods is high/low, whatever the partition and th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Sequence
 from functools import cached_property
 from typing import ClassVar
-
-import numpy as np
-from numpy.typing import NDArray
 
 from sordino_shared._checks import check_range
 from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
-from sordino_shared.randomizers.base import Randomizer
-from sordino_shared.randomizers.coarsened.bit_fields import (
-    Words,
-    index_bits,
-    is_zero_past,
-    pack_fields,
-    unpack_fields,
-)
+from sordino_shared.randomizers.base import Randomizer, cell_codes, check_codes, steps
+from sordino_shared.randomizers.coarsened.bit_fields import index_bits, pack_fields
 from sordino_shared.randomizers.coarsened.labels import ResidueLabel, cell_bits
 from sordino_shared.randomizers.coarsened.level import (
     CHANCE_BITS,
     MAX_LEVELS,
     Level,
     LevelFamily,
-    LevelReports,
     Weights,
     families_of,
 )
@@ -147,54 +138,22 @@ class Coarsened(Randomizer):
     def likelihood_ratio(self) -> tuple[int, int]:
         return self.high, self.low
 
-    def randomize_many(self, cells: NDArray[np.int64], randomness: Randomness) -> NDArray[np.uint8]:
+    def randomize(self, cell: int, randomness: Randomness) -> bytes:
         """As every randomizer does, where cells have numbers: up to 2^62 of them."""
         if self.size > MAX_NUMBERED:
             raise InvalidValue("more than 2^62 types have no cell numbers: give vectors of indices", self.size)
-        self._check_cells(cells)
-        codes, rest = np.empty((len(cells), len(self.sizes)), dtype=np.uint64), cells.copy()
-        for place in reversed(range(len(self.sizes))):
-            rest, codes[:, place] = np.divmod(rest, self.sizes[place])
-        return self._randomize(codes, randomness)
+        self._check_cell(cell)
+        return self._randomize(cell_codes(cell, self.sizes), randomness)
 
-    def randomize_codes(
-        self, codes: NDArray[np.uint64], shape: tuple[int, ...], randomness: Randomness
-    ) -> NDArray[np.uint8]:
+    def randomize_codes(self, codes: Sequence[int], shape: tuple[int, ...], randomness: Randomness) -> bytes:
         self.check_domain(shape)
-        self._check_codes(codes, shape)
+        check_codes(codes, shape)
         return self._randomize(codes, randomness)
 
-    def _randomize(self, codes: Words, randomness: Randomness) -> NDArray[np.uint8]:
-        steps = np.cumsum(np.array([level.chance for level in self.levels], dtype=np.uint64))
-        drawn = np.searchsorted(steps, randomness.uniform_bits(CHANCE_BITS, len(codes)), side="right")
-        payloads = np.empty((len(codes), self.payload_bytes), dtype=np.uint8)
-        weights = Weights(self.low, self.high)
-        for number, holders in _by_level(drawn):
-            fields = self.levels[number].draw(self.sizes, codes[holders], weights, randomness)
-            named = [np.full(len(holders), number, dtype=np.uint64), *fields]
-            payloads[holders] = pack_fields(named, self.field_bits[number], self.payload_bytes)
-        return payloads
-
-    def in_alphabet(self, payloads: NDArray[np.uint8]) -> NDArray[np.bool_]:
-        self._check_payloads(payloads)
-        allowed = np.zeros(len(payloads), dtype=np.bool_)
-        for number, holders in _by_level(self._numbers(payloads)):
-            if number < len(self.levels):
-                bits = self.field_bits[number]
-                valid = self.levels[number].allows(self.sizes, unpack_fields(payloads[holders], bits)[1:])
-                allowed[holders] = valid & is_zero_past(payloads[holders], sum(bits))
-        return allowed
-
-    def _numbers(self, payloads: NDArray[np.uint8]) -> NDArray[np.intp]:
-        """(n,) the number of each report's level."""
-        numbers = payloads[:, 0] & np.uint8((1 << index_bits(len(self.levels))) - 1)
-        return numbers.astype(np.intp)
-
-    def unpack(self, payloads: NDArray[np.uint8]) -> Iterator[tuple[int, LevelReports]]:
-        """Each level that is reported, with its reports in their order; the payloads must be in the alphabet."""
-        for number, holders in _by_level(self._numbers(payloads)):
-            fields = unpack_fields(payloads[holders], self.field_bits[number])
-            yield number, self.levels[number].split(self.sizes, fields[1:])
+    def _randomize(self, codes: Sequence[int], randomness: Randomness) -> bytes:
+        number = bisect_right(steps([level.chance for level in self.levels]), randomness.bits(CHANCE_BITS))
+        fields = self.levels[number].draw(self.sizes, codes, Weights(self.low, self.high), randomness)
+        return pack_fields([number, *fields], self.field_bits[number], self.payload_bytes)
 
 
 def _table_size(level: Level, sizes: tuple[int, ...]) -> int:
@@ -203,12 +162,3 @@ def _table_size(level: Level, sizes: tuple[int, ...]) -> int:
     if level.is_exact and not isinstance(level.label, ResidueLabel):
         return 1 << cell_bits(level.shape(sizes))
     return math.prod(sizes[attribute] for attribute in level.partition.attributes())
-
-
-def _by_level(numbers: NDArray[np.intp]) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """Each number that occurs, with the places where it does."""
-    order = np.argsort(numbers, kind="stable")
-    found, starts = np.unique(numbers[order], return_index=True)
-    ends = [*starts[1:].tolist(), len(order)]
-    for number, start, end in zip(found.tolist(), starts.tolist(), ends[: len(found)], strict=True):
-        yield number, order[start:end]

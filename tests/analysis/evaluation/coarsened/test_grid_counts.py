@@ -8,10 +8,12 @@ import pytest
 from sordino_analysis.evaluation.coarsened.grid_counts import grid_counts, is_countable
 from sordino_analysis.evaluation.coarsened.membership import membership_counts
 from sordino_analysis.evaluation.coarsened.tables import looked_at
+from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
+from sordino_analysis.vectorized.randomizers import randomize_codes
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
 from sordino_shared.randomizers.coarsened import FieldLabel
-from sordino_shared.randomness import SeededRandomness
 
 LEVELS = [
     ((50,), Level(1 << 32, GridPartition((1,)), LinearLabel(2), b"\x01")),
@@ -32,8 +34,8 @@ def test_counts_are_those_of_each_report(sizes: tuple[int, ...], level: Level) -
     randomizer = Coarsened.for_guarantee(sizes, [level], PureEpsilon.of(1))
     random = np.random.default_rng(7)
     codes = np.stack([random.integers(0, size, 400, dtype=np.uint64) for size in sizes], axis=1)
-    payloads = randomizer.randomize_codes(codes, sizes, SeededRandomness(8))
-    ((_, reports),) = randomizer.unpack(payloads)
+    payloads = randomize_codes(randomizer, codes, sizes, SeededRandomness(8))
+    ((_, reports),) = unpack_coarsened(randomizer, payloads)
     assert is_countable(level, sizes)
     assert isinstance(level.partition, GridPartition)
     expected = membership_counts(level, sizes, reports, looked_at(level.partition, sizes))

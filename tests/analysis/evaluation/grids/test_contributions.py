@@ -12,7 +12,8 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.request_terms import Effort
-from sordino_shared.randomness import SeededRandomness
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 
 BINS = 64
 # A report on a plane is a system of equations.
@@ -36,7 +37,7 @@ def contributions(epsilon: str, sides: int) -> tuple[np.ndarray, np.ndarray]:
     generator = np.random.default_rng(20_261_130)
     types = found.workload.size
     cells = generator.choice(types, size=REPORTS[sides], p=generator.dirichlet(np.full(types, 0.1)))
-    payloads = found.device.randomizer.randomize_many(cells, SeededRandomness(5))
+    payloads = randomize_many(found.device.randomizer, cells, SeededRandomness(5))
     answers = [found.law.decode(accumulate(found.device.randomizer, one[None]).astype(float)) for one in payloads]
     return np.bincount(cells, minlength=types) / REPORTS[sides], np.array(answers)
 
@@ -94,7 +95,7 @@ def test_few_reports_of_grids_are_warned_of_and_many_are_not() -> None:
     found = estimator("8")
     randomizer = found.device.randomizer
     for users, warned in ((1, True), (20, True), (20_000, False)):
-        payloads = randomizer.randomize_many(np.full(users, BINS // 3), SeededRandomness(users))
+        payloads = randomize_many(randomizer, np.full(users, BINS // 3), SeededRandomness(users))
         answers = found.estimate(Aggregate(users, accumulate(randomizer, payloads)))
         assert any("reported" in warning for warning in answers.warnings) is warned, users
         if warned:
@@ -119,7 +120,7 @@ def test_intervals_hold_or_are_warned_of(epsilon: str, users: int, where: str) -
             "two": generator.choice([BINS // 4, 3 * BINS // 4], size=users),
             "uniform": generator.integers(0, BINS, size=users),
         }[where]
-        payloads = found.device.randomizer.randomize_many(cells, SeededRandomness(seed))
+        payloads = randomize_many(found.device.randomizer, cells, SeededRandomness(seed))
         answers = found.estimate(Aggregate(users, accumulate(found.device.randomizer, payloads)))
         truth = np.cumsum(np.bincount(cells, minlength=BINS) / users)[: len(answers.unbiased)]
         held.append(((answers.lower <= truth) & (truth <= answers.upper)).mean())

@@ -19,7 +19,7 @@ from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_analysis.questions.linear.building import build_workload
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.errors import InvalidValue
 
 OBJECTIVES = ("max", "mean")
@@ -104,7 +104,7 @@ def test_variances_without_forming_the_matrix_are_those_of_every_row():
 
 
 def _as_matrix(asked):
-    matrix = MatrixQueries(Array.of(asked.operator.dense(), "<f8"), tuple(asked.labels()))
+    matrix = MatrixQueries(array_of(asked.operator.dense(), "<f8"), tuple(asked.labels()))
     return build_workload(asked.domain, matrix, asked.name)
 
 

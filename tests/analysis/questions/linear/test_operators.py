@@ -28,7 +28,7 @@ from sordino_analysis.questions.linear.operators import (
 from sordino_analysis.questions.linear.scopes import QueryScope
 from sordino_analysis.questions.linear.stacks import Stack
 from sordino_analysis.questions.linear.widths import CharacterMap
-from sordino_shared.arrays import Array
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -239,7 +239,7 @@ class Signs(LinearMap):
 
 def test_an_operator_that_says_nothing_of_its_entries_gets_the_variances_of_its_matrix():
     domain = Domain((Categorical("c", tuple("abcd")),))
-    queries = MatrixQueries(Array.of(Signs(4).matrix, "<f8"), ("a", "b", "c"))
+    queries = MatrixQueries(array_of(Signs(4).matrix, "<f8"), ("a", "b", "c"))
     workloads = [
         Workload(
             name="w",

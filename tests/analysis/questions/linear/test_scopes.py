@@ -11,6 +11,7 @@ import pytest
 from sordino_analysis.evaluation.grids.answers import listed_intervals
 from sordino_analysis.questions.linear import Workload, parse_specification
 from sordino_analysis.questions.linear.scopes import bounds_of
+from sordino_analysis.vectorized.domains import encode_many
 
 DELAY = {"name": "delay", "kind": "ordinal", "edges": [0, 15, 60], "unit": "min", "missing": True}
 DELAYS = [-3.0, 15.0, 15.5, 61.0, None]
@@ -56,7 +57,9 @@ def _counts(attribute: dict[str, Any], bounds: Any, value: Any) -> bool:
 def test_bounds_hold_for_exactly_what_the_query_counts(domain: list[dict[str, Any]], queries: Any) -> None:
     workload = _workload(domain, queries)
     cells = list(product(*(VALUES[attribute["name"]] for attribute in domain)))
-    columns = workload.domain.encode_many([dict(zip([a["name"] for a in domain], cell, strict=True)) for cell in cells])
+    columns = encode_many(
+        workload.domain, [dict(zip([a["name"] for a in domain], cell, strict=True)) for cell in cells]
+    )
     rows = workload.operator.take(np.arange(workload.queries))[:, columns]
     for query in range(workload.queries):
         scope = workload.scope(query)

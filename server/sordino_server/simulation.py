@@ -14,6 +14,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.randomizers import randomize_part
+from sordino_analysis.vectorized.randomness import uniform_bits
 from sordino_client._accounting import Spending, check_budget
 from sordino_client._client import PATIENCE_S, Client
 from sordino_client._clock import seconds
@@ -102,10 +105,9 @@ class DeviceFleet:
         domain = self._session.manifest.domain
         for value in values:
             domain.check_shape(value)
-        codes = domain.codes_many(values, strict=self._device.config.strict)
-        return self._answer_codes(
-            devices, self._session.codes_of_part(verified, codes), task, task.round, verified, randomness
-        )
+        codes = codes_many(domain, values, strict=self._device.config.strict)
+        codes_of_part = codes[:, verified.part.domain.places_in(domain)]
+        return self._answer_codes(devices, codes_of_part, task, task.round, verified, randomness)
 
     def flush(self, patience_s: float = PATIENCE_S, progress: Callable[[int], None] | None = None) -> FleetFlushed:
         """Send what waits in batches; `progress` is told how many reports are settled after every batch."""
@@ -124,7 +126,7 @@ class DeviceFleet:
         assigned = (self._assigned[devices] == index) | (self._assigned[devices] < 0)
         fresh = assigned & ~self._answered[index, devices]
         self._check_budget(devices[fresh], verified)
-        payloads = verified.part.randomize_many(codes[fresh], randomness)
+        payloads = randomize_part(verified.part, codes[fresh], randomness)
         self._spent[devices[fresh]] += verified.proved.nano
         self._answered[index, devices[fresh]] = True
         self._keep(payloads, task, index, verified, randomness)
@@ -144,7 +146,8 @@ class DeviceFleet:
         assignment = self._session.manifest.assignment
         drawn = np.full(new, -1, dtype=np.int64)
         if isinstance(assignment, DrawOneRound):
-            drawn = assignment.drawn(randomness.uniform_bits(32, new))
+            ends = np.cumsum(np.array(assignment.weights, dtype=np.uint64))
+            drawn = np.searchsorted(ends, uniform_bits(randomness, 32, new), side="right").astype(np.int64)
         self._assigned = np.concatenate([self._assigned, drawn])
         self._spent = np.concatenate([self._spent, np.zeros(new, dtype=np.int64)])
         self._answered = np.pad(self._answered, ((0, 0), (0, new)))

@@ -1,0 +1,1 @@
+"""Reports of a coarsened randomizer, many at once: partitions, labels, bit fields."""

@@ -1,0 +1,134 @@
+"""Draws and alphabets of every randomizer: what a device does for one value, for many."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.vectorized.coarsened.reports import coarsened_produces, numbered_codes, randomize_coarsened
+from sordino_analysis.vectorized.directions import randomize_directions
+from sordino_analysis.vectorized.kernels import kernel_produces, randomize_kernel
+from sordino_analysis.vectorized.orbits import cell_codes, orbit_produces, randomize_orbits
+from sordino_analysis.vectorized.payloads import (
+    Payloads,
+    check_cells,
+    check_codes,
+    check_payloads,
+    pack_indices,
+    unpack_indices,
+)
+from sordino_analysis.vectorized.randomness import uniform_bits
+from sordino_analysis.vectorized.subsets import randomize_mixture, randomize_subsets, subset_of_sizes
+from sordino_shared.protocol import DevicePart
+from sordino_shared.randomizers import (
+    AnyRandomizer,
+    Coarsened,
+    FiniteKernel,
+    OrbitKernel,
+    Pair,
+    RandomizedResponse,
+    SeededDirection,
+    SubsetMixture,
+    SubsetSelection,
+)
+from sordino_shared.randomizers.directions import SEED_BYTES
+from sordino_shared.randomness import Randomness
+
+Cells = NDArray[np.int64]
+Codes = NDArray[np.uint64]
+
+
+def randomize_many(randomizer: AnyRandomizer, cells: Cells, randomness: Randomness) -> Payloads:
+    """(n, payload_bytes) payloads, one independent draw for each of the (n,) cells."""
+    check_cells(cells, randomizer.size)
+    match randomizer:
+        case RandomizedResponse():
+            return _respond(randomizer, cells, randomness)
+        case SubsetSelection():
+            return randomize_subsets(randomizer, cells, randomness)
+        case SubsetMixture():
+            return randomize_mixture(randomizer, cells, randomness)
+        case FiniteKernel():
+            return randomize_kernel(randomizer, cells, randomness)
+        case SeededDirection():
+            return randomize_directions(randomizer, cells, randomness)
+        case OrbitKernel():
+            return randomize_orbits(randomizer, cell_codes(randomizer, cells), randomness)
+        case Pair(first, second):
+            drawn = [randomize_many(part, cells, randomness) for part in (first, second)]
+            return np.concatenate(drawn, axis=1)
+        case Coarsened():
+            return randomize_coarsened(randomizer, numbered_codes(randomizer, cells), randomness)
+        case _:
+            assert_never(randomizer)
+
+
+def randomize_codes(
+    randomizer: AnyRandomizer, codes: Codes, shape: tuple[int, ...], randomness: Randomness
+) -> Payloads:
+    """(n, payload_bytes) payloads, one for each value of a domain of this shape.
+
+    `codes` (n, attributes) are indices of members. They become cell numbers, except for randomizers of domains that are
+    too large for these.
+    """
+    randomizer.check_domain(shape)
+    check_codes(codes, shape)
+    match randomizer:
+        case OrbitKernel():
+            return randomize_orbits(randomizer, codes.astype(np.int64), randomness)
+        case Coarsened():
+            return randomize_coarsened(randomizer, codes, randomness)
+        case _:
+            return randomize_many(randomizer, _cell_numbers(codes, shape), randomness)
+
+
+def randomize_part(part: DevicePart, codes: Codes, randomness: Randomness) -> Payloads:
+    """(n, payload_bytes) one payload for each value, a row of `codes` (n, attributes): indices of its members."""
+    return randomize_codes(part.randomizer, codes, part.domain.shape, randomness)
+
+
+def in_alphabet(randomizer: AnyRandomizer, payloads: Payloads) -> NDArray[np.bool_]:
+    """(n,) whether each of the (n, payload_bytes) payloads is one that some value can produce."""
+    check_payloads(payloads, randomizer.payload_bytes)
+    match randomizer:
+        case RandomizedResponse(size):
+            return unpack_indices(payloads) < size
+        case SubsetSelection(size, subset_size):
+            return subset_of_sizes(size, (subset_size,), payloads)
+        case SubsetMixture():
+            return subset_of_sizes(randomizer.size, randomizer.subset_sizes, payloads)
+        case FiniteKernel():
+            return kernel_produces(randomizer, payloads)
+        case SeededDirection():
+            return np.asarray(payloads[:, SEED_BYTES] <= 1)
+        case OrbitKernel():
+            return orbit_produces(randomizer, payloads)
+        case Pair(first, second):
+            here, there = split_pair(randomizer, payloads)
+            return in_alphabet(first, here) & in_alphabet(second, there)
+        case Coarsened():
+            return coarsened_produces(randomizer, payloads)
+        case _:
+            assert_never(randomizer)
+
+
+def split_pair(pair: Pair, payloads: Payloads) -> tuple[Payloads, Payloads]:
+    """The (n, width) payloads of either part."""
+    width = pair.first.payload_bytes
+    return payloads[:, :width], payloads[:, width:]
+
+
+def _respond(randomizer: RandomizedResponse, cells: Cells, randomness: Randomness) -> Payloads:
+    beyond = uniform_bits(randomness, randomizer.bits, len(cells)).astype(np.int64) - randomizer.own_weight
+    others = beyond // randomizer.other_weight
+    others += others >= cells
+    return pack_indices(np.where(beyond < 0, cells, others), randomizer.payload_bytes)
+
+
+def _cell_numbers(codes: Codes, shape: tuple[int, ...]) -> Cells:
+    cells = np.zeros(len(codes), dtype=np.int64)
+    for place, size in enumerate(shape):
+        cells = cells * size + codes[:, place].astype(np.int64)
+    return cells
