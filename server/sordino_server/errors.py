@@ -26,10 +26,12 @@ SordinoError
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import Problem
+
+Found = TypeVar("Found")
 
 
 class ServerError(SordinoError):
@@ -46,3 +48,10 @@ class ServerError(SordinoError):
     def counted_as(self) -> str:
         """The reason under which refused reports are counted."""
         return self.problem.slug
+
+
+def found(row: Found | None, detail: str) -> Found:
+    """What was looked up; raises `not-found` with this detail where there is none."""
+    if row is None:
+        raise ServerError(Problem.NOT_FOUND, detail)
+    return row

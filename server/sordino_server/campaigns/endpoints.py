@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.campaigns import finding, service
+from sordino_server.campaigns.actions import OF_CAMPAIGN, OF_ROUND, CampaignChange, Target
 from sordino_server.campaigns.campaign_filter import CampaignFilter
 from sordino_server.campaigns.schemas import (
     CampaignEntry,
@@ -26,7 +26,6 @@ from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.idempotency import IdempotentPost, Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
-from sordino_server.kit.db import Database
 from sordino_server.kit.immutable import immutable_response
 from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath, RoundPath
@@ -38,8 +37,6 @@ router = APIRouter(prefix="/campaigns", tags=["campaigns"], route_class=Operator
 open_lists = APIRouter(prefix="/populations", tags=["campaigns"], route_class=OperatorRoute)
 
 _CBOR_OR_JSON: dict[int | str, dict[str, Any]] = {200: {"content": {CBOR_MEDIA_TYPE: {}, "application/json": {}}}}
-
-Change = Callable[[Database, Session, str, int], Campaign]
 
 
 def campaign_filter_of(
@@ -128,11 +125,11 @@ def get_signatures(context: Injected, request: Request, campaign_id: DigestPath)
 def sign_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath, body: SignatureOrder) -> Response:
     """Add an operator's signature of the manifest, for devices that pin its key; a manifest has up to four."""
 
-    def change(_: Database, session: Session, identifier: str, now: int) -> Campaign:
-        finding.sign(session, identifier, body, now)
-        return service.get(session, identifier)
+    def sign(session: Session, target: Target, now: int) -> Campaign:
+        finding.sign(session, target.campaign, body, now)
+        return service.get(session, target.campaign)
 
-    return _changed(context, once, "sign campaign", campaign_id, change)
+    return _changed(once, CampaignChange("sign campaign", "", sign), Target(context=context, campaign=campaign_id))
 
 
 @open_lists.get("/{name}/open", response_class=Response, responses=_CBOR_OR_JSON)
@@ -156,66 +153,34 @@ def get_status(context: Injected, _: Analyst, campaign_id: DigestPath) -> Campai
         return status_of(session, service.get(session, campaign_id), context.clock.now())
 
 
-@router.post("/{campaign_id}/open", response_model=CampaignStatus)
-def open_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
-    """Open the campaign: its first round accepts reports."""
+def _add_action(word: str, change: CampaignChange) -> None:
+    def act(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
+        return _changed(once, change, Target(context=context, campaign=campaign_id))
 
-    def change(database: Database, session: Session, identifier: str, now: int) -> Campaign:
-        return service.open_campaign(database, session, identifier, now, context.settings.population_mode)
-
-    return _changed(context, once, "open campaign", campaign_id, change)
+    act.__name__, act.__doc__ = change.name.replace(" ", "_"), change.text
+    router.post(f"/{{campaign_id}}/{word}", response_model=CampaignStatus)(act)
 
 
-@router.post("/{campaign_id}/close", response_model=CampaignStatus)
-def close_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
-    """Close the campaign: refuse later reports; a worker computes the estimate from the rounds so far."""
-    return _changed(context, once, "close campaign", campaign_id, service.close_campaign)
+def _add_round_action(word: str, change: CampaignChange) -> None:
+    def act(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath, index: RoundPath) -> Response:
+        return _changed(once, change, Target(context=context, campaign=campaign_id, index=index))
+
+    act.__name__, act.__doc__ = change.name.replace(" ", "_"), change.text
+    router.post(f"/{{campaign_id}}/rounds/{{index}}/{word}", response_model=CampaignStatus)(act)
 
 
-@router.post("/{campaign_id}/pause", response_model=CampaignStatus)
-def pause_series(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
-    """Pause a series: devices answer nothing and reports are refused until it is resumed."""
+def _changed(once: IdempotentPost, change: CampaignChange, target: Target) -> Response:
+    def act(session: Session) -> PostAnswer:
+        now = target.context.clock.now()
+        campaign = change.act(session, target, now)
+        session.flush()
+        return PostAnswer(200, status_of(session, campaign, now).model_dump(mode="json"))
 
-    def change(_: Database, session: Session, identifier: str, now: int) -> Campaign:
-        return service.pause_series(session, identifier, now)
-
-    return _changed(context, once, "pause series", campaign_id, change)
-
-
-@router.post("/{campaign_id}/resume", response_model=CampaignStatus)
-def resume_series(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
-    """Resume a paused series."""
-
-    def change(_: Database, session: Session, identifier: str, now: int) -> Campaign:
-        return service.resume_series(session, identifier, now)
-
-    return _changed(context, once, "resume series", campaign_id, change)
+    return once.run(change.name, act)
 
 
-@router.post("/{campaign_id}/cancel", response_model=CampaignStatus)
-def cancel_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
-    """Cancel the campaign permanently, without an estimate."""
-    return _changed(context, once, "cancel campaign", campaign_id, service.cancel_campaign)
-
-
-@router.post("/{campaign_id}/archive", response_model=CampaignStatus)
-def archive_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
-    """Archive a campaign that is not open: lists with `archived=false` leave it out. Nothing is deleted."""
-
-    def change(_: Database, session: Session, identifier: str, now: int) -> Campaign:
-        return service.archive(session, identifier, now)
-
-    return _changed(context, once, "archive campaign", campaign_id, change)
-
-
-@router.post("/{campaign_id}/restore", response_model=CampaignStatus)
-def restore_campaign(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath) -> Response:
-    """Restore an archived campaign."""
-
-    def change(_: Database, session: Session, identifier: str, __: int) -> Campaign:
-        return service.restore(session, identifier)
-
-    return _changed(context, once, "restore campaign", campaign_id, change)
+for word, change in OF_CAMPAIGN.items():
+    _add_action(word, change)
 
 
 @router.delete("/{campaign_id}", status_code=204)
@@ -229,44 +194,8 @@ def delete_campaign(context: Injected, operator: Analyst, campaign_id: DigestPat
     context.database.run("delete campaign", delete)
 
 
-@router.post("/{campaign_id}/rounds/{index}/close", response_model=CampaignStatus)
-def close_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath, index: RoundPath) -> Response:
-    """Close a round: a worker opens the next one; after the last it computes the estimate and closes the campaign."""
-
-    def change(database: Database, session: Session, identifier: str, now: int) -> Campaign:
-        return service.close_round(database, session, identifier, index, now)
-
-    return _changed(context, once, "close round", campaign_id, change)
-
-
-@router.post("/{campaign_id}/rounds/{index}/retry", response_model=CampaignStatus)
-def retry_round(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath, index: RoundPath) -> Response:
-    """Retry the failed step of a closed round, after its cause is removed."""
-
-    def change(database: Database, session: Session, identifier: str, _: int) -> Campaign:
-        return service.retry_round(database, session, identifier, index)
-
-    return _changed(context, once, "retry round", campaign_id, change)
-
-
-@router.post("/{campaign_id}/rounds/{index}/waive-sources", response_model=CampaignStatus)
-def waive_sources(context: Injected, _: Analyst, once: Once, campaign_id: DigestPath, index: RoundPath) -> Response:
-    """Wait no longer for the sources whose sums of a closed round have not come."""
-
-    def change(database: Database, session: Session, identifier: str, now: int) -> Campaign:
-        return service.waive_sources(database, session, identifier, index, now)
-
-    return _changed(context, once, "waive sources", campaign_id, change)
-
-
-def _changed(context: Context, once: IdempotentPost, name: str, campaign_id: str, change: Change) -> Response:
-    def act(session: Session) -> PostAnswer:
-        now = context.clock.now()
-        campaign = change(context.database, session, campaign_id, now)
-        session.flush()
-        return PostAnswer(200, status_of(session, campaign, now).model_dump(mode="json"))
-
-    return once.run(name, act)
+for word, change in OF_ROUND.items():
+    _add_round_action(word, change)
 
 
 def _shared(context: Context, request: Request, document: Document) -> Response:

@@ -111,16 +111,7 @@ class CampaignEntry(Created, Opened):
     @classmethod
     def of(cls, row: Campaign) -> Self:
         """What a list shows of a row."""
-        return cls(
-            id=row.id,
-            name=row.name,
-            population=row.population,
-            state=CampaignState(row.state),
-            created_at=row.created_at,
-            opened_at=row.opened_at,
-            closed_at=row.closed_at,
-            archived_at=row.archived_at,
-        )
+        return cls.model_validate(row, from_attributes=True)
 
 
 class RoundStatus(Opened):

@@ -15,7 +15,7 @@ from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.campaigns.series_terms import SeriesOrder, purpose_of, spending
 from sordino_server.campaigns.server_terms import servers_of
 from sordino_server.config import PopulationMode, Settings
-from sordino_server.errors import ServerError
+from sordino_server.errors import ServerError, found
 from sordino_server.kit.db import Database
 from sordino_server.kit.pagination import Page, cut
 from sordino_server.models import Base, Campaign, ClosingRule, Round
@@ -176,10 +176,7 @@ def _assignment(whole: AnyProtocolPlan | None) -> RoundAssignment:
 
 def get(session: Session, identifier: str) -> Campaign:
     """The campaign of this digest; raises `not-found`."""
-    campaign = repository.find(session, identifier)
-    if campaign is None:
-        raise ServerError(Problem.NOT_FOUND, "there is no campaign of this id")
-    return campaign
+    return found(repository.find(session, identifier), "there is no campaign of this id")
 
 
 def task(session: Session, identifier: str, settings: Settings, now: int) -> Task:

@@ -22,7 +22,7 @@ from sordino_server.keys.schemas import KeyDocument
 from sordino_server.keys.source_terms import source_terms
 from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
-from sordino_server.kit.pagination import MAX_PAGE, Page, Position, cut
+from sordino_server.kit.pagination import MAX_PAGE, Page, Position
 from sordino_server.models import Role
 
 app = typer.Typer(
@@ -126,7 +126,7 @@ def _all(database: Database) -> list[KeyDocument]:
     while True:
         page = Page(MAX_PAGE, after)
         with database.read("list keys") as session:
-            rows, token = cut(repository.listed(session, page), page)
+            rows, token = repository.listed(session, page)
         documents += [KeyDocument.of(row) for row in rows]
         if token is None:
             return documents

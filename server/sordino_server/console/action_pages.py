@@ -6,8 +6,9 @@ from fastapi import APIRouter, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.campaigns import service as campaigns
+from sordino_server.campaigns.actions import Target
 from sordino_server.campaigns.status import status_of
-from sordino_server.console.campaign_actions import ACTIONS, ROUND_ACTIONS, Action, Target
+from sordino_server.console.campaign_actions import ACTIONS, ROUND_ACTIONS, Action
 from sordino_server.console.console_route import Analyst, ConsoleRoute, Visitor
 from sordino_server.console.form_once import FormOnce, redirect
 from sordino_server.console.rendering import render
@@ -107,7 +108,7 @@ def _done(once: IdempotentPost, target: Target, action: Action, changed: str) ->
         after += f"/{target.campaign}"
 
     def change(session: Session) -> PostAnswer:
-        action.change(session, target, target.context.clock.now())
+        action.change.act(session, target, target.context.clock.now())
         return PostAnswer(303, {}, location=after, changed=changed)
 
-    return redirect(once.answer(action.name, change))
+    return redirect(once.answer(action.change.name, change))

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from sqlalchemy import delete, func, select, text, update
 from sqlalchemy.orm import Session
 
+from sordino_server.kit import pagination
 from sordino_server.kit.db import AS_BYTES, FOR_CHANGE
 from sordino_server.kit.insert_if_absent import insert_if_absent
-from sordino_server.kit.pagination import Page, newest_first
+from sordino_server.kit.pagination import Page
 from sordino_server.models import Dataset, IdempotencyKey, Release, ReleaseState, SpentRho
 
 
@@ -90,12 +91,12 @@ def add_entry(session: Session, entry: SpentRho) -> None:
     session.flush()
 
 
-def listed(session: Session, page: Page) -> Sequence[Dataset]:
-    """A page of datasets, newest first, and one row more."""
-    return session.scalars(newest_first(select(Dataset), Dataset.created_at, Dataset.id, page)).all()
+def listed(session: Session, page: Page) -> tuple[Sequence[Dataset], str | None]:
+    """A page of datasets, newest first, and the token of the next one."""
+    return pagination.listed(session, select(Dataset), Dataset.created_at, Dataset.id, page)
 
 
-def ledger(session: Session, identifier: str, page: Page) -> Sequence[SpentRho]:
-    """A page of a dataset's ledger, newest first, and one row more."""
+def ledger(session: Session, identifier: str, page: Page) -> tuple[Sequence[SpentRho], str | None]:
+    """A page of a dataset's ledger, newest first, and the token of the next one."""
     query = select(SpentRho).where(SpentRho.dataset_id == identifier)
-    return session.scalars(newest_first(query, SpentRho.created_at, SpentRho.id, page)).all()
+    return pagination.listed(session, query, SpentRho.created_at, SpentRho.id, page)

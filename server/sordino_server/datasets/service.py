@@ -19,8 +19,8 @@ from sordino_server.datasets import repository
 from sordino_server.datasets.checking import CheckedDataset
 from sordino_server.datasets.schemas import CapChange, DatasetDocument, DatasetLedger, SpentEntry, neighbours_of
 from sordino_server.datasets.sealing import open_counts, seal_counts
-from sordino_server.errors import ServerError
-from sordino_server.kit.pagination import Page, cut
+from sordino_server.errors import ServerError, found
+from sordino_server.kit.pagination import Page
 from sordino_server.kit.sealing import Sealer
 from sordino_server.models import Dataset, SpentRho
 from sordino_server.populations.names import check_population, identifier_of
@@ -29,6 +29,7 @@ from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import Problem
 
 _ACCOUNTANT = ConcentratedComposition()
+_NONE = "there is no dataset of this id; add it with POST /v1/datasets"
 
 
 class DatasetBudgetExceeded(ServerError):
@@ -88,7 +89,7 @@ def _check_key(session: Session, added: Dataset, sealer: Sealer) -> None:
 
 def _added_again(session: Session, row: Dataset) -> Dataset:
     """The dataset of this name with other rows, where its rows were deleted."""
-    known = _found(repository.find_for_change(session, row.id))
+    known = found(repository.find_for_change(session, row.id), _NONE)
     if known.name != row.name:
         raise InvalidValue(f"the name differs from that of dataset {known.name!r} in its writing alone: use that one")
     if known.deleted_at is None:
@@ -133,12 +134,12 @@ def warnings_of(session: Session, dataset: Dataset) -> tuple[str, ...]:
 
 def get(session: Session, identifier: str) -> Dataset:
     """The dataset of this id, also where its rows were deleted; raises `not-found`."""
-    return _found(repository.find(session, identifier))
+    return found(repository.find(session, identifier), _NONE)
 
 
 def stored_for_change(session: Session, identifier: str) -> Dataset:
     """The dataset, locked until the transaction ends; raises `not-found`, or `illegal-transition` without its rows."""
-    dataset = _found(repository.find_for_change(session, identifier))
+    dataset = found(repository.find_for_change(session, identifier), _NONE)
     if dataset.deleted_at is not None:
         raise ServerError(Problem.ILLEGAL_TRANSITION, f"the rows of dataset {dataset.name!r} were deleted")
     return dataset
@@ -146,7 +147,7 @@ def stored_for_change(session: Session, identifier: str) -> Dataset:
 
 def change_cap(session: Session, identifier: str, change: CapChange, etag: str) -> Dataset:
     """Another cap of at least what is spent, if nobody changed it since `etag`."""
-    dataset = _found(repository.find_for_change(session, identifier))
+    dataset = found(repository.find_for_change(session, identifier), _NONE)
     if etag.strip() != etag_of(dataset):
         raise ServerError(Problem.PRECONDITION_FAILED, f"the cap was changed meanwhile; now {etag_of(dataset)}")
     nano = change.nano()
@@ -158,7 +159,7 @@ def change_cap(session: Session, identifier: str, change: CapChange, etag: str) 
 
 def delete_rows(session: Session, identifier: str, now: int) -> tuple[Dataset, bool]:
     """The dataset without its rows, and whether it had any; ledger and releases stay."""
-    dataset = _found(repository.find_for_change(session, identifier))
+    dataset = found(repository.find_for_change(session, identifier), _NONE)
     changed = dataset.deleted_at is None
     if changed:
         dataset.cells, dataset.rows, dataset.deleted_at = None, None, now
@@ -205,13 +206,13 @@ def document(session: Session, dataset: Dataset, warnings: tuple[str, ...] = ())
 
 def listed(session: Session, page: Page) -> tuple[Sequence[Dataset], str | None]:
     """A page of datasets, newest first, and the token of the next one."""
-    return cut(repository.listed(session, page), page)
+    return repository.listed(session, page)
 
 
 def ledger(session: Session, identifier: str, page: Page) -> DatasetLedger:
     """A page of what releases spent, newest first; raises `not-found`."""
     get(session, identifier)
-    rows, token = cut(repository.ledger(session, identifier, page), page)
+    rows, token = repository.ledger(session, identifier, page)
     return DatasetLedger(entries=[SpentEntry.of(row) for row in rows], next_page_token=token)
 
 
@@ -221,9 +222,3 @@ def _check_cap(dataset: Dataset, cap_nano: int, spent: int) -> None:
             f"dataset {dataset.name!r} has spent ρ = {spent / NANO:g}, and ρ = {cap_nano / NANO:g} is less: a cap is "
             "at least what was spent"
         )
-
-
-def _found(dataset: Dataset | None) -> Dataset:
-    if dataset is None:
-        raise ServerError(Problem.NOT_FOUND, "there is no dataset of this id; add it with POST /v1/datasets")
-    return dataset

@@ -7,8 +7,9 @@ from collections.abc import Collection, Sequence
 from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
+from sordino_server.kit import pagination
 from sordino_server.kit.insert_if_absent import insert_if_absent
-from sordino_server.kit.pagination import Page, newest_first
+from sordino_server.kit.pagination import Page
 from sordino_server.models import AuditEntry, Campaign, Key, Role, SeriesRow, Source
 from sordino_shared.protocol import Manifest
 
@@ -65,9 +66,9 @@ def put_source(session: Session, campaign: str, name: str, max_reports: int, now
         session.execute(update(Source).filter_by(campaign_id=campaign, name=name).values(max_reports=max_reports))
 
 
-def listed(session: Session, page: Page) -> Sequence[Key]:
-    """A page of keys, newest first, and one row more."""
-    return session.scalars(newest_first(select(Key), Key.created_at, Key.id, page)).all()
+def listed(session: Session, page: Page) -> tuple[Sequence[Key], str | None]:
+    """A page of keys, newest first, and the token of the next one."""
+    return pagination.listed(session, select(Key), Key.created_at, Key.id, page)
 
 
 def add_entry(session: Session, entry: AuditEntry) -> None:

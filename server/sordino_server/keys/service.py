@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
-from sordino_server.errors import ServerError
+from sordino_server.errors import ServerError, found
 from sordino_server.keys import repository
 from sordino_server.keys.schemas import AuditEntryDocument, AuditLog, KeyDocument, KeyList
 from sordino_server.keys.source_terms import SourceTerms
@@ -175,9 +175,7 @@ def revoke(session: Session, identifier: str, now: int) -> tuple[Key, bool]:
 
     Raises `illegal-transition` for the last admin's key that opens something.
     """
-    key = repository.find(session, identifier)
-    if key is None:
-        raise ServerError(Problem.NOT_FOUND, "there is no key of this id")
+    key = found(repository.find(session, identifier), "there is no key of this id")
     changed = key.revoked_at is None
     if changed:
         if Role(key.role) is Role.ADMIN and repository.lock_admins(session, now) == [identifier]:
@@ -198,7 +196,7 @@ def operators(session: Session, now: int) -> dict[str, str]:
 
 def listed(session: Session, page: Page) -> KeyList:
     """A page of all keys, revoked ones too, newest first."""
-    rows, token = cut(repository.listed(session, page), page)
+    rows, token = repository.listed(session, page)
     return KeyList(keys=[KeyDocument.of(row) for row in rows], next_page_token=token)
 
 

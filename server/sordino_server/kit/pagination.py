@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Select, tuple_
-from sqlalchemy.orm import InstrumentedAttribute
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from sordino_shared.errors import InvalidValue
 
@@ -74,6 +74,17 @@ def newest_first(
     if page.after is not None:
         statement = statement.where(tuple_(created_at, identifier) < (page.after.created_at, page.after.id))
     return statement.order_by(created_at.desc(), identifier.desc()).limit(page.size + 1)
+
+
+def listed(
+    session: Session,
+    statement: Select[Row],
+    created_at: InstrumentedAttribute[int],
+    identifier: InstrumentedAttribute[str],
+    page: Page,
+) -> tuple[Sequence[Row], str | None]:
+    """The rows of a statement that are on the page, newest first, and the token of the next page if there is any."""
+    return cut(session.scalars(newest_first(statement, created_at, identifier, page)).all(), page)
 
 
 def cut(rows: Sequence[Row], page: Page) -> tuple[Sequence[Row], str | None]:

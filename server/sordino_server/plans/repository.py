@@ -8,10 +8,10 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from sordino_analysis.planning.finished_plan import Part, PartName
-from sordino_server.kit import leases
+from sordino_server.kit import leases, pagination
 from sordino_server.kit.db import FOR_CHANGE
 from sordino_server.kit.insert_if_absent import insert_if_absent
-from sordino_server.kit.pagination import Page, newest_first
+from sordino_server.kit.pagination import Page
 from sordino_server.models import PlanPart, PlanRequestRow, PlanRequestState, ProtocolPlanContent
 
 # Where each part of a plan is stored.
@@ -36,11 +36,9 @@ def find_request(session: Session, identifier: str, for_change: bool = False) ->
     return session.get(PlanRequestRow, identifier)
 
 
-def listed_requests(session: Session, page: Page) -> Sequence[PlanRequestRow]:
-    """A page of requests, newest first, and one row more."""
-    return session.scalars(
-        newest_first(select(PlanRequestRow), PlanRequestRow.created_at, PlanRequestRow.id, page)
-    ).all()
+def listed_requests(session: Session, page: Page) -> tuple[Sequence[PlanRequestRow], str | None]:
+    """A page of requests, newest first, and the token of the next one."""
+    return pagination.listed(session, select(PlanRequestRow), PlanRequestRow.created_at, PlanRequestRow.id, page)
 
 
 def claim_request(session: Session, *, owner: str, now: int, seconds: int) -> PlanRequestRow | None:

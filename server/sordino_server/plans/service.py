@@ -16,9 +16,9 @@ from sordino_analysis.documents.plan_summary import AnySummary, LinearSummary, r
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_protocol_plan
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress
-from sordino_server.errors import ServerError
+from sordino_server.errors import ServerError, found
 from sordino_server.kit import leases
-from sordino_server.kit.pagination import Page, cut
+from sordino_server.kit.pagination import Page
 from sordino_server.models import PlanPart, PlanRequestRow, PlanRequestState, WorkloadRow
 from sordino_server.plans import repository
 from sordino_server.plans.schemas import PlanOrder, PlanRequestDocument, PlanRequestList, SampleSizeDocument
@@ -31,6 +31,7 @@ MAX_ATTEMPTS = 3
 _STAGE_LENGTH = 200
 # Plans of one workload that are compared with one another.
 _MOST_COMPARED = 50
+_NO_REQUEST = "there is no plan request of this id"
 
 
 def ordered_workload(session: Session, order: PlanOrder) -> WorkloadRow:
@@ -56,15 +57,12 @@ def request(session: Session, order: PlanOrder, content_key: str, now: int) -> P
 
 def get(session: Session, identifier: str) -> PlanRequestRow:
     """The request of this id; raises `not-found`."""
-    row = repository.find_request(session, identifier)
-    if row is None:
-        raise ServerError(Problem.NOT_FOUND, "there is no plan request of this id")
-    return row
+    return found(repository.find_request(session, identifier), _NO_REQUEST)
 
 
 def listed(session: Session, page: Page) -> PlanRequestList:
     """A page of plan requests, newest first."""
-    rows, token = cut(repository.listed_requests(session, page), page)
+    rows, token = repository.listed_requests(session, page)
     return PlanRequestList(plan_requests=[PlanRequestDocument.of(row) for row in rows], next_page_token=token)
 
 
@@ -78,12 +76,12 @@ def comparable(session: Session, row: PlanRequestRow) -> list[LinearSummary]:
         if row.summary is None:
             raise ServerError(Problem.PLAN_NOT_READY, "the plan has no summary yet: wait until its state is ready")
         raise ServerError(Problem.NOT_FOUND, "this plan compares no variances: its candidates are protocols")
-    found = {own.epsilon: own}
+    plans = {own.epsilon: own}
     for other in repository.ready_of_workload(session, row.workload_id, _MOST_COMPARED):
         summary = _linear_summary(other)
         if summary is not None and summary.objective == own.objective:
-            found.setdefault(summary.epsilon, summary)
-    return list(found.values())
+            plans.setdefault(summary.epsilon, summary)
+    return list(plans.values())
 
 
 def _linear_summary(row: PlanRequestRow) -> LinearSummary | None:
@@ -114,10 +112,7 @@ def sample_size(row: PlanRequestRow, margin: float, level: float, difference: bo
 
 def get_part(session: Session, digest: str) -> PlanPart:
     """The part of this digest; raises `not-found`."""
-    part = repository.find_part(session, digest)
-    if part is None:
-        raise ServerError(Problem.NOT_FOUND, "there is no part of a plan with this digest")
-    return part
+    return found(repository.find_part(session, digest), "there is no part of a plan with this digest")
 
 
 def device_part(session: Session, digest: str) -> DevicePart:
@@ -132,10 +127,7 @@ def analyst_part(session: Session, digest: str) -> AnalystPart:
 
 def protocol_plan_content(session: Session, digest: str) -> bytes:
     """The canonical bytes of the plan of a protocol; raises `not-found`."""
-    content = repository.find_protocol(session, digest)
-    if content is None:
-        raise ServerError(Problem.NOT_FOUND, "there is no plan of a protocol with this digest")
-    return content
+    return found(repository.find_protocol(session, digest), "there is no plan of a protocol with this digest")
 
 
 def protocol_plan(session: Session, digest: str) -> AnyProtocolPlan:
@@ -186,9 +178,7 @@ def _advice(row: PlanRequestRow) -> str:
 
 def cancel(session: Session, identifier: str, now: int) -> PlanRequestRow:
     """Cancel a request that is not finished; a worker that computes it loses its lease, and its plan is dropped."""
-    row = repository.find_request(session, identifier, for_change=True)
-    if row is None:
-        raise ServerError(Problem.NOT_FOUND, "there is no plan request of this id")
+    row = found(repository.find_request(session, identifier, for_change=True), _NO_REQUEST)
     if row.state not in (PlanRequestState.QUEUED, PlanRequestState.RUNNING):
         raise ServerError(Problem.ILLEGAL_TRANSITION, f"the plan request is {row.state} already", state=row.state)
     row.stage = "cancelled"

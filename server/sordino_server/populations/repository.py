@@ -7,9 +7,10 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from sqlalchemy import ColumnElement, and_, exists, false, func, or_, select
 from sqlalchemy.orm import Session
 
+from sordino_server.kit import pagination
 from sordino_server.kit.db import FOR_CHANGE
 from sordino_server.kit.insert_if_absent import insert_if_absent
-from sordino_server.kit.pagination import Page, newest_first
+from sordino_server.kit.pagination import Page
 from sordino_server.models import AskedEpsilon, Campaign, Population, SeriesRow
 
 
@@ -75,12 +76,12 @@ def charges(
     return [(entry, series, closed) for entry, series, closed in session.execute(newest)][::-1]
 
 
-def listed(session: Session, page: Page) -> Sequence[Population]:
-    """A page of populations, newest first, and one row more."""
-    return session.scalars(newest_first(select(Population), Population.created_at, Population.id, page)).all()
+def listed(session: Session, page: Page) -> tuple[Sequence[Population], str | None]:
+    """A page of populations, newest first, and the token of the next one."""
+    return pagination.listed(session, select(Population), Population.created_at, Population.id, page)
 
 
-def ledger(session: Session, identifier: str, page: Page) -> Sequence[AskedEpsilon]:
-    """A page of a population's ledger, newest first, and one row more."""
+def ledger(session: Session, identifier: str, page: Page) -> tuple[Sequence[AskedEpsilon], str | None]:
+    """A page of a population's ledger, newest first, and the token of the next one."""
     query = select(AskedEpsilon).where(AskedEpsilon.population_id == identifier)
-    return session.scalars(newest_first(query, AskedEpsilon.created_at, AskedEpsilon.id, page)).all()
+    return pagination.listed(session, query, AskedEpsilon.created_at, AskedEpsilon.id, page)

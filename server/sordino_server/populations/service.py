@@ -15,8 +15,8 @@ from sqlalchemy.orm import Session
 
 from sordino_analysis.guarantees import Accountant, BasicComposition, Guarantee, kind_of
 from sordino_server.config import PopulationMode
-from sordino_server.errors import ServerError
-from sordino_server.kit.pagination import Page, cut
+from sordino_server.errors import ServerError, found
+from sordino_server.kit.pagination import Page
 from sordino_server.models import AskedEpsilon, Population, SeriesRow
 from sordino_server.populations import repository
 from sordino_server.populations.names import check_population, identifier_of
@@ -35,6 +35,7 @@ from sordino_shared.quantities import quantity
 DAY_S = 86400
 # Prices what campaigns ask, in the unit of the caps.
 _ACCOUNTANT: Accountant = BasicComposition()
+_NONE = "there is no population of this id; one is made by POST, or by its first campaign"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +81,7 @@ def create(session: Session, order: PopulationOrder, now: int) -> Population:
     """
     check_population(order.name)
     repository.add(session, _without_caps(order.name, now))
-    population = _found(repository.find_for_change(session, identifier_of(order.name)))
+    population = found(repository.find_for_change(session, identifier_of(order.name)), _NONE)
     if population.declared:
         raise ServerError(
             Problem.ALREADY_EXISTS,
@@ -95,12 +96,12 @@ def create(session: Session, order: PopulationOrder, now: int) -> Population:
 
 def get(session: Session, identifier: str) -> Population:
     """The population of this id; raises `not-found`."""
-    return _found(repository.find(session, identifier))
+    return found(repository.find(session, identifier), _NONE)
 
 
 def change_caps(session: Session, identifier: str, caps: PopulationCaps, etag: str) -> Population:
     """Other caps, if nobody changed them since `etag`. What was asked beyond a new cap stays asked."""
-    population = _found(repository.find_for_change(session, identifier))
+    population = found(repository.find_for_change(session, identifier), _NONE)
     if etag.strip() != etag_of(population):
         raise ServerError(Problem.PRECONDITION_FAILED, f"the caps were changed meanwhile; now {etag_of(population)}")
     _set(population, caps)
@@ -152,7 +153,7 @@ def charge(session: Session, name: str, charged: CampaignCharge, now: int, mode:
     """
     check_open_to(session, name, mode)
     repository.add(session, _without_caps(name, now))
-    population = _found(repository.find_for_change(session, identifier_of(name)))
+    population = found(repository.find_for_change(session, identifier_of(name)), _NONE)
     for use in _uses(session, population, charged, now):
         if use.exceeded:
             raise PopulationBudgetExceeded(population, use)
@@ -187,13 +188,13 @@ def _uses(session: Session, population: Population, charged: CampaignCharge, now
 
 def listed(session: Session, page: Page) -> tuple[Sequence[Population], str | None]:
     """A page of populations, newest first, and the token of the next one."""
-    return cut(repository.listed(session, page), page)
+    return repository.listed(session, page)
 
 
 def ledger(session: Session, identifier: str, page: Page) -> LedgerPage:
     """A page of what was asked of a population, newest first; raises `not-found`."""
     get(session, identifier)
-    rows, token = cut(repository.ledger(session, identifier, page), page)
+    rows, token = repository.ledger(session, identifier, page)
     return LedgerPage(entries=[LedgerEntry.of(row) for row in rows], next_page_token=token)
 
 
@@ -238,14 +239,6 @@ def _set(population: Population, caps: PopulationCaps) -> None:
     lifetime = population.lifetime_nano
     if population.period_nano is not None and lifetime is not None and population.period_nano > lifetime:
         raise InvalidValue("epsilon_per_period is above epsilon_lifetime: it could never be reached", caps)
-
-
-def _found(population: Population | None) -> Population:
-    if population is None:
-        raise ServerError(
-            Problem.NOT_FOUND, "there is no population of this id; one is made by POST, or by its first campaign"
-        )
-    return population
 
 
 MOST_CHARGES = 1000

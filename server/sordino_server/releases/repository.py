@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
-from sordino_server.kit import leases
-from sordino_server.kit.pagination import Page, newest_first
+from sordino_server.kit import leases, pagination
+from sordino_server.kit.pagination import Page
 from sordino_server.models import Release, ReleaseState
 
 
@@ -50,7 +50,7 @@ def oldest_waiting(session: Session, now: int) -> int | None:
     return session.scalar(waiting.where(leases.nobodys(Release, now)))
 
 
-def listed(session: Session, dataset: str, page: Page) -> Sequence[Release]:
-    """A page of a dataset's releases, newest first, and one row more."""
+def listed(session: Session, dataset: str, page: Page) -> tuple[Sequence[Release], str | None]:
+    """A page of a dataset's releases, newest first, and the token of the next one."""
     query = select(Release).where(Release.dataset_id == dataset)
-    return session.scalars(newest_first(query, Release.created_at, Release.id, page)).all()
+    return pagination.listed(session, query, Release.created_at, Release.id, page)

@@ -16,10 +16,10 @@ from sqlalchemy.orm import Session
 
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_server.datasets import service as datasets
-from sordino_server.errors import ServerError
+from sordino_server.errors import ServerError, found
 from sordino_server.kit import leases
 from sordino_server.kit.leases import LeaseLost
-from sordino_server.kit.pagination import Page, cut
+from sordino_server.kit.pagination import Page
 from sordino_server.kit.sealing import Sealer
 from sordino_server.models import Dataset, Release, ReleaseState
 from sordino_server.releases import repository
@@ -77,10 +77,7 @@ def is_known(session: Session, dataset_id: str, key: str) -> bool:
 
 def get(session: Session, identifier: str) -> Release:
     """The release of this id; raises `not-found`."""
-    row = repository.find(session, identifier)
-    if row is None:
-        raise ServerError(Problem.NOT_FOUND, "there is no release of this id")
-    return row
+    return found(repository.find(session, identifier), "there is no release of this id")
 
 
 def answers(session: Session, identifier: str) -> tuple[bytes, str]:
@@ -104,7 +101,7 @@ def plan(session: Session, identifier: str) -> bytes:
 def listed(session: Session, dataset_id: str, page: Page) -> tuple[Sequence[Release], str | None]:
     """A page of a dataset's releases, newest first, and the token of the next one; raises `not-found`."""
     datasets.get(session, dataset_id)
-    return cut(repository.listed(session, dataset_id, page), page)
+    return repository.listed(session, dataset_id, page)
 
 
 def begin(session: Session, *, owner: str, now: int, seconds: int) -> Release | None:

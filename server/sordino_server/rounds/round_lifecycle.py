@@ -19,7 +19,7 @@ from enum import StrEnum
 
 from sqlalchemy.orm import Session
 
-from sordino_server.errors import ServerError
+from sordino_server.errors import ServerError, found
 from sordino_server.kit import leases
 from sordino_server.kit.db import Database
 from sordino_server.kit.insert_if_absent import insert_if_absent
@@ -303,10 +303,7 @@ def change_campaign(campaign: Campaign, wanted: CampaignState, now: int) -> None
 
 def lock_campaign(session: Session, identifier: str) -> Campaign:
     """The campaign, whose state nobody else changes until the transaction ends; raises `not-found`."""
-    campaign = repository.find_campaign_for_change(session, identifier)
-    if campaign is None:
-        raise ServerError(Problem.NOT_FOUND, "there is no campaign of this id")
-    return campaign
+    return found(repository.find_campaign_for_change(session, identifier), "there is no campaign of this id")
 
 
 def is_series(campaign: Campaign) -> bool:

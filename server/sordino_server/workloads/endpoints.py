@@ -16,7 +16,6 @@ from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import LargeBodyRoute, OperatorRequest
 from sordino_server.kit.clock import iso_8601
 from sordino_server.kit.page_parameters import PageQuery
-from sordino_server.kit.pagination import cut
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.kit.times import Created
 from sordino_server.models import WorkloadRow
@@ -104,7 +103,7 @@ def register_workload(
 def list_workloads(context: Injected, _: Analyst, page: PageQuery) -> WorkloadList:
     """Registered workloads, newest first."""
     with context.database.read("list workloads") as session:
-        rows, token = cut(repository.listed(session, page), page)
+        rows, token = repository.listed(session, page)
         return WorkloadList(workloads=[WorkloadEntry.of(row) for row in rows], next_page_token=token)
 
 

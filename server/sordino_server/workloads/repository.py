@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from sordino_server.kit import pagination
 from sordino_server.kit.insert_if_absent import insert_if_absent
-from sordino_server.kit.pagination import Page, newest_first
+from sordino_server.kit.pagination import Page
 from sordino_server.models import WorkloadRow
 
 
@@ -22,6 +23,6 @@ def find(session: Session, identifier: str) -> WorkloadRow | None:
     return session.get(WorkloadRow, identifier)
 
 
-def listed(session: Session, page: Page) -> Sequence[WorkloadRow]:
-    """A page of workloads, newest first, and one row more."""
-    return session.scalars(newest_first(select(WorkloadRow), WorkloadRow.created_at, WorkloadRow.id, page)).all()
+def listed(session: Session, page: Page) -> tuple[Sequence[WorkloadRow], str | None]:
+    """A page of workloads, newest first, and the token of the next one."""
+    return pagination.listed(session, select(WorkloadRow), WorkloadRow.created_at, WorkloadRow.id, page)

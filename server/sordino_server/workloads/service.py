@@ -9,11 +9,10 @@ from sqlalchemy.orm import Session
 from sordino_analysis.kinds.specifications import parse_question
 from sordino_analysis.questions.linear import WorkloadError, WorkloadSpecification
 from sordino_analysis.questions.question import WrittenQuestion
-from sordino_server.errors import ServerError
+from sordino_server.errors import found
 from sordino_server.models import WorkloadRow
 from sordino_server.workloads import repository
 from sordino_server.workloads.checking import CheckedWorkload
-from sordino_shared.protocol import Problem
 
 
 def register(session: Session, checked: CheckedWorkload, now: int) -> tuple[WorkloadRow, bool]:
@@ -32,10 +31,8 @@ def register(session: Session, checked: CheckedWorkload, now: int) -> tuple[Work
 
 def get(session: Session, identifier: str) -> WorkloadRow:
     """The workload of this id; raises `not-found`."""
-    workload = repository.find(session, identifier)
-    if workload is None:
-        raise ServerError(Problem.NOT_FOUND, "there is no workload of this id; register it with POST /v1/workloads")
-    return workload
+    detail = "there is no workload of this id; register it with POST /v1/workloads"
+    return found(repository.find(session, identifier), detail)
 
 
 def exists(session: Session, identifier: str) -> bool:
