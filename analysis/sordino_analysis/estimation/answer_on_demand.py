@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from sordino_analysis.answers.columns import Cell
+from sordino_analysis.answers.filling import cells_of_answers
 from sordino_analysis.estimation.linear_estimate import LinearEstimate
+from sordino_analysis.figures import SHARE
 from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile
 
@@ -69,6 +72,18 @@ class OnDemand:
     level: float
     bias_bound: float
     warnings: tuple[str, ...]
+
+    def columns(self) -> dict[str, list[Cell]]:
+        """The answers under the names of docs/results.md."""
+        found = cells_of_answers(self.answers)
+        if all(isinstance(each, ShareAnswer) for each in self.answers):
+            return found | {"unit": [SHARE] * len(self.answers)}
+        quantiles = [each for each in self.answers if isinstance(each, QuantileAnswer)]
+        low, high = ([each.value[end] for each in quantiles] for end in (0, 1))
+        del found["value"]
+        members: list[Cell] = [each.bin for each in quantiles]
+        units: list[Cell] = [each.unit or None for each in quantiles]
+        return found | {"member": members, "value_lower": [*low], "value_upper": [*high], "unit": units}
 
 
 class Answerer(Protocol):

@@ -5,22 +5,27 @@ Only that process imports this module: it needs the estimators.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.answers.columns import Cell
+from sordino_analysis.answers.document import EstimateDocument
+from sordino_analysis.answers.filling import cells_of_answers
+from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.average_case.rule_estimator import RuleEstimator
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.answers_on_demand import Answerer, answer, answerer_of
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.evaluation.item_counts import count_items
+from sordino_analysis.figures import SHARE
 from sordino_server.aggregates import LogPurged, aggregate, logged_payloads
-from sordino_server.answers.schemas import AnswerDocument, AnswersKind, RuleOnAverage
+from sordino_server.answers.schemas import KIND, AnswersExtras, AnswersKind
 from sordino_server.answers.service import AnsweringRound
 from sordino_server.errors import ServerError
-from sordino_server.estimates.schemas import PlanDigests
 from sordino_server.kit.db import Database
 from sordino_server.plans import service as plans
 from sordino_shared.protocol import DevicePart, Problem
@@ -50,20 +55,19 @@ def compute_answers(url: str, closed: AnsweringRound, kind: AnswersKind, texts: 
         raise ServerError(Problem.INVALID_REQUEST, str(error)) from error
     except LogPurged as error:
         raise ServerError(Problem.ILLEGAL_TRANSITION, str(error)) from error
-    return AnswerDocument(
-        campaign=closed.campaign,
-        plan=PlanDigests(device=str(decoded.device.digest), analyst=str(decoded.analyst.digest)),
-        round=closed.index,
-        kind=kind,
+    table = AnswerTable.of_columns(found.columns() | {"kind": [kind] * len(texts)})
+    return _document(
+        closed,
+        decoded.device,
+        decoded.analyst,
+        table,
+        found.warnings,
         users=found.users,
-        epsilon=decoded.device.guarantee.epsilon,
-        level=found.level,
-        target="reporters",
         compared=found.compared,
+        level=found.level,
         bias_bound=found.bias_bound,
-        warnings=list(found.warnings),
-        answers=[asdict(each) for each in found.answers],
-    ).content()
+        target="reporters",
+    )
 
 
 def _rules_on_average(url: str, closed: AnsweringRound, texts: tuple[str, ...]) -> bytes:
@@ -76,25 +80,44 @@ def _rules_on_average(url: str, closed: AnsweringRound, texts: tuple[str, ...]) 
         raise ServerError(Problem.INVALID_REQUEST, str(error)) from error
     except LogPurged as error:
         raise ServerError(Problem.ILLEGAL_TRANSITION, str(error)) from error
-    answers = []
-    for text in texts:
-        own = asdict(found.answer_text(text))
-        fields = {name: own[name] for name in RuleOnAverage.model_fields if name != "label"}
-        answers.append(RuleOnAverage(label=text, **fields))
-    return AnswerDocument(
-        campaign=closed.campaign,
-        plan=PlanDigests(device=str(device.digest), analyst=str(analyst.digest)),
-        round=closed.index,
-        kind="rule",
+    columns = cells_of_answers([found.answer_text(text) for text in texts])
+    # Errors and intervals of a rule are about the population.
+    of_population = {f"population_{name}": columns.pop(name) for name in ("standard_error", "lower", "upper")}
+    same = {"kind": "rule", "unit": SHARE}
+    columns |= {**of_population, "label": [*texts], **{name: [cell] * len(texts) for name, cell in same.items()}}
+    return _document(
+        closed,
+        device,
+        analyst,
+        AnswerTable.of_columns(columns),
+        (),
         users=found.indicators.users,
-        epsilon=device.guarantee.epsilon,
-        level=found.indicators.level,
-        target="population",
         compared=1,
+        level=found.indicators.level,
         bias_bound=None,
-        warnings=[],
-        answers=answers,
-    ).content()
+        target="population",
+        validity="average_case",
+    )
+
+
+def _document(
+    closed: AnsweringRound,
+    device: DevicePart,
+    analyst: AnalystPart,
+    table: AnswerTable,
+    warnings: Iterable[str],
+    **terms: Cell,
+) -> bytes:
+    """The document of answers from a closed round."""
+    of_plan: dict[str, Cell] = {
+        "campaign_id": closed.campaign,
+        "epsilon": device.guarantee.epsilon,
+        "mechanism": analyst.mechanism,
+        "plan_device": str(device.digest),
+        "plan_analyst": str(analyst.digest),
+    }
+    extras = AnswersExtras(warnings=tuple(warnings), round=closed.index)
+    return EstimateDocument(kind=KIND, terms=of_plan | terms, columns=table.columns, extras=extras).content()
 
 
 @lru_cache(maxsize=1)

@@ -8,9 +8,10 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
 
 from sordino_analysis.answers.csv_text import CSV_TYPE, as_csv
+from sordino_analysis.answers.reading import read_document
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
 from sordino_server.answers.in_process import computed
-from sordino_server.answers.schemas import AnswerDocument, AnswersKind
+from sordino_server.answers.schemas import AnswersDocument, AnswersExtras, AnswersKind
 from sordino_server.context import Injected
 from sordino_server.estimates.endpoints import CSV_RESPONSES, Form, wants_csv
 from sordino_server.keys.authentication import Analyst
@@ -61,7 +62,7 @@ def asked_questions(
 QuestionsQuery = Annotated[tuple[AnswersKind, tuple[str, ...]], Depends(asked_questions)]
 
 
-@router.get("/{campaign_id}/answers", response_model=AnswerDocument, responses=CSV_RESPONSES)
+@router.get("/{campaign_id}/answers", response_model=AnswersDocument, responses=CSV_RESPONSES)
 async def get_answers(
     context: Injected,
     _: Analyst,
@@ -73,7 +74,5 @@ async def get_answers(
     """Answers to questions about a closed campaign that its workload need not list; a table with `format=csv`."""
     content = await computed(context, campaign_id, *questions)
     if wants_csv(request, form):
-        return Response(
-            as_csv(AnswerDocument.model_validate_json(content).table()), headers=_HEADERS, media_type=CSV_TYPE
-        )
+        return Response(as_csv(read_document(content, AnswersExtras).table), headers=_HEADERS, media_type=CSV_TYPE)
     return Response(content, headers=_HEADERS, media_type="application/json")

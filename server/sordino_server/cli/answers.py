@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
-from rich.table import Table
 
-from sordino_analysis.figures import SHARE, amount, number_span, span
-from sordino_analysis.percentages import percent
+from sordino_analysis.answers.reading import checked_parts, document_of
+from sordino_analysis.answers.shown import shown_answers
+from sordino_server.answers.schemas import AnswersExtras
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.chart_file import ChartOption, drawn
-from sordino_server.cli.output import JsonOption, console, print_json, print_table, reports_errors
+from sordino_server.cli.estimate_text import print_lines, print_shown
+from sordino_server.cli.output import JsonOption, print_json, reports_errors
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
 from sordino_shared.errors import InvalidValue
-from sordino_shared.quantities import quantity
+
+_PARTS = ("answer", "std. error", "interval", "band", "p-value of the assumption")
 
 
 @reports_errors
@@ -78,52 +80,15 @@ def answers(
     if as_json:
         print_json(document)
     else:
-        (_print_rules if document["kind"] == "rule" else _print_answers)(document)
+        print_answers(document)
 
 
-def _print_rules(document: dict[str, Any]) -> None:
-    """Each rule with the assumption that its answer rests on, and whether the reports contradict it."""
-    level = percent(document["level"])
-    table = Table("rule", "share", "standard error", f"{level} interval", "p-value of the assumption")
-    for each in document["answers"]:
-        ends = each["interval"]
-        held = "none: the reports contradict the assumption" if ends is None else span(ends, SHARE)
-        figures = (amount(each["value"], SHARE), amount(each["standard_error"], SHARE), held, f"{each['p_value']:.3g}")
-        table.add_row(*map(escape, (each["label"], *figures)))
-    print_table(table)
-    console.print(
-        f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}; on average over databases, not for "
-        f"each of them: {document['answers'][0]['sentence']}",
-        highlight=False,
-    )
-
-
-def _print_answers(document: dict[str, Any]) -> None:
-    level = percent(document["level"])
-    if document["kind"] == "quantile":
-        table = Table("question", "value", f"{level} interval", f"{level} band")
-        rows = map(_quantile, document["answers"])
-    else:
-        table = Table("question", "value", "standard error", f"{level} interval", f"{level} band")
-        rows = map(_share, document["answers"])
-    for row in rows:
-        table.add_row(*map(escape, row))
-    print_table(table)
-    console.print(
-        f"{quantity(document['users'], 'user')}, ε = {document['epsilon']:g}; the band holds "
-        f"{quantity(document['compared'], 'question')}",
-        highlight=False,
-    )
-    for warning in document["warnings"]:
-        console.print(f"[yellow]{escape(warning)}", highlight=False)
-
-
-def _share(each: dict[str, Any]) -> tuple[str, ...]:
-    figures = (amount(each[name], SHARE) for name in ("value", "standard_error"))
-    return each["label"], *figures, *(span(each[name], SHARE) for name in ("interval", "band"))
-
-
-def _quantile(each: dict[str, Any]) -> tuple[str, ...]:
-    unit = each["unit"]
-    value = each["bin"] if each["beyond"] else number_span(each["value"], unit)
-    return each["label"], value, *(number_span(each[name], unit) for name in ("interval", "band"))
+def print_answers(document: Mapping[str, Any]) -> None:
+    """Answers as a server sent them, and of rules the assumption that they rest on."""
+    table = document_of(checked_parts(document), AnswersExtras).table
+    print_shown(shown_answers(table, "question", parts=_PARTS))
+    sentences = [str(cell) for cell in table.cells("sentence") if cell is not None]
+    if sentences:
+        print_lines([f"on average over databases, not for each of them: {sentences[0]}"])
+    if sentences and None in table.cells("population_lower"):
+        print_lines(["an answer without an interval has none: the reports contradict the assumption"])

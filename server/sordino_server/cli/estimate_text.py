@@ -20,7 +20,11 @@ def print_estimate(document: Mapping[str, Any]) -> None:
     estimate = estimate_of(document)
     kind = kind_named(estimate.kind)
     print_lines(kind.statements(estimate))
-    shown = kind.readable(estimate, list(islice(kind.shown(estimate), kind.printed)))
+    print_shown(kind.readable(estimate, list(islice(kind.shown(estimate), kind.printed))))
+
+
+def print_shown(shown: ShownAnswers) -> None:
+    """A table with its notes below, and its warnings in a colour."""
     print_table(table_of(shown))
     print_lines(shown.notes)
     for warning in shown.warnings:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, create_model
 
 from sordino_analysis.answers.columns import Cell
-from sordino_analysis.answers.document import WARNING_SEPARATOR, ends
+from sordino_analysis.answers.document import WARNING_SEPARATOR, Extras, ends
 from sordino_analysis.kinds.base import KindOfQuestion
 from sordino_analysis.kinds.registry import kinds
 
@@ -27,17 +27,22 @@ class PlanDigests(BaseModel):
     analyst: str
 
 
-def _schema(kind: KindOfQuestion) -> type[BaseModel]:
+def schema_of(name: str, kind: str, extras: type[Extras]) -> type[BaseModel]:
+    """The description of documents of one kind."""
     terms = Field(description="Cells that every answer has, by the name of their column.")
     table = Field(description="The answers as columns of one length, by name; the CSV has the same and the terms.")
     fields: dict[str, Any] = {
-        "kind": (Literal[kind.name], ...),
+        "kind": (Literal[kind], ...),
         "terms": (dict[str, Cell], terms),
         "table": (dict[str, list[Cell]], table),
-        "extras": (kind.extras, ...),
+        "extras": (extras, ...),
     }
-    schema: type[BaseModel] = create_model(f"{kind.name.capitalize()}Estimate", __doc__=kind.extras.__doc__, **fields)
+    schema: type[BaseModel] = create_model(name, __doc__=extras.__doc__, **fields)
     return schema
+
+
+def _schema(kind: KindOfQuestion) -> type[BaseModel]:
+    return schema_of(f"{kind.name.capitalize()}Estimate", kind.name, kind.extras)
 
 
 # What the API describes; documents are read by `sordino_analysis.kinds.reading`.

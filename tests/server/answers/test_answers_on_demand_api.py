@@ -18,7 +18,7 @@ from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server import aggregates, rounds
 from sordino_server.models import Role
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, Task
-from tests.estimates import answers_of
+from tests.estimates import answers_of, facts_of
 
 Check = Callable[..., dict[str, Any]]
 CELLS = [0] * 600 + [1] * 300 + [2] * 90 + [3] * 10
@@ -79,13 +79,15 @@ def test_ranges_and_quantiles_with_interval_and_band(server: Any) -> None:
     published = {each["label"]: each for each in answers_of(server.api.get(f"{path}/estimates").json())}
     response = server.api.get(f"{path}/answers", params={"range": ["..15", "0..60", "delay:15.."]})
     document = response.raise_for_status().json()
-    assert (document["kind"], document["users"], document["compared"]) == ("range", len(CELLS), 9)
-    assert (document["round"], document["level"], document["target"]) == (0, 0.95, "reporters")
-    listed, middle, last = document["answers"]
+    facts = facts_of(document)
+    assert (facts["kind"], facts["users"], facts["compared"]) == ("answers", len(CELLS), 9)
+    assert (facts["round"], facts["level"], facts["target"]) == (0, 0.95, "reporters")
+    listed, middle, last = answers_of(document)
+    assert {each["kind"] for each in (listed, middle, last)} == {"range"}
     same = published["delay ≤ 15 min"]
     assert listed["value"] == pytest.approx(same["value"], abs=1e-12)
     assert listed["standard_error"] == pytest.approx(same["standard_error"], rel=1e-9)
-    assert listed["band"][0] < listed["interval"][0] < listed["value"] < listed["interval"][1] < listed["band"][1]
+    assert listed["band_lower"] < listed["lower"] < listed["value"] < listed["upper"] < listed["band_upper"]
     assert last["value"] == pytest.approx(1 - same["value"], abs=1e-9)
     for each, exact in ((middle, 0.39), (last, 0.1)):
         # Six standard errors: a false alarm in 5·10^8, and the seed is fixed.
@@ -94,29 +96,30 @@ def test_ranges_and_quantiles_with_interval_and_band(server: Any) -> None:
     assert again.content == response.content
     assert response.headers["cache-control"] == "private, max-age=31536000, immutable"
     rectangle = server.api.get(f"{path}/answers", params={"rectangle": "delay:0..60"}).raise_for_status().json()
-    assert (rectangle["kind"], rectangle["compared"]) == ("rectangle", 9)
-    assert rectangle["answers"] == [middle]
+    assert rectangle["terms"]["compared"] == 9
+    assert answers_of(rectangle) == [middle | {"kind": "rectangle"}]
     quantiles = server.api.get(f"{path}/answers", params={"quantile": ["0.5", "0.98"]}).json()
-    median = quantiles["answers"][0]
+    median = answers_of(quantiles)[0]
     assert (median["label"], median["unit"]) == ("0.5 quantile of delay", "min")
-    assert (median["bin"], median["value"], median["beyond"]) == ("≤ 0", [None, 0.0], False)
-    for name in ("interval", "band", "population_interval"):
-        low, high = median[name]
-        assert low is None
-        assert high in (0.0, 15.0, 60.0, None)
+    assert (median["member"], median.get("value_lower"), median["value_upper"]) == ("≤ 0", None, 0.0)
+    assert median["beyond"] is False
+    for prefix in ("", "band_", "population_"):
+        assert median.get(f"{prefix}lower") is None
+        assert median[f"{prefix}upper"] in (0.0, 15.0, 60.0, None)
 
 
 def test_cells_and_marginals_as_a_table(running: Any) -> None:
     path = closed(running, workload=running.workload(TABLE))
     cells = running.api.get(f"{path}/answers", params={"cell": "os:linux,wifi:yes"}).raise_for_status().json()
-    assert abs(cells["answers"][0]["value"] - 0.3) < 6 * cells["answers"][0]["standard_error"]
+    (found,) = answers_of(cells)
+    assert abs(found["value"] - 0.3) < 6 * found["standard_error"]
     response = running.api.get(f"{path}/answers", params={"marginal": ["wifi:yes", "os:=other"], "format": "csv"})
     assert response.headers["content-type"].startswith("text/csv")
     rows = list(csv.DictReader(io.StringIO(response.text)))
     assert list(rows[0]) == in_order(rows[0])
     assert [row["label"] for row in rows] == ["wifi: yes", "os: =other"]
     document = running.api.get(f"{path}/answers", params={"marginal": ["wifi:yes", "os:=other"]}).json()
-    assert {float(row["bias_bound"]) for row in rows} == {document["bias_bound"]}
+    assert {float(row["bias_bound"]) for row in rows} == {document["terms"]["bias_bound"]}
     assert abs(float(rows[0]["value"]) - 0.31) < 6 * float(rows[0]["standard_error"])
 
 
@@ -129,11 +132,11 @@ def test_rectangles_of_grids_on_two_attributes(running: Any) -> None:
     assert (len(answers_of(estimate)), terms["unlisted"], terms["compared"]) == (36, 2303 - 36, 36)
     params = {"rectangle": ["x:3..10,y:3..10", "x:15..,y:..35"]}
     document = running.api.get(f"{path}/answers", params=params).raise_for_status().json()
-    for each, exact in zip(document["answers"], (0.6, 0.4), strict=True):
+    for each, exact in zip(answers_of(document), (0.6, 0.4), strict=True):
         # Six standard errors: a false alarm in 5·10^8.
         assert abs(each["value"] - exact) < 6 * each["standard_error"]
-        assert each["consistent"] is None
-    assert document["compared"] == (48 * 49 // 2) ** 2 - 1
+        assert "consistent" not in each
+    assert document["terms"]["compared"] == (48 * 49 // 2) ** 2 - 1
 
 
 def test_the_table_of_quantiles(running: Any) -> None:
@@ -142,7 +145,7 @@ def test_the_table_of_quantiles(running: Any) -> None:
     (row,) = csv.DictReader(io.StringIO(text))
     assert list(row) == in_order(row)
     assert (row["label"], row["member"]) == ("0.5 quantile of delay", "≤ 0")
-    assert (row["value_lower"], row["value_upper"], row["beyond"]) == ("", "0.0", "false")
+    assert (row.get("value_lower", ""), row["value_upper"], row["beyond"]) == ("", "0.0", "false")
 
 
 BAD: list[tuple[dict[str, Any], str]] = [
@@ -204,11 +207,11 @@ def test_texts_of_a_hashed_attribute_are_counted_in_the_log(server: Any, check_p
     server.api.post(f"{path}/close").raise_for_status()
     server.work()
     document = server.api.get(f"{path}/answers", params={"cell": ["/home", "/a,b:c", "/never"]}).json()
-    for each, exact in zip(document["answers"], (0.7, 0.3, 0.0), strict=True):
+    for each, exact in zip(answers_of(document), (0.7, 0.3, 0.0), strict=True):
         # Six standard errors, and the key of the hash differs from run to run: a false alarm in 2·10^8 runs.
         assert abs(each["value"] - exact) < 6 * each["standard_error"]
-        assert each["band"][0] <= each["interval"][0] <= each["interval"][1] <= each["band"][1]
-    assert document["compared"] == 2**64
+        assert each["band_lower"] <= each["lower"] <= each["upper"] <= each["band_upper"]
+    assert document["terms"]["compared"] == 2**64
     purge_last_round(server, path)
     refused = server.api.get(f"{path}/answers", params={"cell": "/home"})
     check_problem(refused, Problem.ILLEGAL_TRANSITION, "were purged")

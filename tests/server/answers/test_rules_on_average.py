@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from sordino_shared.protocol import Problem
+from tests.estimates import answers_of
 
 SWITCHES = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in "abcd"]
 RULES = {"class": "conjunctions", "width": 2, "scheme": "arrangement"}
@@ -28,11 +29,11 @@ def test_a_rule_has_a_share_with_its_assumption(running: Any) -> None:
     path = closed(running, EVEN)
     response = running.api.get(f"{path}/answers", params={"rule": ["a:on,b:on", "c:off,d:on"]})
     document = response.raise_for_status().json()
-    assert (document["kind"], document["users"], document["target"]) == ("rule", len(EVEN), "population")
-    for each in document["answers"]:
+    terms = document["terms"]
+    assert (terms["users"], terms["target"], terms["validity"]) == (len(EVEN), "population", "average_case")
+    for each in answers_of(document):
         # Six standard errors: a false alarm in 5·10^8 for each.
-        assert abs(each["value"] - 1 / 4) < 6 * each["standard_error"]
-        assert each["validity"] == "average_case"
+        assert abs(each["value"] - 1 / 4) < 6 * each["population_standard_error"]
         assert "these reports cannot show that they are" in each["sentence"]
         # A p-value below 10^-6 is one false alarm in a million: the means are as the assumption says.
         assert each["p_value"] > 1e-6
@@ -40,7 +41,7 @@ def test_a_rule_has_a_share_with_its_assumption(running: Any) -> None:
     (row,) = csv.DictReader(io.StringIO(table))
     assert (row["label"], row["validity"]) == ("a:on,b:on", "average_case")
     # An error on average over databases bounds the bias for none of them.
-    assert (document["bias_bound"], row["bias_bound"]) == (None, "")
+    assert (terms["bias_bound"], row["bias_bound"]) == (None, "")
     for params, words in (
         ({"rule": "a:on"}, "conjunctions of 2 indicators, and the rule has 1"),
         ({"rule": "a:on,z:on"}, "no attribute 'z'"),
@@ -55,8 +56,9 @@ def test_a_rule_has_a_share_with_its_assumption(running: Any) -> None:
 def test_reports_that_contradict_the_assumption_leave_no_interval(running: Any) -> None:
     """All users hold c and d, so the two classes are not spread evenly: by 40 standard errors."""
     uneven = running.api.get(f"{closed(running, [3, 7, 11, 15] * 1000)}/answers", params={"rule": "a:on,b:on"}).json()
-    assert uneven["answers"][0]["interval"] is None
-    assert uneven["answers"][0]["p_value"] < 1e-6
+    (answer,) = answers_of(uneven)
+    assert "population_lower" not in answer
+    assert answer["p_value"] < 1e-6
 
 
 def test_other_campaigns_and_refused_classes_say_what_to_do(running: Any) -> None:
@@ -70,10 +72,13 @@ def test_other_campaigns_and_refused_classes_say_what_to_do(running: Any) -> Non
 
 
 def test_the_command_line_prints_the_assumption_with_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    from sordino_server.cli.answers import _print_rules
+    from sordino_server.cli.answers import print_answers
 
-    answer = {"label": "a:on,b:on", "value": 0.4, "standard_error": 0.1, "interval": None, "p_value": 0.001}
-    _print_rules({"level": 0.95, "users": 9, "epsilon": 1.0, "answers": [answer | {"sentence": "holds if even"}]})
+    answer = {"label": ["a:on,b:on"], "value": [0.4], "population_standard_error": [0.1], "p_value": [0.001]}
+    terms = {"level": 0.95, "users": 9, "epsilon": 1.0}
+    extras = {"warnings": [], "round": 0}
+    table = answer | {"sentence": ["holds if even"]}
+    print_answers({"kind": "answers", "terms": terms, "table": table, "extras": extras})
     printed = " ".join(capsys.readouterr().out.split())
     assert "holds if even" in printed
     assert "contradict" in printed

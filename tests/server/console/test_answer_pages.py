@@ -16,6 +16,7 @@ from sordino_analysis.questions.linear.yaml_text import parse_yaml
 from sordino_server.console.picked_questions import as_yaml, attributes_of, composed
 from sordino_server.models import Role
 from sordino_shared.domains import Categorical, Domain, Ordinal
+from tests.estimates import answers_of
 
 DELAY = Ordinal("delay", (0.0, 15.0, 60.0), unit="min")
 OS = Categorical("os", ("linux", "a,b"))
@@ -77,8 +78,9 @@ def test_answers_are_those_of_the_api_and_can_be_copied(
     assert browser.http.get(f"{path}.json?{asked}").content == expected.content
     table = running.api.get(api, params={"range": ["delay:..0", "delay:0..60"], "format": "csv"})
     assert browser.http.get(f"{path}.csv?{asked}").content == table.content
-    assert amount(document["answers"][1]["value"], SHARE) in page
-    assert f"all\n{document['compared']} questions" in page
+    answer = answers_of(document)[1]
+    assert amount(answer["value"], SHARE, answer["standard_error"]) in page
+    assert f"the band holds {document['terms']['compared']} answers at once" in page
     drawn = browser.http.get(unescape(re.search(r'src="([^"]+\.svg[^"]*)"', page)[1]))  # type: ignore[index]
     assert drawn.text.count('class="band"') == 1 + 2
 

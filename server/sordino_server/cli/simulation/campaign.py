@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from sordino_analysis.answers.document import EstimateDocument, ends
+from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.plan_summary import AnySummary, read_summary
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_protocol_plan
@@ -207,11 +207,9 @@ def _asked_for(remote: Remote, campaign: str, estimate: EstimateDocument, texts:
     rows: list[dict[str, Any]] = []
     for first in range(0, len(texts), MOST_QUESTIONS):
         some = list(texts[first : first + MOST_QUESTIONS])
-        answers = remote.get(f"/v1/campaigns/{campaign}/answers", cell=some)["answers"]
-        for each, text in zip(answers, some, strict=True):
-            numbers = {name: each[name] for name in ("unit", "value", "uncut", "standard_error")}
-            intervals = {**ends("", each["interval"]), **ends("band_", each["band"])}
-            rows.append({"label": text, **numbers, **intervals})
+        table = remote.get(f"/v1/campaigns/{campaign}/answers", cell=some)["table"]
+        answers = (dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True))
+        rows += [each | {"label": text} for each, text in zip(answers, some, strict=True)]
     return EstimateDocument.of_rows(estimate.kind, rows, estimate.extras, **estimate.terms)
 
 
