@@ -30,7 +30,8 @@ def figure(number: float, digits: int = _DIGITS) -> str:
     """A number with so many significant digits at least: 1390.26 as "1,390", −.00123456 as "−0.001235"."""
     size = 0 if number == 0 else math.floor(math.log10(abs(number)))
     if not _LEAST < size < _MOST:
-        return f"{number:.{digits}g}".replace("-", "−")
+        written = f"{abs(number):.{digits}g}"
+        return f"−{written}" if number < 0 else written
     places = max(0, digits - 1 - size)
     written = f"{number:,.{places}f}"
     short = written.rstrip("0").rstrip(".") if places else written
@@ -38,7 +39,7 @@ def figure(number: float, digits: int = _DIGITS) -> str:
 
 
 def chosen(number: float) -> str:
-    """A number that somebody chose, such as ε: "0.25", "1e−06"."""
+    """A number that somebody chose, such as ε: "0.25", "1e-06"."""
     return figure(number, _CHOSEN_DIGITS)
 
 

@@ -31,7 +31,7 @@ from sordino_analysis.figures import (
         (0.5, "0.5"),
         (-0.0, "0"),
         (2e20, "2e+20"),
-        (-3.25e-8, "−3.25e−08"),
+        (-3.25e-8, "−3.25e-08"),
     ],
 )
 def test_four_digits_without_an_exponent(number, written):
@@ -39,7 +39,7 @@ def test_four_digits_without_an_exponent(number, written):
 
 
 def test_what_somebody_chose_has_its_digits():
-    assert [chosen(number) for number in (1, 0.25, 1e-6, 16.0, 0.123456)] == ["1", "0.25", "1e−06", "16", "0.123456"]
+    assert [chosen(number) for number in (1, 0.25, 1e-6, 16.0, 0.123456)] == ["1", "0.25", "1e-06", "16", "0.123456"]
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,7 @@ from sordino_analysis.analyst.chosen_items import workload_of_items
 from sordino_analysis.analyst.display import AnswersShown, shown
 from sordino_analysis.analyst.frames import is_series, values_of_series
 from sordino_analysis.analyst.plans import Plan
-from sordino_analysis.answers.columns import Cell
-from sordino_analysis.answers.filling import cells_of_estimate, columns_of_bounds
+from sordino_analysis.answers.filling import cells_of_estimate
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.arrays import Floats
@@ -26,8 +25,8 @@ from sordino_analysis.estimation.linear import EstimationError, LinearEstimate, 
 from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.columns import columns_of_queries
 from sordino_analysis.questions.linear.on_demand import QUESTION_KINDS, QuestionKind
-from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_analysis.questions.linear.units import units_of
 from sordino_analysis.vectorized.randomizers import in_alphabet
 from sordino_shared.errors import InvalidValue
@@ -133,15 +132,7 @@ class Estimate(AnswersShown):
     @cached_property
     def table(self) -> AnswerTable:
         """The answers under the names of docs/results.md, one a row."""
-        workload = self.workload
-        scopes = [workload.scope(query) for query in range(workload.queries)]
-        columns: dict[str, Sequence[Cell]] = {
-            "kind": [scope.kind or None for scope in scopes],
-            "label": self.labels,
-            "unit": [unit or None for unit in self.units],
-            **columns_of_bounds([bounds_of(workload.domain, scope.sides) for scope in scopes]),
-            **cells_of_estimate(self.found),
-        }
+        columns = columns_of_queries(self.workload) | cells_of_estimate(self.found)
         return AnswerTable.of_columns(
             columns,
             users=self.users,

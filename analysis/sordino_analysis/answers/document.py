@@ -60,6 +60,11 @@ class EstimateDocument:
         """With the answers row by row; a cell that a row does not have is empty."""
         return cls(kind=kind, terms=terms, columns=AnswerTable.of_rows(rows).columns, extras=extras)
 
+    @classmethod
+    def of_columns(cls, kind: str, columns: Mapping[str, Sequence[Cell]], extras: Extras, **terms: Cell) -> Self:
+        """With the answers as columns, without those in which every cell is empty."""
+        return cls(kind=kind, terms=terms, columns=AnswerTable.of_columns(columns).columns, extras=extras)
+
     @cached_property
     def table(self) -> AnswerTable:
         """The answers, one a row."""

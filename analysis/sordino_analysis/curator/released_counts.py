@@ -33,6 +33,16 @@ class ReleasedCounts:
     people: float
     people_standard_error: float
 
+    @property
+    def value(self) -> Floats:
+        """(Q,) the answers, by the name of their column: no count is cut."""
+        return self.unbiased
+
+    @property
+    def uncut(self) -> Floats:
+        """(Q,) the same."""
+        return self.unbiased
+
 
 def released_counts(plan: CuratorPlan, measured: Integers, level: float = 0.95) -> ReleasedCounts:
     """The answers that follow from a measurement (r,) of an `add-remove` plan, without bias.

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
-from sordino_analysis.answers.columns import Cell, cells_of_bounds
+from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.document import EstimateDocument
-from sordino_analysis.documents.attribute_bounds import AttributeBounds
+from sordino_analysis.answers.filling import cells_of_estimate, columns_of_bounds
 from sordino_analysis.estimation.items import ItemEstimate, ItemEstimator
 from sordino_analysis.estimation.linear import LinearEstimate, estimate
 from sordino_analysis.estimation.normality import Normality
@@ -18,8 +17,8 @@ from sordino_analysis.figures import SHARE
 from sordino_analysis.kinds.base import digests_of
 from sordino_analysis.kinds.linear import LinearExtras
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+from sordino_analysis.questions.linear.columns import columns_of_queries
 from sordino_analysis.questions.linear.scopes import bounds_of
-from sordino_analysis.questions.linear.units import units_of
 from sordino_shared.domains import Domain
 from sordino_shared.protocol import Manifest
 
@@ -38,9 +37,9 @@ def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
 
 def document_of(campaign: str, plan: RoundPlan, published: PublishedQueries, found: LinearEstimate) -> EstimateDocument:
     """The document of one round's estimate, which has the answers of `published.workload` in order."""
-    return EstimateDocument.of_rows(
+    return EstimateDocument.of_columns(
         "linear",
-        list(_queries(published, found)),
+        _queries(published, found),
         _extras(plan, found.users, found.counts_as_unbiased, [*published.note, *found.warnings]),
         **_terms(campaign, plan, found.users, found.level),
         unlisted=published.unlisted,
@@ -51,9 +50,9 @@ def document_of(campaign: str, plan: RoundPlan, published: PublishedQueries, fou
 def document_of_items(campaign: str, plan: RoundPlan, found: ItemEstimate) -> EstimateDocument:
     """The document of a histogram that is too long to list: of the items that were looked at."""
     domain = plan.device.domain
-    return EstimateDocument.of_rows(
+    return EstimateDocument.of_columns(
         "linear",
-        list(_items(domain, found)),
+        _items(domain, found),
         _extras(plan, found.users, counts_as_unbiased(plan.analyst.figures), found.warnings),
         **_terms(campaign, plan, found.users, found.level),
         unlisted=domain.size - len(found.labels),
@@ -88,63 +87,26 @@ def _extras(plan: RoundPlan, users: int, unbiased: bool, warnings: Iterable[str]
     )
 
 
-def _items(domain: Domain, found: ItemEstimate) -> Iterator[dict[str, Cell]]:
-    columns: dict[str, Sequence[Any]] = {
-        "label": list(found.labels),
-        "kind": ["histogram"] * len(found.labels),
-        "unit": [SHARE] * len(found.labels),
-        "value": found.value.tolist(),
-        "uncut": found.uncut.tolist(),
-        "standard_error": found.standard_error.tolist(),
-        **_ends("", found.interval[:, 0], found.interval[:, 1]),
-        **_ends("band_", found.band[:, 0], found.band[:, 1]),
-        "population_standard_error": found.population_standard_error.tolist(),
-        **_ends("population_", found.interval[:, 0], found.interval[:, 1]),
-        "consistent": found.consistent.tolist(),
-    }
-    return _rows(columns, (bounds_of(domain, [(code, code) for code in codes]) for codes in found.codes.tolist()))
+def _items(domain: Domain, found: ItemEstimate) -> dict[str, Sequence[Cell]]:
+    bounds = [bounds_of(domain, [(code, code) for code in codes]) for codes in found.codes.tolist()]
+    same = {"kind": "histogram", "unit": SHARE}
+    names = {name: [cell] * len(bounds) for name, cell in same.items()}
+    return {**names, "label": list(found.labels), **columns_of_bounds(bounds), **cells_of_estimate(found)}
 
 
-def _queries(published: PublishedQueries, found: LinearEstimate) -> Iterator[dict[str, Cell]]:
-    workload, numbers = published.workload, published.numbers
-    listed = numbers.tolist()
-    scopes = [workload.scope(query) for query in listed]
-    laws = [found.normality[query] for query in listed]
-    columns: dict[str, Sequence[Any]] = {
-        "label": [workload.label(query) for query in listed],
-        "kind": [scope.kind or None for scope in scopes],
-        "unit": [unit or None for unit in units_of(workload, listed)],
-        "value": found.value[numbers].tolist(),
-        "uncut": found.unbiased[numbers].tolist(),
-        "standard_error": found.standard_error[numbers].tolist(),
-        **_ends("", found.lower[numbers], found.upper[numbers]),
-        **_ends("band_", found.band_lower[numbers], found.band_upper[numbers]),
-        "population_standard_error": found.population_standard_error[numbers].tolist(),
-        **_ends("population_", found.population_lower[numbers], found.population_upper[numbers]),
-        "consistent": found.consistent[numbers].tolist(),
-        **_coverage(laws),
-    }
-    return _rows(columns, (bounds_of(workload.domain, scope.sides) for scope in scopes))
+def _queries(published: PublishedQueries, found: LinearEstimate) -> dict[str, Sequence[Cell]]:
+    listed = published.numbers.tolist()
+    laws = _coverage([found.normality[query] for query in listed])
+    return {**columns_of_queries(published.workload, listed), **cells_of_estimate(found, listed), **laws}
 
 
-def _rows(columns: dict[str, Sequence[Any]], bounds: Iterable[Sequence[AttributeBounds]]) -> Iterator[dict[str, Cell]]:
-    """Rows of the columns, with the cells of the bounds that each row has."""
-    rows = zip(*columns.values(), strict=True)
-    for row, own in zip(rows, bounds, strict=True):
-        yield dict(zip(columns, row, strict=True)) | cells_of_bounds(own)
-
-
-def _ends(prefix: str, low: Any, high: Any) -> dict[str, Sequence[Any]]:
-    return {f"{prefix}lower": low.tolist(), f"{prefix}upper": high.tolist()}
-
-
-def _coverage(laws: Sequence[Normality | None]) -> dict[str, Sequence[Any]]:
+def _coverage(laws: Sequence[Normality | None]) -> dict[str, Sequence[Cell]]:
     """How often intervals hold; no columns where nothing is known of any."""
     if not any(laws):
         return {}
     # The fourth digit is below what the estimated histogram leaves open.
     return {
-        "coverage": [law and round(law.coverage, 4) for law in laws],
-        "population_coverage": [law and round(law.population_coverage, 4) for law in laws],
-        "enough_reports": [law and law.enough_reports for law in laws],
+        "coverage": [None if law is None else round(law.coverage, 4) for law in laws],
+        "population_coverage": [None if law is None else round(law.population_coverage, 4) for law in laws],
+        "enough_reports": [None if law is None else law.enough_reports for law in laws],
     }

@@ -5,9 +5,10 @@ Only that process imports this module: it needs the estimators.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,6 @@ from numpy.typing import NDArray
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.answers.filling import cells_of_answers
-from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.average_case.rule_estimator import RuleEstimator
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.answers_on_demand import Answerer, answer, answerer_of
@@ -55,12 +55,12 @@ def compute_answers(url: str, closed: AnsweringRound, kind: AnswersKind, texts: 
         raise ServerError(Problem.INVALID_REQUEST, str(error)) from error
     except LogPurged as error:
         raise ServerError(Problem.ILLEGAL_TRANSITION, str(error)) from error
-    table = AnswerTable.of_columns(found.columns() | {"kind": [kind] * len(texts)})
+    columns = found.columns() | {"kind": [kind] * len(texts)}
     return _document(
         closed,
         decoded.device,
         decoded.analyst,
-        table,
+        columns,
         found.warnings,
         users=found.users,
         compared=found.compared,
@@ -89,7 +89,7 @@ def _rules_on_average(url: str, closed: AnsweringRound, texts: tuple[str, ...]) 
         closed,
         device,
         analyst,
-        AnswerTable.of_columns(columns),
+        columns,
         (),
         users=found.indicators.users,
         compared=1,
@@ -104,12 +104,12 @@ def _document(
     closed: AnsweringRound,
     device: DevicePart,
     analyst: AnalystPart,
-    table: AnswerTable,
+    columns: Mapping[str, Sequence[Cell]],
     warnings: Iterable[str],
     **terms: Cell,
 ) -> bytes:
     """The document of answers from a closed round."""
-    of_plan: dict[str, Cell] = {
+    of_plan: dict[str, Any] = {
         "campaign_id": closed.campaign,
         "epsilon": device.guarantee.epsilon,
         "mechanism": analyst.mechanism,
@@ -117,7 +117,7 @@ def _document(
         "plan_analyst": str(analyst.digest),
     }
     extras = AnswersExtras(warnings=tuple(warnings), round=closed.index)
-    return EstimateDocument(kind=KIND, terms=of_plan | terms, columns=table.columns, extras=extras).content()
+    return EstimateDocument.of_columns(KIND, columns, extras, **of_plan, **terms).content()
 
 
 @lru_cache(maxsize=1)

@@ -7,41 +7,36 @@ import json
 from pathlib import Path
 from typing import Any
 
-from rich.table import Table
-
-from sordino_analysis.figures import amount, span
-from sordino_analysis.percentages import percent
-from sordino_server.cli.output import console, print_table
+from sordino_analysis.answers.reading import checked_parts, document_of
+from sordino_analysis.answers.shown import shown_answers
+from sordino_analysis.figures import chosen, figure, with_error
+from sordino_server.cli.estimate_text import print_lines, print_shown
+from sordino_server.releases.schemas import ReleaseExtras
 from sordino_shared.quantities import quantity
 
 
 def release_lines(status: dict[str, Any]) -> list[str]:
     """How far a release is."""
-    lines = [f"release {status['id']}: {status['state']}, ρ = {status['rho']:g}", f"workload {status['workload']}"]
+    lines = [
+        f"release {status['id']}: {status['state']}, ρ = {chosen(status['rho'])}",
+        f"workload {status['workload']}",
+    ]
     return [*lines, status["error"]] if status["error"] else lines
 
 
 def print_answers(document: dict[str, Any]) -> None:
     """Every answer of a release with its errors."""
-    level = percent(document["level"])
-    table = Table("query", "value", "standard error", f"{level} interval", f"{level} band", "consistent")
-    for query in document["queries"]:
-        unit = query["unit"]
-        spans = [span(query[name], unit) for name in ("interval", "band")]
-        value, error, consistent = (amount(query[name], unit) for name in ("value", "standard_error", "consistent"))
-        table.add_row(query["label"], value, error, *spans, consistent)
-    print_table(table)
-    for line in _terms(document):
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    table = document_of(checked_parts(document), ReleaseExtras).table
+    print_shown(shown_answers(table))
+    print_lines(_terms(document["terms"], document["extras"]))
 
 
-def _terms(document: dict[str, Any]) -> list[str]:
-    own = document["guarantee"]
-    rows = quantity(document["users"], "row") if document["rows"] is None else _noisy(document["rows"])
+def _terms(terms: dict[str, Any], extras: dict[str, Any]) -> list[str]:
+    own = extras["guarantee"]
+    rows = quantity(terms["users"], "row") if extras["rows"] is None else _noisy(extras["rows"])
     return [
-        f"release {document['release']} from {document['dataset']}: {rows}{_bound(document['unbiased_bound'])}",
+        f"release {terms['release']} from {terms['dataset']}: {rows}{_bound(extras['unbiased_bound'])}",
         guarantee_text(own["rho"], own["epsilon"], own["delta"], own["neighbours"], own["unit"]),
-        *(f"warning: {warning}" for warning in document["warnings"]),
     ]
 
 
@@ -50,7 +45,7 @@ def _bound(unbiased: dict[str, Any]) -> str:
     if unbiased["ratio_max"] is None:
         return ""
     premise = f", if {unbiased['premise']}" if unbiased.get("premise") else ""
-    return f"; worst variance {unbiased['ratio_max']:.4g} × the lower bound for unbiased releases{premise}"
+    return f"; worst variance {figure(unbiased['ratio_max'])} × the lower bound for unbiased releases{premise}"
 
 
 def write_plan(content: bytes, folder: Path) -> str:
@@ -63,10 +58,10 @@ def write_plan(content: bytes, folder: Path) -> str:
 
 
 def _noisy(rows: dict[str, Any]) -> str:
-    return f"counts, of about {rows['value']:,.0f} rows (standard error {rows['standard_error']:,.0f})"
+    return f"counts, of about {with_error(rows['value'], rows['standard_error'], '')} rows"
 
 
 def guarantee_text(rho: float, epsilon: float, delta: float, neighbours: str, unit: str) -> str:
     """What is kept, and of what."""
     kept = f"the content of one {unit}" if neighbours == "replace" else f"one {unit}, and whether it is there"
-    return f"ρ = {rho:g} (ε = {epsilon:.4g} at δ = {delta:g}) protects {kept}"
+    return f"ρ = {chosen(rho)} (ε = {figure(epsilon)} at δ = {chosen(delta)}) protects {kept}"

@@ -9,6 +9,7 @@ from fastapi import APIRouter, Header, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_analysis.answers.csv_text import CSV_TYPE, as_csv
+from sordino_analysis.answers.reading import read_document
 from sordino_server.context import Context, Injected
 from sordino_server.datasets import service as datasets
 from sordino_server.estimates.endpoints import CSV_RESPONSES, Form, wants_csv
@@ -20,7 +21,7 @@ from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath, RequestPath
 from sordino_server.releases import service
 from sordino_server.releases.checking import check_release
-from sordino_server.releases.schemas import ReleaseDocument, ReleaseList, ReleaseOrder, ReleaseStatus
+from sordino_server.releases.schemas import ReleaseDocument, ReleaseExtras, ReleaseList, ReleaseOrder, ReleaseStatus
 from sordino_server.workloads import service as workloads
 from sordino_shared.protocol import CBOR_MEDIA_TYPE
 
@@ -99,7 +100,5 @@ def get_release_answers(
     with context.database.read("get release answers") as session:
         content, digest = service.answers(session, release_id)
     if wants_csv(request, form):
-        return Response(
-            as_csv(ReleaseDocument.model_validate_json(content).table()), headers=_HEADERS, media_type=CSV_TYPE
-        )
+        return Response(as_csv(read_document(content, ReleaseExtras).table), headers=_HEADERS, media_type=CSV_TYPE)
     return Response(content, headers=_HEADERS | {"ETag": f'"{digest}"'}, media_type="application/json")

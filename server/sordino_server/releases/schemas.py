@@ -8,14 +8,12 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field, computed_field, model_validator
 from pydantic_core import PydanticCustomError
 
-from sordino_analysis.answers.columns import Cell, cells_of_bounds
-from sordino_analysis.answers.table import AnswerTable
-from sordino_analysis.documents.attribute_bounds import AttributeBounds
+from sordino_analysis.answers.document import Extras
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.request_terms import Neighbours, Objective
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.datasets.schemas import WrittenRho
-from sordino_server.estimates.schemas import Interval, canonical_bytes, ends, joined
+from sordino_server.estimates.schemas import schema_of
 from sordino_server.identifiers import DigestText
 from sordino_server.kit.times import Created, iso_8601_or_none
 from sordino_server.models import Release
@@ -88,53 +86,6 @@ class ReleaseList(BaseModel):
     next_page_token: str | None
 
 
-class ReleasedAnswer(BaseModel):
-    """One query's answer, with the fields that estimates from devices have."""
-
-    label: str
-    kind: str = Field(description="prefix, ranges, histogram, marginal, parity, matrix or a product of them.")
-    bounds: list[AttributeBounds] = Field(description="The values that the query counts, of each restricted attribute.")
-    unit: str = Field(
-        default="", description="`share` of the rows, the unit of an attribute, or empty for a count or another number."
-    )
-    value: float = Field(description="The answer: `uncut`, for a share cut to [0, 1] as its ends are.")
-    uncut: float | None = Field(
-        default=None,
-        description="The unbiased answer: a share of the rows, or a count where that is secret; null in releases of "
-        "older versions.",
-    )
-    standard_error: float = Field(description="For the answer about the rows.")
-    interval: Interval = Field(description="Contains that answer with the stated level.")
-    band: Interval = Field(description="The bands of all queries together contain all answers with the stated level.")
-    population_standard_error: float | None = Field(
-        description="For the answer in the population that the rows came from; null for counts."
-    )
-    population_interval: Interval | None = Field(description="Contains the population's answer; null for counts.")
-    consistent: float = Field(description="The answer of the nearest valid histogram: biased.")
-    share_interval: Interval | None = Field(
-        description="Of counts: contains the answer as a share of the secret number of rows (Fieller 1954); else null."
-    )
-    coverage: None = Field(default=None, description="Null: the noise has the stated law for any number of rows.")
-
-    def cells(self) -> dict[str, Cell]:
-        """Its row of a table."""
-        return {
-            "kind": self.kind,
-            "label": self.label,
-            **cells_of_bounds(self.bounds),
-            "unit": self.unit or None,
-            "value": self.value,
-            "uncut": self.uncut,
-            "standard_error": self.standard_error,
-            **ends("", self.interval),
-            **ends("band_", self.band),
-            "population_standard_error": self.population_standard_error,
-            **ends("population_", self.population_interval),
-            **ends("share_", self.share_interval),
-            "consistent": self.consistent,
-        }
-
-
 class ReleaseGuarantee(BaseModel):
     """What the release is proved to keep."""
 
@@ -168,55 +119,21 @@ class UnbiasedBound(BaseModel):
     )
 
 
-class ReleaseDocument(BaseModel):
-    """The answers of one release; they never change."""
+class ReleaseExtras(Extras):
+    """The answers of one release; they never change. `users` is null where the number of rows is secret."""
 
-    kind: Literal["release"] = "release"
-    release: str
-    dataset: str
     workload: str
     plan: str = Field(description="Digest of the plan, which `sordino audit` proves.")
-    mechanism: str
     objective: Objective
     guarantee: ReleaseGuarantee
     scale: Literal["share", "count"] = Field(description="Of the answers: counts where the number of rows is secret.")
-    users: int | None = Field(description="Number of rows; null where it is secret.")
     rows: NumberOfRows | None = Field(description="Where the number of rows is secret: what was measured of it.")
-    level: float
-    target: Literal["dataset"] = Field(description="The rows that `value` and `interval` refer to.")
-    validity: Literal["worst_case"] = Field(description="Holds whatever the rows are.")
     unbiased: bool
-    bias_bound: float
     predicted_rmse_max: float = Field(description="Standard error of the worst query, as planned.")
     unbiased_bound: UnbiasedBound
     squared_sensitivity: int = Field(description="Exact, of the integers that were measured.")
     noise_variance: float = Field(description="Of the discrete Gaussian that was added to each of them.")
-    warnings: list[str]
-    queries: list[ReleasedAnswer]
-    unlisted: int
-    compared: int = Field(description="Number of answers whose bands hold at once, the number of rows included.")
 
-    def table(self) -> AnswerTable:
-        """A row for each query."""
-        return AnswerTable.of_rows(
-            [query.cells() for query in self.queries],
-            dataset=self.dataset,
-            release=self.release,
-            users=self.users,
-            unlisted=self.unlisted,
-            compared=self.compared,
-            epsilon=self.guarantee.epsilon,
-            rho=self.guarantee.rho,
-            delta=self.guarantee.delta,
-            neighbours=self.guarantee.neighbours,
-            level=self.level,
-            bias_bound=self.bias_bound,
-            target=self.target,
-            validity=self.validity,
-            mechanism=self.mechanism,
-            warnings=joined(self.warnings),
-        )
 
-    def content(self) -> bytes:
-        """Canonical bytes."""
-        return canonical_bytes(self)
+KIND = "release"
+ReleaseDocument = schema_of("Release", KIND, ReleaseExtras)

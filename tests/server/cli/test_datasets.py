@@ -53,16 +53,17 @@ def test_rows_are_added_and_released_under_the_cap(run_command: Run, json_of: Ru
     assert "× the lower bound for unbiased releases, if every cell has a row" in " ".join(done.stdout.split())
     key = done.stderr.split("--idempotency-key ")[1].split(":")[0]
     document = json_of(*RELEASE, "--rho", "0.02", "--yes", "--idempotency-key", key, **operator)
-    assert document["release"] in done.stdout
-    assert {"interval", "band", "consistent", "population_interval"} <= document["queries"][0].keys()
-    assert json_of("datasets", "answers", document["release"], **operator) == document
-    table = run_command("datasets", "answers", document["release"], "--csv", **operator).stdout
+    release = document["terms"]["release"]
+    assert release in done.stdout
+    assert {"lower", "band_lower", "consistent", "population_lower"} <= document["table"].keys()
+    assert json_of("datasets", "answers", release, **operator) == document
+    table = run_command("datasets", "answers", release, "--csv", **operator).stdout
     assert table.startswith("dataset,release,kind,label,")
-    assert json_of("datasets", "release", document["release"], **operator)["state"] == "released"
-    written = json_of("datasets", "plan", document["release"], "--output", "made", **operator)
-    assert written["digest"] == document["plan"]
+    assert json_of("datasets", "release", release, **operator)["state"] == "released"
+    written = json_of("datasets", "plan", release, "--output", "made", **operator)
+    assert written["digest"] == document["extras"]["plan"]
     assert json_of("audit", "made")["holds"]
-    assert document["release"] in run_command("datasets", "releases", "flights", **operator).stdout
+    assert release in run_command("datasets", "releases", "flights", **operator).stdout
     assert [each["rho"] for each in json_of("datasets", "ledger", "flights", **operator)["entries"]] == [0.02]
     refused = run_command(*RELEASE, "--rho", "0.04", "--yes", code=2, **operator)
     assert "0.02 is spent" in " ".join(refused.stderr.split())
@@ -74,7 +75,7 @@ def _caps_and_rows(run_command: Run, json_of: Run, operator: dict[str, str]) -> 
     assert "at least what was spent" in " ".join(
         run_command("datasets", "update", "flights", "--cap", "0.01", code=2, **operator).stderr.split()
     )
-    derived = json_of(*RELEASE, "--epsilon", "1", "--delta", "1e-6", "--yes", **operator)["guarantee"]
+    derived = json_of(*RELEASE, "--epsilon", "1", "--delta", "1e-6", "--yes", **operator)["extras"]["guarantee"]
     assert derived["rho"] == pytest.approx(0.024356, rel=1e-3)
     assert derived["epsilon"] <= 1
     assert "rows were deleted" in run_command("datasets", "delete", "flights", **operator).stdout
@@ -95,8 +96,8 @@ def test_the_first_release_of_the_page_runs_as_it_is_written(
     assert "ρ = 0.1; ρ = 0.02 spent" in said[2].stdout
     entry = json_of("datasets", "releases", "departures 2013", **operator)["releases"][0]
     document = json_of("datasets", "answers", entry["id"], **operator)
-    assert f"{document['predicted_rmse_max']:.4f}".lstrip("0") == error
-    assert document["users"] == 10_000
+    assert f"{document['extras']['predicted_rmse_max']:.4f}".lstrip("0") == error
+    assert document["terms"]["users"] == 10_000
 
 
 def test_nothing_is_spent_without_a_yes(run_command: Run, operator: dict[str, str], json_of: Run) -> None:

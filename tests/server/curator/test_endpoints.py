@@ -16,6 +16,7 @@ from sqlalchemy import select
 from sordino_server.models import IdempotencyKey, Role
 from sordino_server.populations.names import identifier_of
 from sordino_shared.protocol import Problem
+from tests.estimates import answers_of
 
 Check = Callable[..., dict[str, Any]]
 DOMAIN = [
@@ -49,13 +50,14 @@ def test_a_release_about_some_attributes_with_every_read_and_entry(running: Any,
     document = answers.json()
     assert answers.headers["etag"] == f'"{again.json()["digest"]}"'
     assert answers.content == running.api.get(f"{location}/answers").content
-    assert [each["label"] for each in document["queries"]] == ["port: north", "port: south"]
+    assert document["table"]["label"] == ["port: north", "port: south"]
     # Half of the rows are of either port; the false alarm of 6 standard errors is 2e-9.
-    assert all(abs(each["value"] - 0.5) < 6 * each["standard_error"] for each in document["queries"])
-    assert (document["users"], document["guarantee"]["rho"], document["scale"]) == (200, 0.02, "share")
-    assert document["unbiased_bound"]["ratio_max"] >= 1
+    assert all(abs(each["value"] - 0.5) < 6 * each["standard_error"] for each in answers_of(document))
+    terms, extras = document["terms"], document["extras"]
+    assert (terms["users"], extras["guarantee"]["rho"], extras["scale"]) == (200, 0.02, "share")
+    assert extras["unbiased_bound"]["ratio_max"] >= 1
     table = csv.DictReader(io.StringIO(running.api.get(f"{location}/answers", params={"format": "csv"}).text))
-    assert [float(row["bias_bound"]) for row in table] == [document["bias_bound"]] * 2
+    assert [float(row["bias_bound"]) for row in table] == [terms["bias_bound"]] * 2
     with running.client(running.key(Role.ANALYST)) as analyst:
         assert analyst.get(PATH).json()["cap"] == {"rho": 0.05, "delta": 1e-6, "spent": 0.02}
         etag = analyst.get(PATH).headers["etag"]
