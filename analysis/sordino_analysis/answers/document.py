@@ -13,7 +13,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sordino_analysis.answers.columns import Cell
+from sordino_analysis.answers.columns import Cell, in_order
 from sordino_analysis.answers.table import AnswerTable
 
 WARNING_SEPARATOR = " | "
@@ -88,9 +88,10 @@ class EstimateDocument:
         return replace(self, extras=self.extras.model_copy(update=added))
 
     def document(self) -> dict[str, Any]:
-        """As JSON has it."""
-        extras = self.extras.model_dump(mode="json")
-        return {"kind": self.kind, "terms": dict(self.terms), "table": dict(self.columns), "extras": extras}
+        """As JSON has it, terms and columns in the order of the list."""
+        terms = {name: self.terms[name] for name in in_order(self.terms)}
+        table = {name: self.columns[name] for name in in_order(self.columns)}
+        return {"kind": self.kind, "terms": terms, "table": table, "extras": self.extras.model_dump(mode="json")}
 
     def content(self) -> bytes:
         """JSON with columns in their order, no blanks, and the shortest digits that read back to the same number."""
