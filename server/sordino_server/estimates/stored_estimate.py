@@ -8,7 +8,7 @@ from sordino_server.errors import ServerError
 from sordino_shared.protocol import Problem
 
 
-def read_estimate(content: bytes) -> EstimateDocument:
+def read_estimate(content: bytes | str) -> EstimateDocument:
     """The estimate in stored bytes; raises ServerError where it is of another kind or lacks a field of its kind."""
     try:
         return reading.read_estimate(content)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from sqlalchemy.orm import Session
 
@@ -42,9 +43,11 @@ class Export:
         return (_table(database, each) for each in self.estimates)
 
     def rows(self, database: Database) -> Iterator[tuple[Cell, ...]]:
-        """All rows, with a cell for each column."""
-        for table in self.tables(database):
-            yield from zip(*(table.cells(name) for name in self.types), strict=True)
+        """All rows, with a cell for each column; no more than one estimate is in memory."""
+        return chain.from_iterable(map(self._rows, self.tables(database)))
+
+    def _rows(self, table: AnswerTable) -> Iterator[tuple[Cell, ...]]:
+        return zip(*(table.cells(name) for name in self.types), strict=True)
 
 
 def export_of(database: Database, identifiers: Sequence[str], now: int) -> Export:
@@ -70,7 +73,9 @@ def table_of(database: Database, identifier: str, now: int) -> AnswerTable:
 
 
 def _table(database: Database, exported: ExportedEstimate) -> AnswerTable:
-    return read_estimate(_content(database, exported.round_id)).table.with_terms(**exported.terms)
+    # As text, since the reader would hold the bytes beside it.
+    text = _content(database, exported.round_id).decode()
+    return read_estimate(text).table.with_terms(**exported.terms)
 
 
 def _content(database: Database, round_id: int) -> bytes:
