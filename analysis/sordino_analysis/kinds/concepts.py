@@ -88,9 +88,9 @@ class ConceptsKind(KindOfQuestion):
     terms = ("users_by_round", "compared", "plan_device", "plan_analyst")
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
-        """Whether the queries are those of a class."""
+        """Whether the queries are those of a class, each rule with a loss of its own."""
         queries = document.get("queries")
-        return isinstance(queries, Mapping) and "class" in queries
+        return isinstance(queries, Mapping) and "class" in queries and queries.get("scheme") != "arrangement"
 
     def parse(self, document: Mapping[str, Any]) -> WorkloadSpecification:
         """The workload that is written."""
