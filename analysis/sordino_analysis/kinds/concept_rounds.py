@@ -13,6 +13,7 @@ from sordino_analysis.documents.elimination_plan import EliminationPlan
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
 from sordino_analysis.elimination.three_rounds import CertifiedRule, ThreeRounds
 from sordino_analysis.estimation.concepts import ClassOfRules, ConceptEstimate, ConceptEstimator
+from sordino_analysis.figures import SHARE, span
 from sordino_analysis.kinds.base import digests_of
 from sordino_analysis.kinds.concepts import MOST_LISTED, BaseRule, BestRules, ConceptExtras, Interval, RuleName
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
@@ -76,7 +77,7 @@ def certified_document(campaign: str, first: RoundPlan, rule: CertifiedRule) -> 
             "loss": rule.loss,
             "interval": rule.interval,
             "certified_by_round": rule.certified_by_round,
-            "statement": f"{chosen} has a loss from {low:.4f} to {high:.4f}; {rule.first.statement}",
+            "statement": f"{chosen} has a loss of {span((low, high), SHARE)}; {rule.first.statement}",
         }
     return concept_document(campaign, first, rule.first, **changes)
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
+from sordino_analysis.figures import SHARE, amount, span
 from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers, level_of, numbers
 from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
 from sordino_analysis.percentages import percent
@@ -129,16 +130,19 @@ class ConceptsKind(KindOfQuestion):
         base = of.base
         lines = [
             f"{of.statement} ({level})",
-            f"{chosen}: {of.rule.text}, {of.loss:.4f}, band {_span(of.band)}",
-            f"better constant: {base.rule.text}, {base.loss:.4f}, band {_span(base.band)}",
-            f"the rule exceeds the least of {estimate.terms['compared']:,} losses by at most {of.excess_at_most:.4f}",
+            f"{chosen}: {of.rule.text}, {amount(of.loss, SHARE)}, band {span(of.band, SHARE)}",
+            f"better constant: {base.rule.text}, {amount(base.loss, SHARE)}, band {span(base.band, SHARE)}",
+            f"the rule exceeds the least of {estimate.terms['compared']:,} losses by at most "
+            f"{amount(of.excess_at_most, SHARE)}",
             f"{quantity(of.confidence_set.size, 'rule')} may be the best",
         ]
         bias = estimate.terms["bias_bound"]
         if isinstance(bias, float) and bias > 0:
-            lines.append(f"losses have a bias of at most {bias:.4f}: band, set and excess allow for it")
+            lines.append(f"losses have a bias of at most {amount(bias, SHARE)}: band, set and excess allow for it")
         if of.interval is not None:
-            lines.insert(2, f"{level} interval of its loss from round {of.certified_by_round}: {_span(of.interval)}")
+            lines.insert(
+                2, f"{level} interval of its loss from round {of.certified_by_round}: {span(of.interval, SHARE)}"
+            )
         return lines
 
     def base(self, estimate: EstimateDocument) -> tuple[str, float]:
@@ -165,12 +169,12 @@ class ConceptsKind(KindOfQuestion):
         inside = None if of.interval is None else of.interval[0] <= chosen <= of.interval[1]
         verdict = "agrees with the truth" if holds else "is WRONG"
         lines = [
-            f"the statement {verdict}: the best rule is {best}, {least:.4f}; the chosen one exceeds it by "
-            f"{chosen - least:.4f}"
+            f"the statement {verdict}: the best rule is {best}, {amount(least, SHARE)}; the chosen one exceeds it by "
+            f"{amount(chosen - least, SHARE)}"
         ]
         if inside is not None:
             place = "inside" if inside else "outside"
-            lines.append(f"the chosen rule's true loss, {chosen:.4f}, is {place} its interval")
+            lines.append(f"the chosen rule's true loss, {amount(chosen, SHARE)}, is {place} its interval")
         fields = {
             "true_loss": chosen,
             "best_rule": best,
@@ -180,7 +184,3 @@ class ConceptsKind(KindOfQuestion):
             "interval_holds": inside,
         }
         return JudgedEstimate(fields, lines, holds)
-
-
-def _span(ends: Interval) -> str:
-    return f"{ends[0]:.4f} … {ends[1]:.4f}"

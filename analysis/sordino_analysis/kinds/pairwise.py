@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
+from sordino_analysis.figures import chosen, figure
 from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers
 from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
 from sordino_analysis.questions.pairwise import PairwiseSpecification, parse_statistic
@@ -92,10 +93,10 @@ class PairwiseKind(KindOfQuestion):
         """The rounds, and what was clipped."""
         of = estimate.extras
         assert isinstance(of, PairwiseExtras)
-        lines = [f"target {estimate.terms['target']}, predicted error {of.predicted_rmse:.4g}"]
+        lines = [f"target {estimate.terms['target']}, predicted error {figure(of.predicted_rmse)}"]
         lines += [
-            f"round {each.index}: {quantity(each.users, 'report')} of {each.expected_users:,.0f} expected, "
-            f"ε = {each.epsilon:g}"
+            f"round {each.index}: {quantity(each.users, 'report')} of {round(each.expected_users):,} expected, "
+            f"ε = {chosen(each.epsilon)}"
             for each in of.rounds
         ]
         return lines if of.clipped is None else [*lines, f"clipped: {of.clipped}"]
@@ -115,6 +116,6 @@ class PairwiseKind(KindOfQuestion):
         """Whether the interval holds the statistic in the bins of the plan."""
         (truth,), (inside,), error = compared.truth.tolist(), compared.inside.tolist(), compared.max_abs_error
         verdict = "inside the interval" if inside else "OUTSIDE the interval"
-        said = "no value" if error is None else f"error {error:.5f}"
-        line = f"truth in the same bins: {truth:.5f}, {verdict}; {said}"
+        said = "no value" if error is None else f"error {figure(error)}"
+        line = f"truth in the same bins: {figure(truth)}, {verdict}; {said}"
         return JudgedEstimate({"truth": truth, "error": error, "inside": inside}, [line])

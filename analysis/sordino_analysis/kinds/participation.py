@@ -52,6 +52,6 @@ def _of_drawn_rounds(first_share: float, users: Sequence[int]) -> list[str]:
     if abs(users[0] - expected) <= TOLERATED_STANDARD_ERRORS * math.sqrt(expected * (1 - first_share)):
         return []
     return [
-        f"{users[0]} of {total} reports are of round 0, about {expected:.0f} were to be: devices missed the round they "
-        "drew, and if who did depends on the value, the answer is biased"
+        f"{users[0]} of {total} reports are of round 0, about {round(expected)} were to be: devices missed the "
+        "round they drew, and if who did depends on the value, the answer is biased"
     ]

@@ -11,6 +11,7 @@ from urllib.parse import quote
 
 import typer
 
+from sordino_analysis.figures import chosen
 from sordino_analysis.guarantees.approximate import approximate_of
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.kinds.specifications import load_question
@@ -94,7 +95,7 @@ def _confirm(guarantee: Zcdp, delta: Fraction, document: dict[str, Any], yes: bo
     epsilon = approximate_of(guarantee, delta).nano_epsilon / NANO
     say(guarantee_text(guarantee.rho, epsilon, float(delta), document["neighbours"], document["unit"]))
     left = document["cap"]["rho"] - document["cap"]["spent"]
-    say(f"dataset {document['name']} has ρ = {left:g} left of {document['cap']['rho']:g}")
+    say(f"dataset {document['name']} has ρ = {chosen(left)} left of {chosen(document['cap']['rho'])}")
     if not yes:
         typer.confirm("Spend it?", abort=True, err=True)
 

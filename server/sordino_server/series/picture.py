@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from sordino_analysis.charts import SeriesChart, SeriesPoint, draw_series
+from sordino_analysis.figures import chosen
 from sordino_server.errors import ServerError
 from sordino_server.series.schemas import PeriodEntry, SeriesDocument, WindowEntry
 from sordino_shared.protocol import Problem
@@ -22,7 +23,7 @@ def draw(content: bytes, name: str) -> str:
     chart = SeriesChart(
         title=name,
         subtitle=(
-            f"{document.workload}, ε = {document.epsilon:g} of one answer in {quantity(document.slots, 'period')}; "
+            f"{document.workload}, ε = {chosen(document.epsilon)} of one answer in {quantity(document.slots, 'period')}; "
             f"windows of {quantity(document.window, 'period')} end where they are drawn"
         ),
         level=document.level,
