@@ -23,7 +23,8 @@ def draw(content: bytes, name: str) -> str:
     chart = SeriesChart(
         title=name,
         subtitle=(
-            f"{document.workload}, ε = {chosen(document.epsilon)} of one answer in {quantity(document.slots, 'period')}; "
+            f"{document.workload}, ε = {chosen(document.epsilon)} of one answer in "
+            f"{quantity(document.slots, 'period')}; "
             f"windows of {quantity(document.window, 'period')} end where they are drawn"
         ),
         level=document.level,
