@@ -111,8 +111,9 @@ def test_the_estimate_is_of_the_reports_of_both(request: pytest.FixtureRequest, 
     assert (shown["reports"], shown["waiting_for"], shown["sources"][0]["source"]) == (280, [], EU)
     running.work()
     estimate = region.estimate().json()
-    assert (estimate["users"], estimate["sources"]) == (280, [{"source": EU, "round": 0, "reports": 200}])
-    assert not [text for text in estimate["warnings"] if "source" in text]
+    sources = estimate["extras"]["sources"]
+    assert (estimate["terms"]["users"], sources) == (280, [{"source": EU, "round": 0, "reports": 200}])
+    assert not [text for text in estimate["extras"]["warnings"] if "source" in text]
 
 
 def test_the_same_document_changes_nothing_and_a_newer_one_replaces_it(region: Region, check_problem: Any) -> None:
