@@ -37,7 +37,9 @@ def _name_kinds_of_workloads():
         chosen = _WORKLOADS.c.id == workload
         asked = json.loads(connection.scalar(sa.select(_WORKLOADS.c.specification).where(chosen)))
         queries = asked.get("queries")
-        of_queries = "concepts" if isinstance(queries, dict) and "class" in queries else "linear"
+        # An attribute may be called "label", too: a class of rules has an object there.
+        of_class = isinstance(queries, dict) and isinstance(queries.get("label"), dict) and "scheme" not in queries
+        of_queries = "concepts" if of_class else "linear"
         kinds[workload] = "pairwise" if "statistic" in asked else of_queries
         connection.execute(_WORKLOADS.update().where(chosen).values(kind=kinds[workload]))
     return kinds

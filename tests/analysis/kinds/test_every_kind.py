@@ -121,6 +121,14 @@ def test_a_written_question_is_of_one_kind_and_read_back(run: Campaign) -> None:
         run.kind.parse({**written, "extra": 1})
 
 
+def test_attributes_may_be_called_as_a_class_is_written() -> None:
+    domain = [{"name": name, "kind": "categorical", "labels": ["a", "b"]} for name in ("class", "label")]
+    written = {"name": "seats", "domain": domain, "queries": {"class": "histogram", "label": "histogram"}}
+    kind = kind_of(written)
+    assert kind is kind_named("linear")
+    assert kind_of(kind.parse(written).canonical()) is kind
+
+
 def test_the_estimate_is_stored_and_read_without_a_change(run: Campaign) -> None:
     content = run.estimate.content()
     read = read_estimate(content)

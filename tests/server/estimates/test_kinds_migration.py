@@ -182,8 +182,8 @@ def test_workloads_and_campaigns_get_their_kind(
     migrations.downgrade(database, BEFORE)
     asked = {
         "pairwise": {"statistic": {"kind": "gini_diversity"}},
-        "concepts": {"queries": {"class": "conjunctions"}},
-        "linear": {"queries": "prefix"},
+        "concepts": {"queries": {"class": "conjunctions", "label": {"attribute": "a"}}},
+        "linear": {"queries": {"class": "prefix", "label": "histogram"}},
     }
     with database.write("old rows") as session:
         for (kind, specification), campaign in zip(asked.items(), campaigns, strict=False):
