@@ -28,7 +28,14 @@ from sordino_analysis.pairwise.drawn_campaigns import DrawnSteps
 from sordino_analysis.pairwise.error_moments import ErrorMoments, IndependentError, ReportErrors
 from sordino_analysis.pairwise.estimators import assembled, linearised, own_pairs
 from sordino_analysis.pairwise.statistic_estimate import LEVEL, PairwiseEstimate, Provenance
+from sordino_analysis.percentages import percent
 from sordino_analysis.questions.pairwise import PairwiseStatistic
+from sordino_shared.quantities import quantity
+
+# Kinds whose kernel is any table. Of 300 campaigns of [0, 0, .5, 1, 1, 1] over 6 bins at ε = 1 whose 50 users are of
+# one type 87 % were covered; of 200 users 93 to 97 % were in six cells, standard error 1.4 %.
+_OWN_TABLES = ("lipschitz", "matrix")
+_ENOUGH_FOR_TABLES = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,9 +117,20 @@ def one_step_estimate(
     pairs = _of_pairs(found.matrix, reports, answers) - reports.form(found.matrix)
     counted = 1.0 if target == "pairs" else (users - 1) / users
     errors = StepErrors(found.matrix, reports, answers, step)
-    provenance = Provenance(target=target, protocol=protocol, users=(reports.users, answers.users))
+    doubts = _of_own_tables(statistic, reports.users, level) if answers.same_users else ()
+    provenance = Provenance(target=target, protocol=protocol, users=(reports.users, answers.users), doubts=doubts)
     drawn = DrawnSteps(found.matrix, reports, answers, step) if draw else None
     return assembled(statistic, found, 2 * step * counted * pairs, errors, level, provenance, drawn)
+
+
+def _of_own_tables(statistic: PairwiseStatistic, users: int, level: float) -> tuple[str, ...]:
+    """A sentence where few users answer both rounds about a table or a matrix that the analyst wrote."""
+    if users >= _ENOUGH_FOR_TABLES or statistic.specification["statistic"]["kind"] not in _OWN_TABLES:
+        return ()
+    return (
+        f"only {quantity(users, 'user')} answered both rounds: the interval of a table of your own may hold less often "
+        f"than {percent(level)}; use two_round, or {_ENOUGH_FOR_TABLES} users",
+    )
 
 
 def _of_pairs(matrix: Floats, reports: DecodedReports, answers: Answers) -> float:

@@ -81,13 +81,15 @@ class Spread:
 class Provenance:
     """Which protocol estimated which target, from how many users in each round, and what it has to say.
 
-    `bias_bound` and `clipped` are those of the estimate of one form.
+    `doubts` are further reasons why an interval may not hold. `bias_bound` and `clipped` are those of the estimate of
+    one form.
     """
 
     target: str
     protocol: str
     users: tuple[int, ...]
     warnings: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
     bias_bound: float | None = 0.0
     clipped: str | None = None
 
@@ -118,7 +120,7 @@ def published(
         bias_bound=provenance.bias_bound if statistic.is_one_form else None,
         clipped=provenance.clipped,
         warnings=(*provenance.warnings, *_of_range(statistic, own, level)),
-        doubts=(*few_events(own, level), *few_reports(provenance.users, level)),
+        doubts=(*few_events(own, level), *few_reports(provenance.users, level), *provenance.doubts),
     )
 
 
