@@ -13,13 +13,14 @@ from numpy.typing import NDArray
 from sordino_analysis.analyst.arguments import FLAG, FUNCTION, NONE, NUMBER, PATH, SEED, TEXT, instance, takes
 from sordino_analysis.analyst.display import AnswersShown, Facts
 from sordino_analysis.analyst.plans import chosen_effort, planned, written_epsilon
-from sordino_analysis.analyst.simulation import Values, codes_of, randomized
+from sordino_analysis.analyst.simulation import Values, codes_of
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.filling import cells_of_answers
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.figures import chosen, figure
+from sordino_analysis.kinds.drawn_rounds import randomized
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol_registry import step_protocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate

@@ -21,22 +21,18 @@ from sordino_analysis.analyst.tables import device_values, read_table
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.figures import amount, only_unit
+from sordino_analysis.kinds.drawn_rounds import BATCH, randomized
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
 from sordino_analysis.vectorized.domains import codes_many
-from sordino_analysis.vectorized.randomizers import randomize_part
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OutsideDomain
-from sordino_shared.protocol import DevicePart
-from sordino_shared.randomness import Randomness
 
 # The last are data frames and series, which are told by their methods.
 Values = Sequence[object] | NDArray[Any] | Mapping[str, Sequence[object]] | Any
-# Reports that are drawn and added up at once.
-_BATCH = 1 << 14
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,20 +114,10 @@ def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> S
     rows = _rows(plan.domain, values)
     codes = codes_of(plan.domain, rows, strict=strict)
     if not plan.workload.is_listed:
-        aggregate, found = simulated_items(plan, codes, rows, SeededRandomness(seed), batch=_BATCH)
+        aggregate, found = simulated_items(plan, codes, rows, SeededRandomness(seed), batch=BATCH)
         return Simulation(plan, aggregate, found.truth, found)
     aggregate = randomized(plan.device, codes, SeededRandomness(seed))
     return Simulation(plan, aggregate, plan.workload.truth_of_codes(codes))
-
-
-def randomized(device: DevicePart, codes: NDArray[np.uint64], randomness: Randomness) -> Aggregate:
-    """The exact sum of one report for each of the values `codes` (n, attributes)."""
-    total = Aggregate.empty(device.randomizer)
-    for start in range(0, len(codes), _BATCH):
-        batch = codes[start : start + _BATCH]
-        payloads = randomize_part(device, batch, randomness)
-        total += Aggregate(len(batch), accumulate(device.randomizer, payloads))
-    return total
 
 
 def codes_of(domain: Domain, values: Values, *, strict: bool) -> NDArray[np.uint64]:

@@ -20,7 +20,7 @@ from sordino_shared.protocol import DevicePart, DrawOneRound, EveryRound, Manife
 from sordino_shared.randomness import Randomness
 
 # Reports that are drawn and added up at once.
-_BATCH = 1 << 14
+BATCH = 1 << 14
 
 
 def drawn_estimate(
@@ -60,8 +60,8 @@ def manifest_of(plan: FinishedPlan, name: str = "drawn") -> Manifest:
 def randomized(device: DevicePart, codes: NDArray[np.uint64], randomness: Randomness) -> Aggregate:
     """The exact sum of one report for each of the values `codes` (n, attributes)."""
     total = Aggregate.empty(device.randomizer)
-    for start in range(0, len(codes), _BATCH):
-        batch = codes[start : start + _BATCH]
+    for start in range(0, len(codes), BATCH):
+        batch = codes[start : start + BATCH]
         payloads = randomize_part(device, batch, randomness)
         total += Aggregate(len(batch), accumulate(device.randomizer, payloads))
     return total
