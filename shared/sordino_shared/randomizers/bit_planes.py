@@ -12,21 +12,15 @@ class BitPlanes:
 
     def add(self, number: int, chosen: int) -> None:
         """Add `number` to the columns whose bits are set in `chosen`: a ripple of carries over the planes."""
-        place = 0
-        while number and chosen:
-            zeros = (number & -number).bit_length() - 1
-            place, number = place + zeros, number >> (zeros + 1)
-            self._carry(chosen, place)
-            place += 1
-
-    def _carry(self, carry: int, place: int) -> None:
-        planes = self._planes
-        while carry:
-            while place >= len(planes):
+        planes, place, carry = self._planes, 0, 0
+        while number or carry:
+            if place == len(planes):
                 planes.append(0)
             plane = planes[place]
-            planes[place], carry = plane ^ carry, plane & carry
-            place += 1
+            added = chosen if number & 1 else 0
+            half = plane ^ added
+            planes[place], carry = half ^ carry, plane & added | half & carry
+            number, place = number >> 1, place + 1
 
     def greatest(self) -> int:
         """The largest sum: the columns that may have it grow fewer from the top plane down."""
