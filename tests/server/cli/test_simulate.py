@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -62,9 +63,9 @@ def test_a_column_of_words_as_a_table(server: RemoteServer, rows: Path) -> None:
     done = run(server, "--csv", str(rows), "--column", "carrier", "--epsilon", "4")
     assert done.exit_code == 0, done.output
     lines = {line.split("  ")[0].strip(): line for line in done.stdout.splitlines()}
-    assert "66.7 %" in lines["carrier: A"]
-    assert "33.3 %" in lines["carrier: B"]
-    assert " 0 %" in lines["carrier: missing"]
+    # The error that the reports leave decides between no decimal and one.
+    for label, share in (("A", r"6(7|6\.7)"), ("B", r"33(\.3)?"), ("missing", r"0(\.0)?")):
+        assert re.search(rf" {share} %", lines[f"carrier: {label}"])
 
 
 def test_marginals_of_more_attributes_than_cells_have_numbers(server: RemoteServer, tmp_path: Path) -> None:
