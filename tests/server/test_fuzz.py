@@ -87,11 +87,16 @@ def _ask_everything(
     operation = api.find_operation_by_label(label)
     assert operation is not None
 
-    def answer(case: Case) -> None:
-        _check(case, running)
+    checks = _checks()
+    with requests.Session() as session:
+        # The variables about proxies are read 180 times a request otherwise.
+        session.trust_env = False
 
-    config = HypothesisTestConfig(project=api.config, modes=modes, explicit_settings=asked)
-    create_test(operation=operation, test_func=answer, config=config)()
+        def answer(case: Case) -> None:
+            _check(case, running, session, checks)
+
+        config = HypothesisTestConfig(project=api.config, modes=modes, explicit_settings=asked)
+        create_test(operation=operation, test_func=answer, config=config)()
 
 
 def _checks() -> list[Any]:
@@ -115,14 +120,14 @@ def _checks() -> list[Any]:
     ]
 
 
-def _check(case: Case, running: RunningServer) -> None:
-    headers = {"Authorization": f"Bearer {running.admin_key}"}
-    with requests.Session() as session:
-        # The variables about proxies are read 180 times a request otherwise.
-        session.trust_env = False
-        response = case.call_and_validate(
-            base_url=running.address, headers=headers, checks=_checks(), timeout=PATIENCE_S, session=session
-        )
+def _check(case: Case, running: RunningServer, session: requests.Session, checks: list[Any]) -> None:
+    response = case.call_and_validate(
+        base_url=running.address,
+        headers={"Authorization": f"Bearer {running.admin_key}"},
+        checks=checks,
+        timeout=PATIENCE_S,
+        session=session,
+    )
     if response.status_code >= 400:
         assert response.headers["content-type"] == [PROBLEM_MEDIA_TYPE]
         assert response.json()["status"] == response.status_code

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanis
 from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
-from sordino_analysis.progress import ignore_progress
+from sordino_analysis.progress import Progress, ignore_progress
 from sordino_analysis.questions.linear import Workload, builtin, parse_specification
 
 SIZES = (2047, 2048, 2049)
@@ -199,11 +200,18 @@ def test_linear_algebra_has_one_thread_while_a_plan_is_made_and_its_own_again_af
         return {pool["filepath"]: pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"}
 
     seen: list[dict[str, int]] = []
+    steps = count()
+
+    def look(_: Progress) -> None:
+        # To ask every library takes longer than a step.
+        if next(steps) % 20 == 0:
+            seen.append(threads())
+
     request = PlanRequest(builtin("prefix", 4), PlanningOptions.of(epsilon=1, effort="quick"))
     with threadpool_limits(limits=2, user_api="blas"):
         # A library that another test loaded may be built for one thread.
         before = {path: count for path, count in threads().items() if count == 2}
-        compile_plan(request, lambda _: seen.append(threads()))
+        compile_plan(request, look)
         assert {path: threads()[path] for path in before} == before != {}
     assert seen
     assert all(counts[path] == 1 for counts in seen for path in before)

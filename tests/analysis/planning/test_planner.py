@@ -33,9 +33,25 @@ SUMMARY = {
 }  # fmt: skip
 
 
-@settings(max_examples=8, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(1, 5), st.sampled_from(["0.1", "1", "3"]))
+SMALL_QUESTIONS = given(
+    st.integers(0, 2**32 - 1), st.integers(2, 6), st.integers(1, 5), st.sampled_from(["0.1", "1", "3"])
+)
+
+
+@settings(max_examples=3, deadline=None)
+@SMALL_QUESTIONS
 def test_no_unbiased_candidate_is_below_the_bounds_and_the_best_is_chosen(seed, types, queries, epsilon):
+    _check_candidates_of_random_queries(seed, types, queries, epsilon)
+
+
+@pytest.mark.slow
+@settings(max_examples=30, deadline=None)
+@SMALL_QUESTIONS
+def test_no_unbiased_candidate_of_more_questions_is_below_the_bounds(seed, types, queries, epsilon):
+    _check_candidates_of_random_queries(seed, types, queries, epsilon)
+
+
+def _check_candidates_of_random_queries(seed, types, queries, epsilon):
     matrix = np.random.default_rng(seed).normal(size=(queries, types)).tolist()
     line = {"name": "v", "kind": "categorical", "labels": [str(x) for x in range(types)]}
     workload = parse_specification({"name": "w", "domain": [line], "queries": {"matrix": matrix}}).build()

@@ -46,8 +46,15 @@ def by_hand(variances, weights, varying, objective):
     return counted.max() if objective == "max" else counted.mean(axis=0).max()
 
 
-@pytest.mark.parametrize("objective", ["max", "mean"])
-@pytest.mark.parametrize(("second", "queries"), [("histogram", 4), (ROWS, 2)])
+@pytest.mark.parametrize(
+    ("objective", "second", "queries"),
+    [
+        ("max", "histogram", 4),
+        ("mean", ROWS, 2),
+        pytest.param("mean", "histogram", 4, marks=pytest.mark.slow),
+        pytest.param("max", ROWS, 2, marks=pytest.mark.slow),
+    ],
+)
 def test_figures_are_those_of_the_formula_and_between_the_bound_and_the_optimum(
     exact_optimum, objective, second, queries
 ):

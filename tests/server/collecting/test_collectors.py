@@ -22,6 +22,7 @@ from sordino_server.collecting.home import Home
 from sordino_server.jobs.collector import Collector
 from sordino_server.models import ManifestSignature, ReportChunk
 from sordino_server.plans import service as plans
+from sordino_shared.errors import InvalidValue
 from sordino_shared.http.exchange import HttpRequest
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
@@ -499,3 +500,29 @@ def test_an_auditor_needs_no_other_server(regions: Regions) -> None:
     done = CliRunner().invoke(app, ["audit", campaign["id"], "--server", regions.collectors["eu"].server.address])
     assert done.exit_code == 0, done.output
     assert "published values hold" in done.output
+
+
+def test_a_round_that_cannot_be_sent_says_why_and_is_tried_again_when_asked(
+    regions: Regions, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without the reason it would be claimed again at every step, and nobody would learn of it."""
+    campaign = regions.campaign("open")
+    regions.work()
+    eu = regions.collectors["eu"]
+    assert eu.server.report(campaign, [0] * 7).status_code == 200
+    regions.home.api.post(f"/v1/campaigns/{campaign['id']}/rounds/0/close").raise_for_status()
+
+    def damaged(*_: Any) -> Any:
+        raise InvalidValue("the log of the round is damaged: restore it")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sordino_server.jobs.collector.sending.document_of", damaged)
+        regions.work_of(eu)
+    [closed] = regions.shown(campaign, eu.server)["rounds"]
+    assert (closed["state"], closed["error"]) == ("closed", "the log of the round is damaged: restore it")
+    regions.work()
+    assert regions.shown(campaign)["rounds"][0]["waiting_for"] == ["eu"]
+    eu.server.api.post(f"/v1/campaigns/{campaign['id']}/rounds/0/retry").raise_for_status()
+    regions.work()
+    [done] = regions.shown(campaign)["rounds"]
+    assert (done["state"], done["reports"]) == ("estimated", 7)

@@ -296,3 +296,19 @@ def test_a_period_0_that_is_over_is_refused_whatever_its_length(begun):
     assert SeriesOrder(slots=7, answers_max=1, start=now - DAY + 1).assignment(now).start == now - DAY + 1
     with pytest.raises(InvalidValue, match="period 0 ended before the series is created"):
         SeriesOrder(slots=7, answers_max=1, start=now - begun).assignment(now)
+
+
+def test_a_closed_series_leaves_a_period_at_the_very_second(running: Any) -> None:
+    """What it asked counts while its close is less than 30 days ago."""
+    caps = {"name": "left", "epsilon_per_period": 6, "period_days": 30, "epsilon_lifetime": 13}
+    population = running.api.post("/v1/populations", json=caps).raise_for_status().json()
+    series = begin(running, population=population["name"])
+    series.act("close").raise_for_status()
+
+    def asked() -> float:
+        return float(running.api.get(f"/v1/populations/{population['id']}").json()["asked_in_period"])
+
+    running.clock.advance(30 * DAY - 1)
+    assert asked() == 5
+    running.clock.advance(1)
+    assert asked() == 0

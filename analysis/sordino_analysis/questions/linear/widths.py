@@ -21,7 +21,7 @@ from sordino_analysis.questions.linear.scopes import QueryScope, sides_of_cell
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers.orbit_kernel import MAX_ATTRIBUTES, MAX_SUMS
+from sordino_shared.randomizers.orbit_kernel import MAX_SUMS
 
 _MOST_QUERIES = 1 << 22
 # The table of one marginal has the square of its cells.
@@ -276,11 +276,6 @@ def check_width(domain: Domain, width: int) -> None:
 def _supports(domain: Domain, width: int, exactly: bool) -> list[tuple[int, ...]]:
     check_width(domain, width)
     wide = [attribute for attribute, size in enumerate(domain.shape) if size > 1]
-    if len(domain.shape) > MAX_ATTRIBUTES:
-        raise WorkloadError(
-            f"parities and marginals are for at most {MAX_ATTRIBUTES} attributes, the domain has {len(domain.shape)}",
-            domain,
-        )
     involved = range(width if exactly else 1, width + 1)
     count = sum(math.comb(len(wide), number) for number in involved)
     if count > _MOST_QUERIES:

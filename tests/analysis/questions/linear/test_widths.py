@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from sordino_analysis.documents.queries import Queries
-from sordino_analysis.questions.linear import WorkloadError, parse_specification
+from sordino_analysis.questions.linear import WorkloadError, parse_specification, widths
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_shared.protocol.schema import from_plain, to_plain
+from sordino_shared.randomizers.orbit_kernel import MAX_ATTRIBUTES
 
 
 def specification(shape, queries):
@@ -160,3 +161,33 @@ def test_an_attribute_may_be_called_width():
 def test_what_cannot_be_asked_is_refused_in_words(shape, queries, match):
     with pytest.raises(WorkloadError, match=match):
         workload(shape, queries)
+
+
+def test_at_most_255_attributes_have_parities_and_marginals() -> None:
+    assert workload((2,) * MAX_ATTRIBUTES, {"kind": "parities", "width": 1}).queries == MAX_ATTRIBUTES
+    with pytest.raises(WorkloadError, match="attributes must be an integer from 1 to 255, got 256"):
+        workload((2,) * (MAX_ATTRIBUTES + 1), {"kind": "parities", "width": 1})
+
+
+def test_as_many_sets_and_characters_are_asked_as_the_limits_say_and_not_one_more(monkeypatch) -> None:
+    """Four attributes have ten sets of one or two, and as many characters."""
+    asked = {"kind": "parities", "width": 2}
+    monkeypatch.setattr(widths, "_MOST_QUERIES", 10)
+    monkeypatch.setattr(widths, "MAX_SUMS", 10)
+    assert workload((2,) * 4, asked).queries == 10
+    monkeypatch.setattr(widths, "MAX_SUMS", 9)
+    with pytest.raises(WorkloadError, match="10 queries on 10 characters are too many"):
+        workload((2,) * 4, asked)
+    monkeypatch.setattr(widths, "_MOST_QUERIES", 9)
+    with pytest.raises(WorkloadError, match="10 sets of attributes are too many"):
+        workload((2,) * 4, asked)
+
+
+def test_as_many_queries_are_asked_as_the_limit_says_and_not_one_more(monkeypatch) -> None:
+    """Two attributes of three members have six marginals of one."""
+    asked = {"kind": "marginals", "width": 1}
+    monkeypatch.setattr(widths, "_MOST_QUERIES", 6)
+    assert workload((3, 3), asked).queries == 6
+    monkeypatch.setattr(widths, "_MOST_QUERIES", 5)
+    with pytest.raises(WorkloadError, match="6 queries on"):
+        workload((3, 3), asked)
