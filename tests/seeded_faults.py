@@ -13,6 +13,7 @@ import sys
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 ROOT = Path(__file__).parents[1]
 DISTRIBUTIONS = ("shared", "client", "analysis", "migrations", "server")
@@ -123,7 +124,13 @@ FAULTS = (
 )
 
 
-def run_tests(tests: tuple[str, ...], fault: Fault | None = None) -> subprocess.CompletedProcess[str]:
+class Planted(Protocol):
+    """A change of a copy of the packages."""
+
+    def plant(self, folder: Path) -> None: ...
+
+
+def run_tests(tests: tuple[str, ...], fault: Planted | None = None) -> subprocess.CompletedProcess[str]:
     """pytest on `tests` with a copy of the packages, changed by `fault`; slow tests stay out, as in `make test`."""
     with tempfile.TemporaryDirectory(prefix="seeded-fault-") as name:
         folder = Path(name)

@@ -9,6 +9,7 @@ from sordino_analysis.evaluation.accumulate import accumulate
 from sordino_analysis.evaluation.coarsened.walsh import transform
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.randomizers.server_half import ServerHalf
+from sordino_analysis.evaluation.randomizers.sum_bounds import whole_number
 from sordino_analysis.vectorized.arrays import array_of
 from sordino_analysis.vectorized.orbits import base_row
 from sordino_analysis.vectorized.randomizers import randomize_codes, randomize_many
@@ -150,3 +151,10 @@ def test_sums_without_a_table_are_refused_by_the_reason() -> None:
     randomizer = Coarsened.for_guarantee((1 << 26,), (level,), ONE)
     with pytest.raises(InvalidValue, match="counted in the reports themselves"):
         for_randomizer(randomizer).check(np.array([3]), 3)
+
+
+def test_reports_are_counted_in_whole_units() -> None:
+    assert (whole_number(12, 4, "a sum"), whole_number(0, 4, "a sum")) == (3, 0)
+    for total in (13, 3, -4):
+        with pytest.raises(InvalidValue, match=rf"a sum is no whole number of reports: {total} is not a multiple of 4"):
+            whole_number(total, 4, "a sum")
