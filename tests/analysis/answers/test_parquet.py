@@ -55,7 +55,8 @@ def file_of(columns: dict[str, Any], path: Path, **form: Any) -> Path:
         ({"value": [[0.5]]}, {}, "."),
         ({"value": [float("nan")]}, {}, "not 'nan'"),
     ],
-    ids=str,
+    # Columns as names would be a name of a hundred megabytes.
+    ids=["dictionary", "gzip", "statistics", "many rows", "long texts", "no label", "text", "list", "no number"],
 )
 def test_a_file_of_another_form_is_refused(tmp_path: Path, columns: Any, form: Any, reason: str) -> None:
     with pytest.raises(SordinoError, match=reason):

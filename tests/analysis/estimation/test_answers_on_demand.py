@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, norm
 
+from sordino_analysis.estimation import linear_on_demand
 from sordino_analysis.estimation.answers_on_demand import answer, answerer_of
 from sordino_analysis.estimation.intervals import bonferroni_quantile
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator, estimate
@@ -18,7 +19,7 @@ from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import type_variances
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
-from sordino_analysis.questions.linear import WorkloadError, parse_specification
+from sordino_analysis.questions.linear import WorkloadError, builtin, parse_specification
 from sordino_analysis.request_terms import MOST_QUESTIONS, Effort
 from sordino_analysis.vectorized.domains import codes_many
 from sordino_analysis.vectorized.kernels import kernel_table
@@ -92,6 +93,14 @@ def test_a_question_of_the_workload_has_its_published_answer(prefix):
     # A range is the difference of two of them: what one report adds to it is known output by output.
     one = asked(prefix, aggregate, "range", "5..20").answers[0]
     assert one.value == pytest.approx(published.unbiased[4] - published.unbiased[1], abs=1e-12)
+
+
+def test_a_query_of_the_workload_is_no_combination_of_others_that_add_up_to_it():
+    """Ten ranges of four types depend on each other: least squares would weigh several for each."""
+    ranges = builtin("ranges", 4)
+    combined, constant = linear_on_demand._combinations(ranges.operator.dense(), ranges)
+    np.testing.assert_array_equal(combined, np.eye(ranges.queries))
+    np.testing.assert_array_equal(constant, 0)
 
 
 def test_the_variance_of_a_combined_answer_is_that_of_its_outputs(prefix):

@@ -47,7 +47,10 @@ def of_all(law) -> np.ndarray:
     return law.chances @ law.shares
 
 
-@pytest.mark.parametrize(("epsilon", "sides"), [("1", 1), ("4", 1), ("8", 1), ("2", 2)])
+@pytest.mark.parametrize(
+    ("epsilon", "sides"),
+    [pytest.param("1", 1, marks=pytest.mark.slow), pytest.param("4", 1, marks=pytest.mark.slow), ("8", 1), ("2", 2)],
+)
 def test_the_drawn_law_is_that_of_real_reports(epsilon: str, sides: int) -> None:
     """Shares of reports within .25 to 4 standard errors of the mean differ by chance, and by what labels of four cells
     depend on each other: five standard errors of the former, which one seed in a thousand exceeds, and .012."""
