@@ -69,13 +69,22 @@ class Device:
         self.randomness = randomness
         self.clock = clock
         self._storage = Storage(ledger)
-        self._spool = Spool(self._storage, origin, config.spool_limit, clock)
-        self._kept = Kept(self._storage, clock)
-        self._ledger = Ledger(self._storage, self._spool, self._kept, origin, config, clock)
-        self._series = Series(self._storage, self._ledger, config, randomness, clock)
-        rows = FoundRows(self._storage, self._ledger, origin, config, clock)
-        self._finding = Finding(rows, config, randomness, clock)
         self._parts: dict[Digest, VerifiedPart] = {}
+        try:
+            self._read_ledger()
+        except BaseException:
+            # A ledger that is refused is not kept locked until the garbage collector finds it.
+            self._storage.close()
+            raise
+
+    def _read_ledger(self) -> None:
+        config, randomness, clock = self.config, self.randomness, self.clock
+        self._spool = Spool(self._storage, self.origin, config.spool_limit, clock)
+        self._kept = Kept(self._storage, clock)
+        self._ledger = Ledger(self._storage, self._spool, self._kept, self.origin, config, clock)
+        self._series = Series(self._storage, self._ledger, config, randomness, clock)
+        rows = FoundRows(self._storage, self._ledger, self.origin, config, clock)
+        self._finding = Finding(rows, config, randomness, clock)
 
     def close(self) -> None:
         """Close the ledger's file."""

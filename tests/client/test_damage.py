@@ -46,21 +46,22 @@ def filled(world, make_client, make_world, ledger):
 def use_all(make_client, world, fresh) -> None:
     """Every call on the ledger gives a result or an error of the SDK."""
     try:
-        client = make_client()
+        client, other = make_client(), make_client(fresh)
     except ClientError:
         return
     for step in (
         lambda: str(client.account()),
         lambda: client.join(world.campaign),
         lambda: client.answer(world.campaign, "red"),
-        lambda: make_client(fresh).join(fresh.campaign),
-        lambda: make_client(fresh).answer(fresh.campaign, "red"),
+        lambda: other.join(fresh.campaign),
+        lambda: other.answer(fresh.campaign, "red"),
         lambda: client.flush(patience_s=0),
         lambda: client.opt_out(world.campaign),
     ):
         with suppress(ClientError):
             step()
     client.close()
+    other.close()
 
 
 @pytest.mark.parametrize(("table", "column"), [(table, column) for table in COLUMNS for column in COLUMNS[table]])
