@@ -44,8 +44,8 @@ FAULTS = (
     Fault(
         "The guarantee itself",
         "shared/sordino_shared/randomizers/randomized_response.py",
-        "beyond = draws - self.own_weight",
-        "beyond = draws - self.own_weight - self.own_weight // 10",
+        "beyond = randomness.bits(self.bits) - self.own_weight",
+        "beyond = randomness.bits(self.bits) - self.own_weight - self.own_weight // 10",
         ("tests/shared/randomizers/test_laws.py::test_randomized_response_of_sixteen_bits_is_counted_out",),
     ),
     Fault(

@@ -130,7 +130,7 @@ def _blanketed(
             trust="blanket",
             against=against,
             users=local,
-            reason="as many as locally: random reports would add more noise than a larger ε on devices takes away",
+            reason="as many as locally: random reports would add too much noise",
         )
     return UsersUnderTrust(
         trust="blanket",

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).parents[2]
-DISTRIBUTIONS = ("shared", "client", "analysis", "migrations", "server")
+DISTRIBUTIONS = ("shared", "client", "shuffler", "analysis", "migrations", "server")
 WORKLOAD = """
 name: delay of arrival
 domain:

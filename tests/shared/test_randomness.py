@@ -116,7 +116,7 @@ def test_a_fork_between_two_draws_shares_no_randomness() -> None:
         "import os, sys; from sordino_shared.randomness import SystemRandomness; source = SystemRandomness()\n"
         "source.bits(60), source.below(7)\n"
         "child = os.fork()\n"
-        "print(source.bits(64), source.below(2**62), flush=True)\n"
+        "os.write(1, b'%d %d\\n' % (source.bits(64), source.below(2**62)))\n"
         "child and os.waitpid(child, 0)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

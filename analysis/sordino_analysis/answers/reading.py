@@ -17,6 +17,9 @@ _PARTS = ("kind", "terms", "table", "extras")
 class UnreadableEstimate(InvalidValue):
     """A document is no estimate that this version knows: of another kind, or without a field of its kind."""
 
+    code = "unreadable-estimate"
+    advice = "read it with the version that wrote it, or ask the server again"
+
     def __init__(self, reason: str) -> None:
         super().__init__(f"the estimate cannot be read ({reason})", reason)
         self.reason = reason

@@ -30,6 +30,9 @@ _DAY_S = 86_400
 class NoPicture(SordinoError):
     """The answers are no list that could be drawn."""
 
+    code = "no-picture"
+    advice = "read the table of the answers, which has all of them"
+
 
 def draw_answers_of(table: AnswerTable, title: str, subtitle: str, base: Base | None = None) -> str:
     """The text of an SVG file: rules by loss, a series over its periods, or shares with intervals and band.

@@ -47,7 +47,10 @@ class TruthComparison:
 
     @classmethod
     def of(cls, truth: Sequence[float], estimate: EstimateDocument) -> TruthComparison:
-        """Of the true answers of all rows of the estimate's table."""
+        """Of the true answers of all rows of the estimate's table.
+
+        Raises InvalidValue where there are more or fewer of them.
+        """
         if len(truth) != len(estimate.table):
             raise InvalidValue(f"{len(estimate.table)} answers came for {len(truth)} queries", len(truth))
         cells = estimate.table.cells

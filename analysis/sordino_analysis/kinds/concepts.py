@@ -15,6 +15,7 @@ from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
+from sordino_analysis.questions.linear.specification import form_of_queries
 from sordino_shared.domains import Domain
 from sordino_shared.protocol import Manifest
 from sordino_shared.quantities import quantity
@@ -90,8 +91,7 @@ class ConceptsKind(KindOfQuestion):
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
         """Whether the queries are those of a class, each rule with a loss of its own."""
-        queries = document.get("queries")
-        return isinstance(queries, Mapping) and "class" in queries and queries.get("scheme") != "arrangement"
+        return "queries" in document and form_of_queries(document["queries"]) == "class"
 
     def parse(self, document: Mapping[str, Any]) -> WorkloadSpecification:
         """The workload that is written."""

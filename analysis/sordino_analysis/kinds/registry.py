@@ -22,6 +22,9 @@ _KINDS: dict[str, KindOfQuestion] = {kind.name: kind for kind in (LinearKind(), 
 class UnknownKind(InvalidValue):
     """Something is of a kind of question that is not installed here."""
 
+    code = "unknown-kind"
+    advice = "upgrade, or install the distribution that adds this kind"
+
     def __init__(self, name: object) -> None:
         known = ", ".join(kinds())
         super().__init__(

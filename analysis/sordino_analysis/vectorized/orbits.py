@@ -18,7 +18,7 @@ Integers = NDArray[np.int64]
 
 
 def base_row(members: NDArray[np.bool_]) -> BaseRow:
-    """The row of a table of booleans, one axis a slot."""
+    """The row of a table of booleans (s₁, …, s_d), one axis a slot."""
     return BaseRow(members.shape, pack_bits(members.ravel()))
 
 

@@ -36,7 +36,7 @@ def _terms(row: UsersUnderTrust) -> str:
     if row.trust == "curator":
         return "" if row.rho is None else f"ρ = {row.rho:.4g}"
     if row.blanket is not None:
-        return f"ε = {row.device_epsilon:g} on devices, {row.blanket:,} random reports; {row.mechanism}"
+        return f"ε = {row.device_epsilon:g}, {row.blanket:,} random reports"
     if row.users_for_privacy is None:
         return f"ε = {row.device_epsilon:g}, pure" if row.device_epsilon else ""
     return f"ε = {row.device_epsilon:g} on devices"

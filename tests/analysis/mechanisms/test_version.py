@@ -25,7 +25,7 @@ from sordino_analysis.mechanisms.version import (
 ASKED = f"from {version.__name__} import planner_version; print(planner_version())"
 ROOTS = sorted({package.partition(".")[0] for package in PLAN_PACKAGES})
 # Write and read results and add up archives, of which no plan is made.
-OF_RESULTS = {"pyarrow", "pyspark", "py4j"}
+OF_RESULTS = {"pyarrow", "pyspark", "py4j", "cryptography"}
 # Turns an error of validation into a sentence: no plan comes from it.
 MESSAGES = "sordino_analysis.validation_messages"
 DISTRIBUTIONS = importlib.metadata.packages_distributions()

@@ -90,7 +90,7 @@ def test_a_backup_is_restored_into_either_engine_and_the_server_goes_on(
         again.api.post(f"/v1/campaigns/{made['open']['id']}/close").raise_for_status()
         again.work()
         closed = again.api.get(f"/v1/campaigns/{made['open']['id']}/rounds/0/estimates").raise_for_status().json()
-        assert closed["users"] == 4
+        assert closed["terms"]["users"] == 4
 
 
 def test_a_backup_is_of_one_moment_while_reports_come(running_on_postgres: Any, tmp_path: Path) -> None:

@@ -102,7 +102,8 @@ class StackQueries(Strict):
     stack: Listed[StackedQueries] = Field(min_length=1)
 
 
-def _form_of_queries(value: Any) -> str:
+def form_of_queries(value: Any) -> str:
+    """Which of the forms of `queries` a value has, written or read; that of a class of rules is "class"."""
     if isinstance(value, str):
         return "kind"
     models = (
@@ -136,7 +137,7 @@ OneQueries = Annotated[
     | Annotated[Factors, Tag("factors")]
     | Annotated[MatrixQueries, Tag("matrix")]
     | Annotated[WidthQueries, Tag("width")],
-    Discriminator(_form_of_queries),
+    Discriminator(form_of_queries),
 ]
 Queries = Annotated[
     Annotated[Kind, Tag("kind")]
@@ -146,7 +147,7 @@ Queries = Annotated[
     | Annotated[StackQueries, Tag("stack")]
     | Annotated[ConceptSpecification, Tag("class")]
     | Annotated[ArrangementSpecification, Tag("scheme")],
-    Discriminator(_form_of_queries),
+    Discriminator(form_of_queries),
 ]
 
 

@@ -31,7 +31,7 @@ class LevelReports:
         return len(self.shifted)
 
     def some(self, chosen: slice | NDArray[Any]) -> LevelReports:
-        """The reports at some places."""
+        """The reports at some places: a slice, (m,) indices, or (n,) whether each is taken."""
         return LevelReports([a[chosen] for a in self.public], [a[chosen] for a in self.words], self.shifted[chosen])
 
 

@@ -177,8 +177,8 @@ def test_members_and_ranges_of_attributes_of_any_size_are_indicators():
     specification = flights([{"attribute": "carrier", "members": ["EV", "other"]}, {"attribute": "hour", "from": 15}])
     workload = specification.build()
     assert [a.name for a in workload.domain.attributes] == ["carrier=EV", "carrier=other", "hour > 14", "delay > 30"]
-    assert workload.domain.codes({"carrier": "EV", "hour": 15, "delay": 30.0}).tolist() == [1, 0, 1, 0]
-    assert workload.domain.codes({"carrier": "AA", "hour": 14, "delay": 31.0}).tolist() == [0, 1, 0, 1]
+    assert workload.domain.codes({"carrier": "EV", "hour": 15, "delay": 30.0}) == [1, 0, 1, 0]
+    assert workload.domain.codes({"carrier": "AA", "hour": 14, "delay": 31.0}) == [0, 1, 0, 1]
     assert "carrier=EV and not hour > 14" in workload.labels()
     assert parse_specification(specification.canonical()) == specification
     with pytest.raises(InvalidValue, match="carrier"):
