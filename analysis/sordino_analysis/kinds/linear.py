@@ -12,6 +12,7 @@ from sordino_analysis.figures import amount, only_unit
 from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers
 from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
+from sordino_analysis.questions.linear.specification import form_of_queries
 from sordino_shared.domains import Domain
 from sordino_shared.protocol import Manifest
 
@@ -44,9 +45,7 @@ class LinearKind(KindOfQuestion):
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
         """Whether the queries are no losses of rules; a class on average over databases asks for single indicators."""
-        queries = document.get("queries")
-        of_class = isinstance(queries, Mapping) and "class" in queries and queries.get("scheme") != "arrangement"
-        return "queries" in document and not of_class
+        return "queries" in document and form_of_queries(document["queries"]) != "class"
 
     def parse(self, document: Mapping[str, Any]) -> WorkloadSpecification:
         """The workload that is written."""

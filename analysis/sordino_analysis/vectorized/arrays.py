@@ -18,7 +18,7 @@ V = TypeVar("V")
 
 
 def array_of(values: NDArray[Any], element: str) -> Array:
-    """Pack `values` (any shape); raises `InvalidValue` unless an integer `element` holds every one of them exactly."""
+    """Pack `values` (n,), or of more axes; raises `InvalidValue` unless an integer `element` holds each exactly."""
     with np.errstate(invalid="ignore"):
         packed = np.ascontiguousarray(values, dtype=element)
     if packed.dtype.kind != "f" and not np.array_equal(packed, values):
@@ -27,7 +27,7 @@ def array_of(values: NDArray[Any], element: str) -> Array:
 
 
 def ndarray(array: Array) -> NDArray[Any]:
-    """A read-only view (shape of the array), with the element type of the wire."""
+    """A read-only view (n,), or of more axes as the array says, with the element type of the wire."""
     return np.frombuffer(array.data, dtype=array.element).reshape(array.shape)
 
 

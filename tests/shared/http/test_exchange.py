@@ -135,7 +135,8 @@ def test_the_request_is_these_lines(serve) -> None:
         "Accept-Encoding: gzip",
     ]  # fmt: skip
     ask(address, content=b"abc", headers={"Content-Type": "x/y"})
-    assert heads[1].endswith(b"\r\nContent-Type: x/y\r\nContent-Length: 3\r\n\r\nabc")
+    # The body may come in a piece of its own.
+    assert b"\r\nContent-Type: x/y\r\nContent-Length: 3\r\n\r\n" in heads[1]
     with pytest.raises(ValueError, match="Invalid header"):
         ask(address, headers={"X": "a\r\nY: b"})
 
