@@ -18,38 +18,21 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
+from benchmarks.structure.tree import DISTRIBUTIONS, ROOT, Module
 from sordino_server.cli import COMMANDS
 
-ROOT = Path(__file__).parents[2]
-PRODUCT = ("shared", "client", "shuffler", "analysis", "migrations", "server")
 SMALL = 80
 # A module that needs so many small ones lists them: mechanisms, routes, commands.
 _REGISTER = 5
 _CLI = "sordino_server.cli"
 
 
-@dataclass(frozen=True)
-class Module:
-    """A module by its dotted name; a package's is that of its `__init__.py`."""
-
-    name: str
-    path: Path
-
-    @cached_property
-    def text(self) -> str:
-        return self.path.read_text(encoding="utf-8")
-
-    @cached_property
-    def tree(self) -> ast.Module:
-        return ast.parse(self.text)
+class ImportingModule(Module):
+    """A module with what it imports."""
 
     @property
     def is_package(self) -> bool:
         return self.path.name == "__init__.py"
-
-    @property
-    def lines(self) -> int:
-        return self.text.count("\n")
 
     @property
     def header(self) -> int:
@@ -101,20 +84,20 @@ class Counts:
     unused: list[str]
 
 
-def product(root: Path = ROOT) -> dict[str, Module]:
+def product(root: Path = ROOT) -> dict[str, ImportingModule]:
     """Every module of the distributions by name; migrations' versions are history."""
     found = {}
-    for distribution in PRODUCT:
+    for distribution in DISTRIBUTIONS:
         for path in sorted((root / distribution).glob("sordino_*/**/*.py")):
             if "versions" in path.parts:
                 continue
             parts = path.relative_to(root / distribution).with_suffix("").parts
             name = ".".join(parts).removesuffix(".__init__")
-            found[name] = Module(name, path)
+            found[name] = ImportingModule(path, name)
     return found
 
 
-def importers(modules: Mapping[str, Module]) -> dict[str, set[str]]:
+def importers(modules: Mapping[str, ImportingModule]) -> dict[str, set[str]]:
     """The modules that need each module."""
     passed = {name: _passed_on(module, modules) for name, module in modules.items() if module.is_package}
     found: dict[str, set[str]] = {name: set() for name in modules}
@@ -135,7 +118,7 @@ def importers(modules: Mapping[str, Module]) -> dict[str, set[str]]:
     return found
 
 
-def _passed_on(package: Module, modules: Mapping[str, Module]) -> dict[str, str]:
+def _passed_on(package: ImportingModule, modules: Mapping[str, ImportingModule]) -> dict[str, str]:
     """The names that a package's `__all__` passes on, each with the module that it comes from."""
     listed = {
         element.value
@@ -147,7 +130,9 @@ def _passed_on(package: Module, modules: Mapping[str, Module]) -> dict[str, str]
     return {name: module for module, name in package.imports() if name in listed and module in modules}
 
 
-def _home(module: str, name: str, modules: Mapping[str, Module], passed: Mapping[str, Mapping[str, str]]) -> str | None:
+def _home(
+    module: str, name: str, modules: Mapping[str, ImportingModule], passed: Mapping[str, Mapping[str, str]]
+) -> str | None:
     """The module that an import is of; None for one that is none of the product's, or reads an attribute."""
     while name in passed.get(module, {}):
         module = passed[module][name]
@@ -159,7 +144,7 @@ def _home(module: str, name: str, modules: Mapping[str, Module], passed: Mapping
 def entry_points(root: Path = ROOT) -> set[str]:
     """Modules that a command or a tool starts."""
     found = set()
-    for distribution in PRODUCT:
+    for distribution in DISTRIBUTIONS:
         project = root / distribution / "pyproject.toml"
         if project.exists():
             content = tomllib.loads(project.read_text(encoding="utf-8"))["project"]

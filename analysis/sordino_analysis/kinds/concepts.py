@@ -10,13 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
 from sordino_analysis.figures import SHARE, amount, span
-from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers, level_of, numbers
+from sordino_analysis.kinds.base import SimulatedUsers, level_of, numbers
 from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
+from sordino_analysis.kinds.queries_kind import QueriesKind
 from sordino_analysis.percentages import percent
-from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
-from sordino_analysis.questions.linear.concepts.indicators import held_domain
 from sordino_analysis.questions.linear.specification import form_of_queries
-from sordino_shared.domains import Domain
 from sordino_shared.protocol import Manifest
 from sordino_shared.quantities import quantity
 
@@ -77,12 +75,10 @@ class ConceptExtras(Extras):
     confidence_set: BestRules
 
 
-class ConceptsKind(KindOfQuestion):
+class ConceptsKind(QueriesKind):
     """The losses of a class of rules; of three rounds the last one certifies the rule that is left."""
 
     name = "concepts"
-    field = "queries"
-    form = WorkloadSpecification
     extras = ConceptExtras
     row = "rule"
     printed = 10
@@ -92,21 +88,6 @@ class ConceptsKind(KindOfQuestion):
     def recognises(self, document: Mapping[str, Any]) -> bool:
         """Whether the queries are those of a class, each rule with a loss of its own."""
         return "queries" in document and form_of_queries(document["queries"]) == "class"
-
-    def parse(self, document: Mapping[str, Any]) -> WorkloadSpecification:
-        """The workload that is written."""
-        return parse_specification(document)
-
-    def request_class(self) -> RequestClass:
-        """Losses are linear queries."""
-        from sordino_analysis.planning.linear_request import LinearRequest
-
-        return LinearRequest
-
-    def held_domain(self, question: Any) -> Domain:
-        """The attributes of the workload, and those that its indicators are made of."""
-        domain: Domain = question.build().domain
-        return held_domain(domain)
 
     def follow(
         self, manifest: Manifest, plan: AnyProtocolPlan | None, closed: Sequence[ClosedRound], *, conclude: bool

@@ -9,11 +9,9 @@ from pydantic import Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
 from sordino_analysis.figures import amount, only_unit
-from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers
-from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
-from sordino_analysis.questions.linear.concepts.indicators import held_domain
+from sordino_analysis.kinds.base import SimulatedUsers
+from sordino_analysis.kinds.queries_kind import QueriesKind
 from sordino_analysis.questions.linear.specification import form_of_queries
-from sordino_shared.domains import Domain
 from sordino_shared.protocol import Manifest
 
 if TYPE_CHECKING:
@@ -32,12 +30,10 @@ class LinearExtras(Extras):
     )
 
 
-class LinearKind(KindOfQuestion):
+class LinearKind(QueriesKind):
     """Linear queries, which one round answers."""
 
     name = "linear"
-    field = "queries"
-    form = WorkloadSpecification
     extras = LinearExtras
     takes_questions = True
     why_unused = "they apply to pairwise statistics; this workload has linear queries"
@@ -46,21 +42,6 @@ class LinearKind(KindOfQuestion):
     def recognises(self, document: Mapping[str, Any]) -> bool:
         """Whether the queries are no losses of rules; a class on average over databases asks for single indicators."""
         return "queries" in document and form_of_queries(document["queries"]) != "class"
-
-    def parse(self, document: Mapping[str, Any]) -> WorkloadSpecification:
-        """The workload that is written."""
-        return parse_specification(document)
-
-    def request_class(self) -> RequestClass:
-        """One mechanism for all queries."""
-        from sordino_analysis.planning.linear_request import LinearRequest
-
-        return LinearRequest
-
-    def held_domain(self, question: Any) -> Domain:
-        """The attributes of the workload, and those that its indicators are made of."""
-        domain: Domain = question.build().domain
-        return held_domain(domain)
 
     def follow(
         self, manifest: Manifest, plan: AnyProtocolPlan | None, closed: Sequence[ClosedRound], *, conclude: bool
