@@ -93,7 +93,7 @@ def create(
 def authenticate(session: Session, text: str, now: int) -> Key:
     """The key that `text` is; one answer for every way of being wrong, and equal time for wrong secrets.
 
-    Only who has the whole key is told that it has expired.
+    A caller hears that a key has expired only if it has the whole key.
     """
     parts = text.split("_")
     identifier, secret = (parts[2], parts[3]) if len(parts) == 4 and parts[0] == PREFIX else ("", "")

@@ -1,6 +1,6 @@
 """A request's body as it comes: counted and hashed, in memory while it is small, else in a file that goes with it.
 
-Who is answered before the whole body came is told that the connection ends; it would go on swallowing the rest.
+An answer before the whole body came ends the connection: otherwise the rest would have to be read and thrown away.
 """
 
 from __future__ import annotations
