@@ -13,7 +13,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from sordino_client._errors import LedgerUnavailable, WrongArgument
 from sordino_client._former import add_arms
@@ -143,6 +143,32 @@ _REASONS = {
 }
 
 
+class _Connection(sqlite3.Connection):
+    """A connection that ends the reads of its cursors when a transaction ends, and before it closes.
+
+    A statement with rows left to read holds a lock on the file after `ROLLBACK`, and after `close()` from Python 3.12
+    on. The traceback of an error about a damaged row keeps the cursor alive.
+    """
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._cursors: weakref.WeakSet[sqlite3.Cursor] = weakref.WeakSet()
+
+    def execute(self, *statement: Any) -> sqlite3.Cursor:
+        cursor = super().execute(*statement)
+        self._cursors.add(cursor)
+        return cursor
+
+    def end_reads(self) -> None:
+        for cursor in list(self._cursors):
+            cursor.close()
+        self._cursors.clear()
+
+    def close(self) -> None:
+        self.end_reads()
+        super().close()
+
+
 class Storage:
     """Serialised transactions on one ledger file, or on memory for simulations. Safe across threads and processes."""
 
@@ -150,18 +176,24 @@ class Storage:
         self.path = _checked(path)
         self._busy_timeout_s = busy_timeout_s
         self._lock = threading.RLock()
-        self._connection: sqlite3.Connection | None = None
+        self._connection: _Connection | None = None
         self._process = 0
         with _REGISTERING:
             _STORAGES.add(self)
         with self.write():
             pass
 
-    def connect(self) -> sqlite3.Connection:
+    def connect(self) -> _Connection:
         """A new connection in autocommit mode: transactions are begun by name below."""
         if self.path != MEMORY:
             _create(self.path)
-        return sqlite3.connect(self.path, timeout=self._busy_timeout_s, isolation_level=None, check_same_thread=False)
+        return sqlite3.connect(
+            self.path,
+            timeout=self._busy_timeout_s,
+            isolation_level=None,
+            check_same_thread=False,
+            factory=_Connection,
+        )
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
@@ -209,8 +241,9 @@ class Storage:
                 if connection.in_transaction:
                     with suppress(sqlite3.Error):
                         connection.execute("ROLLBACK")
+                connection.end_reads()
 
-    def _open(self) -> sqlite3.Connection:
+    def _open(self) -> _Connection:
         # A connection must not cross a fork: the child would share the parent's locks.
         if self._connection is None or self._process != os.getpid():
             connection = self.connect()

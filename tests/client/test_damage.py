@@ -77,6 +77,23 @@ def test_a_value_that_no_sdk_wrote(filled, world, make_world, make_client, ledge
         use_all(make_client, world, make_world(created_at=3))
 
 
+@pytest.mark.parametrize("closed", [False, True], ids=["open", "closed"])
+def test_an_error_that_an_app_keeps_does_not_keep_the_file_locked(filled, make_client, ledger, closed) -> None:
+    """Its traceback holds the cursor that met the damaged row, with rows left to read."""
+    with closing(sqlite3.connect(ledger, isolation_level=None)) as connection:
+        connection.execute("PRAGMA ignore_check_constraints = ON")
+        connection.execute("UPDATE reports SET state = 'text' WHERE rowid = (SELECT min(rowid) FROM reports)")
+    client = make_client()
+    with pytest.raises(LedgerUnavailable, match="no SDK wrote") as kept:
+        client.account()
+    if closed:
+        client.close()
+    with closing(sqlite3.connect(ledger, timeout=0, isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        connection.execute("COMMIT")
+    assert kept.value.__traceback__ is not None
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_bytes_that_were_turned_anywhere(filled, world, make_world, make_client, ledger, seed) -> None:
     """Five spoiled copies a seed, each with some of its bytes replaced, most of them in its first page."""
