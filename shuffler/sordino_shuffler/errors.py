@@ -43,6 +43,13 @@ class RoundUnknown(ShufflerError):
         super().__init__(f"round {number} is not collected here")
 
 
+class RoundOver(ShufflerError):
+    """The round takes no reports, and these were not here before."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(f"round {number} takes no reports")
+
+
 class ReleasedBefore(ShufflerError):
     """The round was released with another batch: this folder was restored or copied."""
 
@@ -65,3 +72,27 @@ class TooMuchWaits(ShufflerError):
 
     def __init__(self) -> None:
         super().__init__("too many reports wait to be written; try again later")
+
+
+class WrongSetting(ShufflerError):
+    """A setting, or a line of the file of campaigns, that cannot be used."""
+
+
+class DocumentRefused(ShufflerError):
+    """A document of the collector that is not served."""
+
+
+class PlanContradicted(DocumentRefused):
+    """A task, signed by the collector, names another plan or end than the manifest."""
+
+
+class CollectorTrouble(ShufflerError):
+    """The collector did not give or take something; `after_s` is when it asks to be tried again.
+
+    `conflict` where it has another batch of the round: trying again changes nothing by itself.
+    """
+
+    def __init__(self, sentence: str, after_s: float | None = None, *, conflict: bool = False) -> None:
+        super().__init__(sentence)
+        self.after_s = after_s
+        self.conflict = conflict

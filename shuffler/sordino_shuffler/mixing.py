@@ -54,6 +54,10 @@ def mix(
     the devices.
     """
     with store.transaction():
+        row = store.round(row.campaign, row.number)
+        if row.state is not State.COLLECTING:
+            # An operator gave it up meanwhile.
+            return row
         received = store.count(row)
         if released.root(row.campaign, row.number) is not None or received < floor:
             _miss(store, row, received, "missed", sign)
@@ -62,12 +66,14 @@ def mix(
             assert added.replayed == 0, "a blanket report was here before: its randomness is broken"
             outcome = Outcome(received=received, blanket=added.accepted, root=root_of(store.ids(row)), ended="time")
             store.move(row, State.MIXED, received=received, statement=sign(row, outcome))
+    store.truncate_log()
     return store.round(row.campaign, row.number)
 
 
 def give_up(store: Store, row: StoredRound, ended: str, sign: Sign) -> StoredRound:
     """End a round without a batch, `missed` or `abandoned`: its sealed reports are deleted unopened."""
     with store.transaction():
+        row = store.round(row.campaign, row.number)
         received = store.count(row) if row.received is None else row.received
         _miss(store, row, received, ended, sign)
     return store.round(row.campaign, row.number)
@@ -99,6 +105,11 @@ def deliver(store: Store, row: StoredRound, now: int) -> None:
         store.forget_bodies(row)
         store.move(row, State.DELIVERED, stated=True, delete_at=now + KEEP_IDS_S)
     store.truncate_log()
+
+
+def stated(store: Store, row: StoredRound, now: int) -> None:
+    """The collector has the statement of a round that released nothing."""
+    store.note_stated(row, now + KEEP_IDS_S)
 
 
 def purge(store: Store, now: int) -> int:

@@ -29,6 +29,7 @@ class Released:
             StoreOfAnotherVersion: a line of it is not one that this program writes.
         """
         self._path = path
+        path.parent.mkdir(parents=True, exist_ok=True)
         self._file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -46,6 +47,10 @@ class Released:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the file back."""
         os.close(self._file)
 
     def root(self, campaign: bytes, number: int) -> bytes | None:

@@ -44,13 +44,19 @@ CREATE TABLE sealed (
     body BLOB,
     PRIMARY KEY (round_id, id)
 ) WITHOUT ROWID;
-CREATE TABLE refused (
-    campaign BLOB NOT NULL,
-    reason TEXT NOT NULL,
-    count INTEGER NOT NULL,
-    PRIMARY KEY (campaign, reason)
+CREATE TABLE campaigns (
+    campaign BLOB PRIMARY KEY,
+    population TEXT NOT NULL,
+    manifest BLOB NOT NULL,
+    part BLOB NOT NULL
 ) WITHOUT ROWID;
-CREATE TABLE tasks (campaign BLOB PRIMARY KEY, number INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE tasks (campaign BLOB PRIMARY KEY, number INTEGER NOT NULL, content BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE trouble (
+    campaign BLOB NOT NULL,
+    about TEXT NOT NULL,
+    sentence TEXT NOT NULL,
+    PRIMARY KEY (campaign, about)
+) WITHOUT ROWID;
 """
 
 
@@ -192,6 +198,16 @@ class Store:
         """All rounds, by campaign and number."""
         return self._rounds("1")
 
+    def rounds_to_do(self) -> list[StoredRound]:
+        """Rounds that collect, or whose statement was not taken yet."""
+        return self._rounds("state IN ('collecting', 'mixed') OR (state = 'missed' AND NOT stated)")
+
+    def last_number(self, campaign: bytes) -> int | None:
+        """The largest number of a campaign's rounds; None before the first."""
+        question = "SELECT max(number) FROM rounds WHERE campaign = ?"
+        found: int | None = self._connection.execute(question, (campaign,)).fetchone()[0]
+        return found
+
     def _rounds(self, where: str, *values: object) -> list[StoredRound]:
         names = tuple(StoredRound.__annotations__)
         rows = self._connection.execute(
@@ -210,11 +226,14 @@ class Store:
         )
         assert done.rowcount == 1, "the state of a round changed under its own lock"
 
-    def note_sent(self, row: StoredRound, last: bytes | None, stated: bool = False) -> None:
-        """Remember how far a batch was delivered: the last id of a page, and whether the statement was taken."""
+    def note_sent(self, row: StoredRound, last: bytes) -> None:
+        """Remember how far a batch was delivered: the last id of a page."""
+        self._connection.execute("UPDATE rounds SET sent_to = ? WHERE round_id = ?", (last, row.round_id))
+
+    def note_stated(self, row: StoredRound, delete_at: int) -> None:
+        """The statement was taken: the round's ids are deleted at `delete_at`."""
         self._connection.execute(
-            "UPDATE rounds SET sent_to = coalesce(?, sent_to), stated = ? WHERE round_id = ?",
-            (last, stated, row.round_id),
+            "UPDATE rounds SET stated = 1, delete_at = ? WHERE round_id = ?", (delete_at, row.round_id)
         )
 
     # Sealed reports
@@ -251,6 +270,11 @@ class Store:
             (row.round_id, after or b"", size),
         ).fetchall()
 
+    def count_up_to(self, row: StoredRound, last: bytes) -> int:
+        """How many sealed reports of a round have an id up to `last`."""
+        question = "SELECT count(*) FROM sealed WHERE round_id = ? AND id <= ?"
+        return int(self._connection.execute(question, (row.round_id, last)).fetchone()[0])
+
     def forget_bodies(self, row: StoredRound) -> None:
         """Delete the bytes of a round; ids stay, so that a device's retry is known."""
         self._connection.execute("UPDATE sealed SET body = NULL WHERE round_id = ?", (row.round_id,))
@@ -259,27 +283,47 @@ class Store:
         """Delete a round's reports with their ids."""
         self._connection.execute("DELETE FROM sealed WHERE round_id = ?", (row.round_id,))
 
-    # Counters and tasks
+    # Documents and troubles
 
-    def count_refused(self, campaign: bytes, reason: str, count: int) -> None:
-        """Count what was refused, by reason."""
+    def documents(self, campaign: bytes) -> tuple[bytes, bytes] | None:
+        """(manifest, device part) of a campaign whose claims were proved here; None before."""
+        found = self._connection.execute("SELECT manifest, part FROM campaigns WHERE campaign = ?", (campaign,))
+        row: tuple[bytes, bytes] | None = found.fetchone()
+        return row
+
+    def keep_documents(self, campaign: bytes, population: str, manifest: bytes, part: bytes) -> None:
+        """Keep documents whose claims are proved, so that a restart proves nothing again."""
         self._connection.execute(
-            "INSERT INTO refused VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET count = count + excluded.count",
-            (campaign, reason, count),
+            "INSERT OR REPLACE INTO campaigns VALUES (?, ?, ?, ?)", (campaign, population, manifest, part)
         )
 
-    def refused(self) -> list[tuple[bytes, str, int]]:
-        """(campaign, reason, count) of all that was refused."""
-        return self._connection.execute("SELECT campaign, reason, count FROM refused").fetchall()
+    def task(self, campaign: bytes) -> tuple[int, bytes] | None:
+        """(number, content) of the last task that was served; None before the first."""
+        found = self._connection.execute("SELECT number, content FROM tasks WHERE campaign = ?", (campaign,))
+        row: tuple[int, bytes] | None = found.fetchone()
+        return row
 
-    def task_number(self, campaign: bytes) -> int:
-        """The largest number of a task that was served; 0 before the first."""
-        row = self._connection.execute("SELECT number FROM tasks WHERE campaign = ?", (campaign,)).fetchone()
-        return 0 if row is None else int(row[0])
-
-    def note_task(self, campaign: bytes, number: int) -> None:
-        """Remember a task's number before it is served: it never falls."""
+    def note_task(self, campaign: bytes, number: int, content: bytes) -> None:
+        """Remember a task before it is served: its number never falls."""
         self._connection.execute(
-            "INSERT INTO tasks VALUES (?, ?) ON CONFLICT DO UPDATE SET number = max(number, excluded.number)",
-            (campaign, number),
+            "INSERT INTO tasks VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET number = excluded.number,"
+            " content = excluded.content WHERE excluded.number > number",
+            (campaign, number, content),
         )
+
+    def changes_of(self, population: str) -> int:
+        """A number that grows with every task of a campaign of the population."""
+        question = "SELECT coalesce(sum(number), 0) FROM tasks JOIN campaigns USING (campaign) WHERE population = ?"
+        return int(self._connection.execute(question, (population,)).fetchone()[0])
+
+    def note_trouble(self, campaign: bytes, about: str, sentence: str | None) -> None:
+        """Keep what is wrong with a campaign's documents or with a round, for `status`; None where nothing is."""
+        if sentence is None:
+            self._connection.execute("DELETE FROM trouble WHERE campaign = ? AND about = ?", (campaign, about))
+        else:
+            self._connection.execute("INSERT OR REPLACE INTO trouble VALUES (?, ?, ?)", (campaign, about, sentence))
+
+    def troubles(self) -> dict[tuple[bytes, str], str]:
+        """What is wrong, by campaign and what it is about."""
+        rows = self._connection.execute("SELECT campaign, about, sentence FROM trouble").fetchall()
+        return {(campaign, about): sentence for campaign, about, sentence in rows}

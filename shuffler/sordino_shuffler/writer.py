@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from sordino_shuffler.errors import LeastFree, RoundUnknown, ShufflerError, TooMuchWaits
+from sordino_shuffler.errors import LeastFree, RoundOver, RoundUnknown, ShufflerError, TooMuchWaits
 from sordino_shuffler.store import Added, State, Store
 
 T = TypeVar("T")
@@ -22,13 +22,6 @@ T = TypeVar("T")
 MAX_WAITING_BYTES = 64 << 20
 _MOST_TOGETHER = 256
 _MB = 1 << 20
-
-
-class RoundOver(ShufflerError):
-    """The round takes no reports, and these were not here before."""
-
-    def __init__(self, number: int) -> None:
-        super().__init__(f"round {number} takes no reports")
 
 
 @dataclass(eq=False)
@@ -88,6 +81,11 @@ class Writer:
             return added
         finally:
             self._waiting -= size
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Sealed bytes that wait for their commit."""
+        return self._waiting
 
     async def run(self, change: Callable[[Store], T]) -> T:
         """The result of a change, which begins its own transactions, after all that waited before it."""

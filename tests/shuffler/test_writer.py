@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from sordino_shuffler.errors import LeastFree, TooMuchWaits
+from sordino_shuffler.errors import LeastFree, RoundOver, TooMuchWaits
 from sordino_shuffler.mixing import Outcome, deliver, mix
 from sordino_shuffler.released import Released
 from sordino_shuffler.store import Added, Store, StoredRound
-from sordino_shuffler.writer import MAX_WAITING_BYTES, RoundOver, Writer
+from sordino_shuffler.writer import MAX_WAITING_BYTES, Writer
 
 CAMPAIGN, DEVICE = bytes(32), b"\x01" * 32
 ENDS_AT = 1_000

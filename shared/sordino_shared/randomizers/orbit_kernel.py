@@ -195,10 +195,21 @@ class OrbitKernel(Randomizer):
         return self._randomize(codes, randomness)
 
     def _randomize(self, codes: Sequence[int], randomness: Randomness) -> bytes:
+        number, arranged = self._public(randomness)
+        shift = self._shift(self.rows[number], [codes[attribute] for attribute in arranged], randomness)
+        return self._packed(number, arranged, shift)
+
+    def uniform_output(self, randomness: Randomness) -> bytes:
+        """A payload of no value: row and attributes as a device draws them, and a uniform shift."""
+        number, arranged = self._public(randomness)
+        return self._packed(number, arranged, randomness.below(self.rows[number].cells))
+
+    def _public(self, randomness: Randomness) -> tuple[int, list[int]]:
+        """The number of a row and its attributes, which do not depend on the value."""
         number = bisect_right(steps(self.row_weights), randomness.bits(self.bits))
-        row = self.rows[number]
-        arranged = self._arrange(row, randomness)
-        shift = self._shift(row, [codes[attribute] for attribute in arranged], randomness)
+        return number, self._arrange(self.rows[number], randomness)
+
+    def _packed(self, number: int, arranged: list[int], shift: int) -> bytes:
         unused = [UNUSED] * (self.slots - len(arranged))
         return bytes((number, *arranged, *unused)) + shift.to_bytes(SHIFT_BYTES, "little")
 

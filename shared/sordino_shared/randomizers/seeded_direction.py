@@ -87,3 +87,7 @@ class SeededDirection(Randomizer):
         vector = self.vectors.numbers()[cell * self.dimension : (cell + 1) * self.dimension]
         positive = sum(map(mul, direction(seed, self.dimension), vector)) >= 0
         return seed + bytes((positive == keep,))
+
+    def uniform_output(self, randomness: Randomness) -> bytes:
+        """A payload of no value: a seed as a device draws it, and a fair bit."""
+        return randomness.bytes(SEED_BYTES) + bytes((randomness.bits(1),))

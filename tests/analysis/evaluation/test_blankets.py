@@ -7,17 +7,22 @@ from collections import Counter
 from fractions import Fraction
 from itertools import permutations
 
+import numpy as np
 import pytest
 
 from sordino_analysis.guarantees.blanket import law_of_sum
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import AnyRandomizer, Coarsened, Pair, SeededDirection
+from sordino_shared.shuffling.blanket import draw_blanket_report
 from sordino_shared.shuffling.laws import loss_of
 from sordino_shared.shuffling.profile import delta_of
-from tests.randomizers import Law, Sample, every_sample, law_of
+from tests.randomizers import Law, Sample, every_sample, is_accepted, law_of, outcomes, tilted
 
 BLANKET = 12
 POWER = math.exp(0.25)
+# Reports of a blanket that are drawn.
+DRAWN = 3000
 # Values whose laws are compared.
 MOST_VALUES = 5
 
@@ -78,3 +83,33 @@ def test_no_pair_is_hidden_less_than_is_said(sample: Sample) -> None:
     ]
     # The grid of the sum adds up to .1 % to either side.
     assert bound >= max(deltas, default=0.0) * (1 - 1e-3) - 1e-12
+
+
+@pytest.mark.parametrize("sample", list(every_sample()))
+def test_reports_of_a_blanket_have_the_law_that_claims_are_proved_with(sample: Sample) -> None:
+    """False alarms: one seed in a million."""
+    randomizer, randomness = sample.randomizer, SeededRandomness(5)
+    if isinstance(randomizer, Pair):
+        with pytest.raises(InvalidValue, match="have no blanket"):
+            draw_blanket_report(randomizer, randomness)
+        return
+    drawn = np.array([list(draw_blanket_report(randomizer, randomness)) for _ in range(DRAWN)], dtype=np.uint8)
+    assert drawn.shape[1] == randomizer.payload_bytes
+    if isinstance(randomizer, SeededDirection):
+        # The bit is fair whatever the seed is.
+        law = {bytes([seed, bit]): Fraction(1, 4) for seed in (0, 1) for bit in (0, 1)}
+        found = np.column_stack([drawn[:, 15] & 1, drawn[:, 16]])
+    else:
+        law = _blanket(randomizer, [law_of(randomizer, cell) for cell in range(randomizer.size)])
+        found = outcomes(randomizer, 0, drawn)
+    assert is_accepted(found, law)
+    assert not is_accepted(found, tilted(law, 0.5))
+    if not isinstance(randomizer, SeededDirection):
+        assert not is_accepted(found, _reports_of_one_value(randomizer))
+
+
+def _reports_of_one_value(randomizer: AnyRandomizer) -> Law:
+    """What a shuffler would add that takes one value for all of its reports, every output possible."""
+    law, share = law_of(randomizer, 0), Fraction(1, 1000)
+    support = {outcome for cell in range(randomizer.size) for outcome in law_of(randomizer, cell)}
+    return {outcome: (1 - share) * law.get(outcome, 0) + share / len(support) for outcome in support}

@@ -90,6 +90,12 @@ class Level:
         label = self.label.label(self.partition.coordinates(codes, public), shape, words)
         return [*public, *words, self.label.minus(label, self._draw_shift(weights, randomness))]
 
+    def draw_uniform(self, sizes: Sizes, randomness: Randomness) -> list[int]:
+        """The fields of a report of no value: the public ones as for a value, and a uniform label y."""
+        public = self.partition.draw(sizes, randomness)
+        words = self.label.draw(self.shape(sizes), randomness)
+        return [*public, *words, randomness.below(self.label.count)]
+
     def _draw_shift(self, weights: Weights, randomness: Randomness) -> int:
         """A label z, drawn by its weight."""
         bits, labels = int.from_bytes(self.members, "little"), range(self.label.count)

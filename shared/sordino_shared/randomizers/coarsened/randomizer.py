@@ -151,9 +151,18 @@ class Coarsened(Randomizer):
         return self._randomize(codes, randomness)
 
     def _randomize(self, codes: Sequence[int], randomness: Randomness) -> bytes:
-        number = bisect_right(steps([level.chance for level in self.levels]), randomness.bits(CHANCE_BITS))
+        number = self._draw_level(randomness)
         fields = self.levels[number].draw(self.sizes, codes, Weights(self.low, self.high), randomness)
         return pack_fields([number, *fields], self.field_bits[number], self.payload_bytes)
+
+    def uniform_output(self, randomness: Randomness) -> bytes:
+        """A payload of no value: level and coins as a device draws them, and a uniform label."""
+        number = self._draw_level(randomness)
+        fields = self.levels[number].draw_uniform(self.sizes, randomness)
+        return pack_fields([number, *fields], self.field_bits[number], self.payload_bytes)
+
+    def _draw_level(self, randomness: Randomness) -> int:
+        return bisect_right(steps([level.chance for level in self.levels]), randomness.bits(CHANCE_BITS))
 
 
 def _table_size(level: Level, sizes: tuple[int, ...]) -> int:

@@ -1,0 +1,41 @@
+"""Claims of (ε, δ) for one round's blanket: what a manifest says, and whether it is true."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+from sordino_shared.protocol.routes import WHOLE_ATTO, PrivacyClaim
+from sordino_shared.randomizers import AnyRandomizer
+from sordino_shared.shuffling.laws import loss_of
+from sordino_shared.shuffling.profile import delta_of
+
+_NANO = 10**9
+# A claim is above the bound by this much, so that no rounding of a correct transform decides whether it is proved.
+_SCALE, _OFFSET = 1.001, 1e-12
+
+
+def bound_of(randomizer: AnyRandomizer, blanket: int, nano_epsilon: int) -> float:
+    """δ at ε = `nano_epsilon`·10⁻⁹ of one report among `blanket` random ones, whatever all others send.
+
+    Raises:
+        InvalidValue: the randomizer has no blanket, or too large a table.
+    """
+    return delta_of(loss_of(randomizer, math.exp(nano_epsilon / _NANO)), blanket)
+
+
+def least_claim(bound: float) -> int:
+    """The least δ in 10⁻¹⁸ that a manifest may claim where `bound` is proved: 1.001 times it plus 10⁻¹²."""
+    return min(WHOLE_ATTO, math.ceil((_SCALE * bound + _OFFSET) * WHOLE_ATTO))
+
+
+def unproved(randomizer: AnyRandomizer, blanket: int, claims: Iterable[PrivacyClaim]) -> PrivacyClaim | None:
+    """The first claim whose δ is below what is proved at its ε; None where all are proved.
+
+    A claim of a table takes up to half a minute, one of a law in closed form some 30 ms.
+    Raises InvalidValue as `bound_of`.
+    """
+    for claim in claims:
+        if bound_of(randomizer, blanket, claim.nano_epsilon) * WHOLE_ATTO > claim.atto_delta:
+            return claim
+    return None

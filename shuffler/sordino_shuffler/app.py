@@ -1,0 +1,188 @@
+"""What devices ask a shuffler for: an ASGI application, without a framework that an auditor would have to read."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import unquote
+
+from sordino_shared.protocol import (
+    CBOR_MEDIA_TYPE,
+    PROBLEM_MEDIA_TYPE,
+    CampaignId,
+    EveryRound,
+    OpenCampaigns,
+    Problem,
+    SealedOutcomes,
+)
+from sordino_shuffler.admission import AddressRates
+from sordino_shuffler.documents import CheckedCampaign
+from sordino_shuffler.metrics import ShufflerCounts
+from sordino_shuffler.mirror import CampaignMirror
+from sordino_shuffler.problems import Headers, RequestRefused, refusal_of
+from sordino_shuffler.uploads import read_body, read_reports
+from sordino_shuffler.writer import Writer
+
+_LOG = logging.getLogger("sordino_shuffler")
+
+Scope = Mapping[str, Any]
+Receive = Callable[[], Any]
+Send = Callable[[Any], Any]
+
+_UPLOAD = re.compile(r"/v1/campaigns/([0-9a-f]{64})/rounds/([0-9]{1,16})/(sealed|reports)")
+_DOCUMENT = re.compile(r"/v1/campaigns/([0-9a-f]{64})(/task|/signature)?")
+_PLAN = re.compile(r"/v1/plans/([0-9a-f]{64})")
+_HEALTH = re.compile(r"/health")
+_LIST = re.compile(r"/v1/populations/([^/]{1,2000})/open")
+_CBOR = CBOR_MEDIA_TYPE.encode()
+_IMMUTABLE = b"public, max-age=31536000, immutable"
+
+
+class ShufflerApp:
+    """Documents of the campaigns in `mirrors`, and uploads of sealed reports. It logs and stores no address."""
+
+    def __init__(
+        self,
+        mirrors: Mapping[CampaignId, CampaignMirror],
+        writer: Writer,
+        rates: AddressRates,
+        counts: ShufflerCounts,
+        *,
+        clock: Callable[[], float],
+        task_age_s: int,
+    ) -> None:
+        self._mirrors = mirrors
+        self._writer = writer
+        self._rates = rates
+        self._counts = counts
+        self._clock = clock
+        self._shared = b"public, max-age=%d" % task_age_s
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            raise RuntimeError(f"a connection of kind {scope['type']!r} is not served")
+        path = scope["path"]
+        try:
+            content, headers = await self._answer(scope, receive, path)
+        except RequestRefused as refusal:
+            await self._refuse(refusal, path, send)
+        except Exception as error:
+            if (known := refusal_of(error)) is not None:
+                await self._refuse(known, path, send)
+                return
+            _LOG.exception("a request met a mistake of this program")
+            detail = "the shuffler made a mistake, which is in its log; nothing was counted"
+            await self._refuse(RequestRefused(Problem.INTERNAL_ERROR, detail), path, send)
+        else:
+            await _respond(send, 200, content, headers)
+
+    async def _refuse(self, refusal: RequestRefused, path: str, send: Send) -> None:
+        self._counts.refused[refusal.problem.slug] += 1
+        headers = [(b"content-type", PROBLEM_MEDIA_TYPE.encode()), *refusal.headers()]
+        await _respond(send, refusal.problem.status, refusal.content(path), headers)
+
+    async def _answer(self, scope: Scope, receive: Receive, path: str) -> tuple[bytes, Headers]:
+        if (found := _UPLOAD.fullmatch(path)) is not None:
+            _check_method(scope, "POST")
+            return await self._upload(scope, receive, found)
+        for pattern, answer in (
+            (_DOCUMENT, self._document),
+            (_PLAN, self._plan),
+            (_LIST, self._list),
+            (_HEALTH, self._health),
+        ):
+            if (found := pattern.fullmatch(path)) is not None:
+                _check_method(scope, "GET", "HEAD")
+                return await answer(found)
+        raise RequestRefused(Problem.NOT_FOUND, "the path names nothing at this shuffler")
+
+    # Documents
+
+    async def _document(self, found: re.Match[str]) -> tuple[bytes, Headers]:
+        (mirror, documents), kind = self._served(found[1]), found[2]
+        if kind is None:
+            return documents.manifest.content, _cbor(_IMMUTABLE)
+        if kind == "/signature":
+            if mirror.signatures is None:
+                raise RequestRefused(Problem.NOT_FOUND, "the manifest has no signature")
+            return mirror.signatures, _cbor(self._shared)
+        if mirror.task is None:
+            raise RequestRefused(Problem.UNAVAILABLE, "the campaign's task was not fetched yet; try again later")
+        return mirror.task.content, _cbor(self._shared)
+
+    async def _plan(self, found: re.Match[str]) -> tuple[bytes, Headers]:
+        for mirror in self._mirrors.values():
+            if mirror.documents is not None and found[1] == str(mirror.documents.plan):
+                return mirror.documents.part.content, _cbor(_IMMUTABLE)
+        raise RequestRefused(Problem.NOT_FOUND, "no campaign of this shuffler has this plan")
+
+    async def _list(self, found: re.Match[str]) -> tuple[bytes, Headers]:
+        """The campaigns of one round that are open here for a population."""
+        population = unquote(found[1])
+        changes = await self._writer.run(lambda store: store.changes_of(population))
+        campaigns = sorted(
+            campaign for campaign, mirror in self._mirrors.items() if self._is_listed(mirror, population)
+        )
+        try:
+            listed = OpenCampaigns(population=population, number=changes, campaigns=tuple(campaigns))
+            return listed.content, _cbor(self._shared)
+        except ValueError as error:
+            raise RequestRefused(Problem.INVALID_REQUEST, str(error)) from error
+
+    def _is_listed(self, mirror: CampaignMirror, population: str) -> bool:
+        documents, task = mirror.documents, mirror.task
+        if documents is None or task is None or task.round is None or documents.manifest.population != population:
+            return False
+        end = documents.route.end
+        return isinstance(documents.manifest.assignment, EveryRound) and end is not None and self._clock() < end
+
+    async def _health(self, _: re.Match[str]) -> tuple[bytes, Headers]:
+        """200 where every campaign is served, else 503: not whether its collector can be reached now."""
+        missing = sum(mirror.documents is None for mirror in self._mirrors.values())
+        if missing:
+            detail = f"{missing} of {len(self._mirrors)} campaigns are not served yet: see `sordino-shuffler status`"
+            raise RequestRefused(Problem.UNAVAILABLE, detail)
+        content = json.dumps({"status": "ok", "campaigns": len(self._mirrors)}).encode()
+        return content, [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
+
+    def _served(self, campaign: str) -> tuple[CampaignMirror, CheckedCampaign]:
+        mirror = self._mirrors.get(CampaignId.parse(campaign))
+        if mirror is None:
+            raise RequestRefused(Problem.NOT_FOUND, "this shuffler has no such campaign")
+        if mirror.documents is None:
+            raise RequestRefused(Problem.UNAVAILABLE, "the campaign's documents are not proved yet; try again later")
+        return mirror, mirror.documents
+
+    # Uploads
+
+    async def _upload(self, scope: Scope, receive: Receive, found: re.Match[str]) -> tuple[bytes, Headers]:
+        headers = scope["headers"]
+        peer = scope.get("client")
+        self._rates.admit(peer and peer[0], (value for name, value in headers if name == b"x-forwarded-for"))
+        if found[3] == "reports":
+            raise RequestRefused(Problem.WRONG_ROUTE, "reports are sealed, and go to …/sealed")
+        (mirror, documents), number = self._served(found[1]), int(found[2])
+        reports = read_reports(await read_body(headers, receive), documents.width)
+        added = await self._writer.add(bytes(mirror.entry.campaign), number, reports, int(self._clock()))
+        self._counts.reports["accepted"] += added.accepted
+        self._counts.reports["replayed"] += added.replayed
+        return SealedOutcomes(added.accepted, added.replayed).content, [(b"content-type", _CBOR)]
+
+
+def _check_method(scope: Scope, *allowed: str) -> None:
+    if scope["method"] not in allowed:
+        raise RequestRefused(Problem.METHOD_NOT_ALLOWED, f"{scope['method']} is not known here: {', '.join(allowed)}")
+
+
+def _cbor(cache: bytes) -> Headers:
+    return [(b"content-type", _CBOR), (b"cache-control", cache)]
+
+
+async def _respond(send: Send, status: int, content: bytes, headers: Headers) -> None:
+    headers = [*headers, (b"content-length", b"%d" % len(content))]
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": content})

@@ -1,0 +1,220 @@
+"""The life of rounds: pinned while they are asked about, ended by time alone, mixed once, and handed on until taken."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from sordino_shared.protocol import CampaignId, Rotating, ShuffledPage
+from sordino_shared.randomness import Randomness
+from sordino_shuffler.blanket import draw_blanket
+from sordino_shuffler.clock import Clock
+from sordino_shuffler.errors import CollectorTrouble
+from sordino_shuffler.mirror import CampaignMirror
+from sordino_shuffler.mixing import deliver, may_leave, mix, purge, stated
+from sordino_shuffler.released import Released
+from sordino_shuffler.statements import SigningKey
+from sordino_shuffler.store import State, Store, StoredRound
+from sordino_shuffler.writer import Writer
+
+_LOG = logging.getLogger("sordino_shuffler")
+
+
+_PAGE_BYTES = 4 << 20
+_PAGE_ROOM = 1 << 10
+_MOST_OF_PAGE = 4096
+_LEAST_WAIT_S, _MOST_WAIT_S = 1.0, 600.0
+# Another batch of the round at the collector does not go away by itself.
+_CONFLICT_WAIT_S = 3600.0
+# Periods of a series are pinned so much before they begin, that no early device is refused.
+_AHEAD_S = 60
+# Periods that passed while the shuffler was not running, each of which gets its statement.
+_MOST_PASSED = 10_000
+
+
+def page_size(width: int) -> int:
+    """Reports of a page: as many as fit; it is the same in every version, so that pages sent again are the same."""
+    return min(_MOST_OF_PAGE, (_PAGE_BYTES - _PAGE_ROOM) // width)
+
+
+@dataclass
+class _Retry:
+    """When a round is handed on again."""
+
+    at: float = 0.0
+    failures: int = 0
+
+
+class RoundKeeper:
+    """What is due of all rounds. `tick` is called every second; a campaign is in one hand at a time."""
+
+    def __init__(
+        self, writer: Writer, released: Released, key: SigningKey, randomness: Randomness, clock: Clock
+    ) -> None:
+        self._writer = writer
+        self._released = released
+        self._key = key
+        self._randomness = randomness
+        self._clock = clock
+        self._retries: dict[int, _Retry] = {}
+        self._at_work: dict[bytes, asyncio.Task[None]] = {}
+
+    async def tick(self, mirrors: Mapping[CampaignId, CampaignMirror]) -> None:
+        """Pin, end and hand on what is due; campaigns without their documents wait."""
+        ready = {bytes(campaign): mirror for campaign, mirror in mirrors.items() if mirror.documents is not None}
+        for mirror in ready.values():
+            await self._pin_periods(mirror)
+        due: dict[bytes, list[StoredRound]] = {}
+        for row in await self._writer.run(lambda store: store.rounds_to_do()):
+            if row.campaign in ready and self._is_due(row):
+                due.setdefault(row.campaign, []).append(row)
+        for campaign, rows in due.items():
+            # One that waits for its collector keeps no other from ending.
+            if campaign not in self._at_work:
+                work = asyncio.create_task(self._of_campaign(ready[campaign], rows))
+                self._at_work[campaign] = work
+                work.add_done_callback(partial(self._done, campaign))
+
+    async def settled(self) -> None:
+        """Return when nothing that `tick` began is at work."""
+        while self._at_work:
+            await asyncio.wait(list(self._at_work.values()))
+            await asyncio.sleep(0)
+
+    async def stop(self) -> None:
+        """Cancel what is at work; it goes on where it was when it begins again."""
+        for work in self._at_work.values():
+            work.cancel()
+        await self.settled()
+
+    def _done(self, campaign: bytes, work: asyncio.Task[None]) -> None:
+        del self._at_work[campaign]
+        if not work.cancelled() and work.exception() is not None:
+            _LOG.error(
+                "campaign %s: its rounds met a mistake of this program", campaign.hex(), exc_info=work.exception()
+            )
+
+    def _is_due(self, row: StoredRound) -> bool:
+        now = self._clock()
+        if row.state is State.COLLECTING:
+            return now >= row.ends_at
+        return now >= self._retries.get(row.round_id, _Retry()).at
+
+    async def clean(self) -> None:
+        """Empty the write-ahead log, which has the order of arrival, and delete ids whose time is over."""
+        now = int(self._clock())
+        await self._writer.run(lambda store: purge(store, now))
+
+    async def _pin_periods(self, mirror: CampaignMirror) -> None:
+        documents, task = mirror.documents, mirror.task
+        if documents is None or documents.series is None or task is None or task.round is None:
+            return
+        campaign, plan, now = bytes(mirror.entry.campaign), bytes(documents.plan), int(self._clock())
+        await self._writer.run(partial(_pin_periods, campaign=campaign, plan=plan, law=documents.series, now=now))
+
+    async def _of_campaign(self, mirror: CampaignMirror, rows: Iterable[StoredRound]) -> None:
+        for row in rows:
+            await self._hand_on(mirror, await self._end(mirror, row) if row.state is State.COLLECTING else row)
+
+    async def _end(self, mirror: CampaignMirror, row: StoredRound) -> StoredRound:
+        """Draw the blanket where the floor is met, and mix."""
+        documents, campaign = mirror.documents, mirror.entry.campaign
+        assert documents is not None
+        route, part = documents.route, documents.part
+        received = await self._writer.run(lambda store: store.count(row))
+        blanket: list[bytes] = []
+        if received >= route.floor:
+            blanket = await asyncio.to_thread(draw_blanket, route, part, campaign, row.number, self._randomness)
+        ended = await self._writer.run(
+            lambda store: mix(store, self._released, row, route.floor, blanket, self._key.sign)
+        )
+        _LOG.info("campaign %s: round %d ended, %s", campaign, row.number, ended.state.value)
+        return ended
+
+    async def _hand_on(self, mirror: CampaignMirror, row: StoredRound) -> None:
+        """Pages and statement; where the collector does not take them, later again."""
+        about = f"round {row.number}"
+        try:
+            if row.state is State.MIXED:
+                await self._send_batch(mirror, row)
+            elif row.state is State.MISSED:
+                await self._send_statement(mirror, row)
+                now = int(self._clock())
+                await self._writer.run(lambda store: stated(store, row, now))
+        except CollectorTrouble as error:
+            retry = self._retries.setdefault(row.round_id, _Retry())
+            retry.failures += 1
+            backoff = min(_LEAST_WAIT_S * 2.0 ** min(retry.failures - 1, 20), _MOST_WAIT_S)
+            retry.at = self._clock() + (_CONFLICT_WAIT_S if error.conflict else max(backoff, error.after_s or 0.0))
+            await mirror.note_trouble(about, f"{about} is not handed on: {error}")
+        else:
+            self._retries.pop(row.round_id, None)
+            await mirror.note_trouble(about, None)
+
+    async def _send_batch(self, mirror: CampaignMirror, row: StoredRound) -> None:
+        """Send what is left of a batch, and nothing where another batch of the round was released before."""
+        if not await self._writer.run(lambda store: may_leave(store, self._released, row, self._key.sign)):
+            _LOG.error(
+                "campaign %s: round %d was released before with another batch", mirror.entry.campaign, row.number
+            )
+            return
+        await self._send_pages(mirror, row)
+        await self._send_statement(mirror, row)
+        now = int(self._clock())
+        if await self._writer.run(lambda store: _deliver(store, row, now)):
+            _LOG.info("campaign %s: round %d is delivered", mirror.entry.campaign, row.number)
+
+    async def _send_pages(self, mirror: CampaignMirror, row: StoredRound) -> None:
+        assert mirror.documents is not None
+        size, after = page_size(mirror.documents.width), row.sent_to
+        number = await self._writer.run(lambda store: store.count_up_to(row, row.sent_to or b"")) // size
+        while found := await self._writer.run(partial(_page, row=row, after=after, size=size)):
+            page = ShuffledPage(
+                campaign=mirror.entry.campaign,
+                round=row.number,
+                page=number,
+                count=len(found),
+                sealed=b"".join(body for _, body in found),
+            )
+            await asyncio.to_thread(mirror.link.push_page, page)
+            after, number = found[-1][0], number + 1
+            await self._writer.run(partial(_note_sent, row=row, last=after))
+
+    async def _send_statement(self, mirror: CampaignMirror, row: StoredRound) -> None:
+        statement = row.statement
+        assert statement is not None
+        await asyncio.to_thread(mirror.link.push_statement, mirror.entry.campaign, row.number, statement)
+
+
+def _pin_periods(store: Store, campaign: bytes, plan: bytes, law: Rotating, now: int) -> None:
+    """Pin the periods that take reports, those that begin soon, and those that passed since the last one."""
+    numbers = set(law.accepted_numbers(now)) | set(law.accepted_numbers(now + min(_AHEAD_S, law.period_s)))
+    known = store.last_number(campaign)
+    if known is not None and numbers:
+        numbers |= set(range(max(known + 1, min(numbers) - _MOST_PASSED), min(numbers)))
+    new = sorted(number for number in numbers if known is None or number > known)
+    if new:
+        with store.transaction():
+            for number in new:
+                store.pin(campaign, number, plan, law.accepted_until(number))
+
+
+def _note_sent(store: Store, row: StoredRound, last: bytes) -> None:
+    store.note_sent(row, last)
+
+
+def _page(store: Store, row: StoredRound, after: bytes | None, size: int) -> list[tuple[bytes, bytes]]:
+    """The next page; raises CollectorTrouble where an operator gave the round up meanwhile."""
+    if store.round(row.campaign, row.number).state is not State.MIXED:
+        raise CollectorTrouble("the round was given up while its batch was on the way")
+    return store.page(row, after, size)
+
+
+def _deliver(store: Store, row: StoredRound, now: int) -> bool:
+    if store.round(row.campaign, row.number).state is not State.MIXED:
+        return False
+    deliver(store, row, now)
+    return True

@@ -1,0 +1,248 @@
+"""A collector in miniature: real HTTP, real keys, and what the contract between collector and shuffler says of a batch.
+
+It publishes a campaign as a server does, takes pages and statements, opens reports, and can be told to misbehave.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from sordino_shared import sealing
+from sordino_shared.domains import Domain, Ordinal
+from sordino_shared.ed25519 import verify
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import (
+    BatchStatement,
+    CampaignState,
+    CollectorKey,
+    DevicePart,
+    Digest,
+    EveryRound,
+    Manifest,
+    PlanReference,
+    PrivacyClaim,
+    RetryWindow,
+    Rotating,
+    RoundTerms,
+    SealedReports,
+    ShuffledPage,
+    ShuffledRoute,
+    Shuffler,
+    Task,
+)
+from sordino_shared.protocol.routes import SIGNATURE_BYTES
+from sordino_shared.protocol.sealed import sealed_id, sealed_plaintext, sealing_info
+from sordino_shared.randomizers import RandomizedResponse
+from sordino_shared.shuffling.claims import bound_of, least_claim
+
+FOUR = PureEpsilon.of(4)
+BLANKET = 30
+DOMAIN = Domain((Ordinal("bucket", tuple(range(1, 8)), other=False, missing=False),))
+PART = DevicePart(DOMAIN, FOUR, RandomizedResponse.for_guarantee(8, FOUR))
+
+
+def true_claims(blanket: int, *epsilons: int) -> tuple[PrivacyClaim, ...]:
+    """The least claims at ε of so many nano."""
+    return tuple(PrivacyClaim(nano, least_claim(bound_of(PART.randomizer, blanket, nano))) for nano in epsilons)
+
+
+@dataclass
+class SmallCollector:
+    """One campaign through a shuffler, and everything that came in."""
+
+    shuffler_key: bytes
+    shuffler_url: str = "http://127.0.0.1:1"
+    floor: int = 10
+    blanket: int = BLANKET
+    end: int | None = 2_000_000_000
+    law: Rotating | None = None
+    claims: tuple[PrivacyClaim, ...] = ()
+    key: str = "sdo_shuffler_test"
+    pages: dict[int, dict[int, ShuffledPage]] = field(default_factory=dict)
+    statements: dict[int, BatchStatement] = field(default_factory=dict)
+    requests: list[str] = field(default_factory=list)
+    peers: list[tuple[str, int]] = field(default_factory=list)
+    # Answers in place of what is right, the next first: (status, slug).
+    failures: list[tuple[int, str]] = field(default_factory=list)
+    task: Task = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.private, public = sealing.make_key()
+        self._task_key = Ed25519PrivateKey.generate()
+        self.claims = self.claims or true_claims(self.blanket, 500_000_000, 1_000_000_000)
+        plan = PlanReference(PART.digest, Digest.of(b"analyst part"))
+        self.manifest = Manifest(
+            name="delays",
+            purpose="How late the last train was, with random noise added.",
+            population="travellers",
+            created_at=int(time.time()),
+            domain=DOMAIN,
+            device_guarantee=PureEpsilon(FOUR.nano * (1 if self.law is None else self.law.answers_max)),
+            rounds=(RoundTerms(FOUR, plan),),
+            assignment=self.law or EveryRound(),
+            route=ShuffledRoute(
+                shuffler=Shuffler("mix", (self.shuffler_url,), self.shuffler_key),
+                suite=1,
+                keys=(CollectorKey(0, public),),
+                floor=self.floor,
+                blanket=self.blanket,
+                end=self.end,
+                task_key=self._task_key.public_key().public_bytes_raw(),
+                claims=self.claims,
+                headline=len(self.claims) - 1,
+            ),
+        )
+        self.campaign = self.manifest.campaign
+        self.task = self.signed(1)
+
+    def signed(self, number: int, **changes: object) -> Task:
+        """A task of this number, signed by the collector."""
+        task = Task(
+            campaign=self.campaign,
+            state=CampaignState.OPEN,
+            round=0,
+            device_parts=(PART.digest,),
+            epoch=0,
+            retry=RetryWindow(0, 1),
+            answer_until=None,
+            accept_until=self.end,
+            number=number,
+            signature=bytes(SIGNATURE_BYTES),
+        )
+        task = replace(task, **changes)
+        return replace(task, signature=self._task_key.sign(task.signed_message))
+
+    def sealed(self, number: int = 0, value: int = 0) -> bytes:
+        """One report of a device, sealed for a round."""
+        payload = bytes([value])
+        info = sealing_info(self.campaign, number, PART.digest)
+        route = self.manifest.route
+        assert isinstance(route, ShuffledRoute)
+        return sealing.seal(route.key_of(number), info, sealed_plaintext(0, 0, payload))
+
+    def batch(self, number: int = 0) -> list[bytes]:
+        """All reports of a batch in order."""
+        pages = self.pages.get(number, {})
+        return [report for page in sorted(pages) for report in pages[page].reports()]
+
+    def opened(self, number: int = 0) -> list[bytes | None]:
+        """The payloads of a batch in order; None for what opens to nothing."""
+        info = sealing_info(self.campaign, number, PART.digest)
+        return [sealing.open_sealed(self.private, info, report) for report in self.batch(number)]
+
+    def take_page(self, number: int, index: int, content: bytes, authorization: str | None) -> tuple[int, str]:
+        """(status, slug) of a page, as a collector answers it."""
+        if authorization != f"Bearer {self.key}":
+            return 401, "unauthorized"
+        page = ShuffledPage.read(content)
+        if (page.campaign, page.round, page.page) != (self.campaign, number, index):
+            return 422, "invalid-request"
+        known = self.pages.setdefault(number, {})
+        if index in known:
+            return (200, "") if known[index].content == content else (409, "batch-conflict")
+        if number in self.statements or index != len(known):
+            return 409, "batch-conflict"
+        if index and known[index - 1].ids()[-1] >= page.ids()[0]:
+            return 409, "batch-conflict"
+        known[index] = page
+        return 201, ""
+
+    def take_statement(self, number: int, content: bytes, authorization: str | None) -> tuple[int, str]:
+        """(status, slug) of a statement."""
+        if authorization != f"Bearer {self.key}":
+            return 401, "unauthorized"
+        statement = BatchStatement.read(content)
+        if statement.key != self.shuffler_key or not verify(
+            self.shuffler_key, statement.signature, statement.signed_message
+        ):
+            return 422, "invalid-request"
+        if number in self.statements:
+            return (200, "") if self.statements[number].content == content else (409, "batch-conflict")
+        ids = [sealed_id(report) for report in self.batch(number)]
+        if statement.reports and (statement.reports != len(ids) or statement.root != Digest.of(b"".join(ids))):
+            return 409, "batch-conflict"
+        self.statements[number] = statement
+        return 201, ""
+
+    @contextmanager
+    def running(self, port: int = 0) -> Iterator[str]:
+        """Serve on loopback; the address."""
+        server = ThreadingHTTPServer(("127.0.0.1", port), _handler(self))
+        thread = threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+            server.server_close()
+            thread.join()
+
+
+def _handler(collector: SmallCollector) -> type[BaseHTTPRequestHandler]:
+    lock = threading.Lock()
+    campaign = f"/v1/campaigns/{collector.campaign}"
+
+    class Handler(BaseHTTPRequestHandler):
+        def _answer(self, status: int, content: bytes = b"", media_type: str = "application/cbor") -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", media_type)
+            self.send_header("Content-Length", str(len(content)))
+            self.end_headers()
+            self.wfile.write(content)
+
+        def _said(self, status: int, slug: str) -> None:
+            if status < 300:
+                self._answer(status)
+            else:
+                problem = {"type": f"/problems/{slug}", "detail": "as told"}
+                self._answer(status, json.dumps(problem).encode(), "application/problem+json")
+
+        def do_GET(self) -> None:
+            self._note()
+            documents = {
+                campaign: collector.manifest.content,
+                f"{campaign}/task": collector.task.content,
+                f"/v1/plans/{PART.digest}": PART.content,
+            }
+            content = documents.get(self.path)
+            self._answer(404) if content is None else self._answer(200, content)
+
+        def do_POST(self) -> None:
+            self._take(*self.path.removeprefix(f"{campaign}/rounds/").split("/batch/"))
+
+        def do_PUT(self) -> None:
+            self._take(self.path.removeprefix(f"{campaign}/rounds/").removesuffix("/batch"), None)
+
+        def _take(self, number: str, page: str | None) -> None:
+            content = self.rfile.read(int(self.headers["Content-Length"]))
+            key = self.headers["Authorization"]
+            with lock:
+                self._note()
+                if collector.failures:
+                    self._said(*collector.failures.pop(0))
+                elif page is None:
+                    self._said(*collector.take_statement(int(number), content, key))
+                else:
+                    self._said(*collector.take_page(int(number), int(page), content, key))
+
+        def _note(self) -> None:
+            collector.requests.append(f"{self.command} {self.path}")
+            collector.peers.append(self.client_address)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    return Handler
+
+
+def upload_body(*reports: bytes) -> bytes:
+    """The body of an upload of these reports."""
+    return SealedReports(b"".join(reports), len(reports)).content

@@ -1,0 +1,209 @@
+"""A round from its first report to the collector: ended by time alone, mixed once, handed on until it is taken."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from sordino_shared.protocol import Rotating, SealedOutcomes, ValueOf
+from sordino_shuffler.mixing import KEEP_IDS_S
+from sordino_shuffler.statements import SigningKey
+from sordino_shuffler.store import State
+from tests.shuffler.conftest import END, Collecting, LocalShuffler, local_shuffler, stored
+from tests.shuffler.small_collector import BLANKET, SmallCollector
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_a_batch_holds_every_report_and_the_blanket(shuffler: LocalShuffler, collecting: Collecting):
+    async with collecting() as collector:
+        reports = [collector.sealed(value=3) for _ in range(20)]
+        for report in reports:
+            answer = await shuffler.upload(collector, report)
+            assert SealedOutcomes.read(answer.content) == SealedOutcomes(1, 0)
+        again = await shuffler.upload(collector, *reports)
+        assert SealedOutcomes.read(again.content) == SealedOutcomes(0, 20)
+        await shuffler.tick(END - 1)
+        assert collector.statements == {}
+        await shuffler.tick(END)
+        statement = collector.statements[0]
+        assert (statement.received, statement.blanket, statement.reports) == (20, BLANKET, 20 + BLANKET)
+        assert set(reports) <= set(collector.batch())
+        opened = collector.opened()
+        assert None not in opened
+        assert opened.count(b"\x03") >= 20
+        assert len({len(report) for report in collector.batch()}) == 1
+        assert (await shuffler.round(collector)).state is State.DELIVERED
+
+
+async def test_a_known_report_is_counted_after_the_end_and_a_new_one_is_not(
+    shuffler: LocalShuffler, collecting: Collecting
+):
+    async with collecting() as collector:
+        reports = [collector.sealed() for _ in range(12)]
+        await shuffler.upload(collector, *reports)
+        await shuffler.tick(END)
+        assert (await shuffler.upload(collector, *reports)).status == 200
+        late = await shuffler.upload(collector, collector.sealed())
+        assert (late.status, b"round-not-open" in late.content) == (409, True)
+        await shuffler.tick(END + KEEP_IDS_S)
+        await shuffler.rounds.clean()
+        assert (await shuffler.upload(collector, *reports)).status == 409
+
+
+async def test_below_its_floor_a_round_is_deleted_and_says_so_in_tens(shuffler: LocalShuffler, collecting: Collecting):
+    async with collecting(floor=30) as collector:
+        await shuffler.upload(collector, *(collector.sealed() for _ in range(29)))
+        await shuffler.tick(END)
+        statement = collector.statements[0]
+        assert (statement.ended, statement.received, statement.reports) == ("missed", 20, 0)
+        assert collector.pages == {}
+        assert await shuffler.writer.run(lambda store: store.count(store.rounds()[0])) == 0
+
+
+async def test_a_collector_that_is_down_gets_the_same_batch_later(shuffler: LocalShuffler, collecting: Collecting):
+    async with collecting() as collector:
+        await shuffler.upload(collector, *(collector.sealed() for _ in range(12)))
+        collector.failures = [(503, "unavailable"), (401, "unauthorized")]
+        await shuffler.tick(END)
+        assert "503 (unavailable)" in shuffler.troubles(collector)
+        mixed = await shuffler.round(collector)
+        assert mixed.state is State.MIXED
+        # Not before its time, and then again and again.
+        await shuffler.tick(END + 0.5)
+        assert len(collector.failures) == 1
+        await shuffler.tick(END + 1)
+        assert "401" in shuffler.troubles(collector)
+        await shuffler.tick(END + 86_400)
+        assert collector.statements[0].content == mixed.statement
+        assert shuffler.troubles(collector) == ""
+
+
+async def test_another_batch_at_the_collector_is_tried_again_in_an_hour_only(
+    shuffler: LocalShuffler, collecting: Collecting
+):
+    async with collecting() as collector:
+        await shuffler.upload(collector, *(collector.sealed() for _ in range(12)))
+        collector.failures = [(409, "batch-conflict")]
+        await shuffler.tick(END)
+        asked = len(collector.requests)
+        await shuffler.tick(END + 3599)
+        assert len(collector.requests) == asked
+        await shuffler.tick(END + 3600)
+        assert 0 in collector.statements
+
+
+async def test_pages_go_on_where_they_broke_off(
+    shuffler: LocalShuffler, collecting: Collecting, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("sordino_shuffler.rounds._MOST_OF_PAGE", 8)
+    async with collecting() as collector:
+        await shuffler.upload(collector, *(collector.sealed() for _ in range(20)))
+        # The third page is taken, and its answer lost.
+        take = collector.take_page
+        lost: list[int] = []
+
+        def losing(number: int, index: int, content: bytes, key: str | None) -> tuple[int, str]:
+            taken = take(number, index, content, key)
+            if index == 2 and not lost:
+                lost.append(index)
+                return 500, "internal-error"
+            return taken
+
+        monkeypatch.setattr(collector, "take_page", losing)
+        await shuffler.tick(END)
+        assert len(collector.pages[0]) == 3
+        await shuffler.tick(END + 10)
+        assert [len(page.reports()) for page in collector.pages[0].values()] == [8] * 6 + [2]
+        pushed = [request.rpartition("/")[2] for request in collector.requests if request.startswith("POST")]
+        assert pushed == ["0", "1", "2", "2", "3", "4", "5", "6"]
+        assert 0 in collector.statements
+
+
+@pytest.mark.parametrize("when", ["collecting", "mixed"])
+async def test_a_folder_restored_to_before_it_mixed_sends_no_page(tmp_path: Path, key: SigningKey, when: str):
+    """A second batch of the round would have other blanket reports: what both have in common is the devices'."""
+    collector = SmallCollector(key.public)
+    with collector.running() as address:
+        with local_shuffler(tmp_path / "folder", key=key, released=tmp_path / "released") as first:
+            first.add(collector, address)
+            await first.refresh()
+            await first.upload(collector, *(collector.sealed() for _ in range(15)))
+            await first.rounds.clean()
+            shutil.copytree(tmp_path / "folder", tmp_path / "copy")
+            if when == "mixed":
+                # The copy mixes before it knows of the first batch.
+                store = stored(tmp_path / "copy")
+                store._connection.execute("UPDATE rounds SET ends_at = 1")
+                store.close()
+                other = tmp_path / "elsewhere"
+                with local_shuffler(tmp_path / "copy", key=key, released=other) as twin:
+                    collector.failures = [(503, "unavailable")]
+                    twin.add(collector, address)
+                    await twin.refresh()
+                    await twin.tick(END)
+                    assert (await twin.round(collector)).state is State.MIXED
+            await first.tick(END)
+            assert 0 in collector.statements
+        sent = dict(collector.pages[0])
+        collector.statements.clear()
+        with local_shuffler(tmp_path / "copy", key=key, released=tmp_path / "released") as restored:
+            restored.add(collector, address)
+            await restored.refresh()
+            await restored.tick(END + 86_400)
+            await restored.tick(END + 2 * 86_400)
+            row = await restored.round(collector)
+            assert row.state is State.MISSED
+            assert await restored.writer.run(lambda store: store.count(row)) == 0
+        assert collector.pages[0] == sent
+        assert collector.statements[0].reports == 0
+
+
+async def test_a_plan_changed_in_mid_round_gives_the_round_up(shuffler: LocalShuffler, collecting: Collecting):
+    async with collecting() as collector:
+        await shuffler.upload(collector, *(collector.sealed() for _ in range(15)))
+        good = collector.task
+        collector.task = collector.signed(2, device_parts=(type(good.device_parts[0])(b"\x01" * 32),))
+        await shuffler.refresh()
+        assert "another plan" in shuffler.troubles(collector)
+        served = await shuffler.ask("GET", f"/v1/campaigns/{collector.campaign}/task")
+        assert served.content == good.content
+        assert (await shuffler.upload(collector, collector.sealed())).status == 409
+        await shuffler.tick()
+        assert collector.statements[0].ended == "missed"
+        await shuffler.tick(END)
+        assert collector.pages == {}
+
+
+async def test_an_end_that_is_moved_gives_the_round_up(shuffler: LocalShuffler, collecting: Collecting):
+    async with collecting() as collector:
+        collector.task = collector.signed(2, accept_until=END - 50)
+        await shuffler.refresh()
+        assert (await shuffler.round(collector)).state is State.MISSED
+
+
+async def test_periods_of_a_series_end_one_by_one(shuffler: LocalShuffler, collecting: Collecting):
+    law = Rotating(
+        start=END - 100, period_s=50, slots=1, answers_max=4, value_of=ValueOf.CURRENT, late_s=10, replaces=None
+    )
+    async with collecting(law=law, end=None) as collector:
+        await shuffler.tick()
+        for number in (0, 1):
+            at = law.period(number).start
+            await shuffler.tick(at)
+            answer = await shuffler.upload(collector, *(collector.sealed(number) for _ in range(12)), number=number)
+            assert answer.status == 200
+        assert (await shuffler.upload(collector, collector.sealed(9), number=9)).status == 409
+        await shuffler.tick(law.accepted_until(0))
+        assert list(collector.statements) == [0]
+        # The shuffler did not run for a while: each period that passed gets its statement.
+        await shuffler.tick(law.accepted_until(5))
+        assert {number: each.ended for number, each in collector.statements.items()} == {
+            0: "time",
+            1: "time",
+            **dict.fromkeys((2, 3, 4, 5), "missed"),
+        }
+        assert None not in collector.opened(1)
+        assert len(collector.opened(1)) == 12 + BLANKET
