@@ -8,9 +8,10 @@ from typing import Any
 from sordino_client._config import Caps
 from sordino_client._folding import folded
 from sordino_client._ledger import Debit, Joined, Ledger
+from sordino_client._shuffled import MixedGuarantee, mixed_guarantee
 from sordino_shared._records import asdict, dataclass
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
-from sordino_shared.protocol import Rotating
+from sordino_shared.protocol import Rotating, Route, ShuffledRoute
 from sordino_shared.quantities import duration, quantity
 
 _STATES = {
@@ -28,7 +29,8 @@ class AccountEntry:
 
     `period_start` is when the period of a series began, in Unix seconds, None for a round. `reason` is why a report was
     not counted, or what the last try of one that waits met. `report` is the randomised report in hexadecimal, as it is
-    or was on the wire; never the value.
+    or was on the wire; never the value. `sealed_for` is the key of the collector, which alone can read it, where it
+    goes through a shuffler.
     """
 
     round: int
@@ -38,6 +40,7 @@ class AccountEntry:
     state: str
     reason: str | None
     report: str | None
+    sealed_for: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,8 +74,8 @@ class SeriesAccount:
 class CampaignAccount:
     """One campaign: what its owner was told, the server it was joined at, whether they left, and every answer.
 
-    `series` is its rate where it is a series. `found` is the population in whose list it was found, None where the app
-    named it.
+    `series` is its rate where it is a series, `mixed` what holds against the collector alone where it is shuffled.
+    `found` is the population in whose list it was found, None where the app named it.
     """
 
     campaign: str
@@ -81,6 +84,7 @@ class CampaignAccount:
     server: str | None
     opted_out: bool
     series: SeriesAccount | None = None
+    mixed: MixedGuarantee | None = None
     found: str | None = None
     entries: tuple[AccountEntry, ...]
 
@@ -122,6 +126,7 @@ class Account:
             if campaign.series is not None:
                 gone = campaign.opted_out or self.opted_out is not None
                 lines += ["  series: left, nothing is answered any more" if gone else f"  {campaign.series}"]
+            lines += _mixed_lines(campaign)
             unit = "round" if campaign.series is None else "period"
             lines += [f"  {_line(entry, unit)}" for entry in campaign.entries] or ["  nothing answered"]
         return "\n".join(lines)
@@ -144,7 +149,8 @@ def account(ledger: Ledger, caps: Caps) -> Account:
 
 
 def _campaign(joined: Joined, debits: list[Debit]) -> CampaignAccount:
-    manifest, entries = joined.manifest, tuple(map(_entry, debits))
+    manifest = joined.manifest
+    entries = tuple(_entry(debit, manifest.route) for debit in debits)
     return CampaignAccount(
         campaign=str(manifest.campaign),
         name=manifest.name,
@@ -152,6 +158,7 @@ def _campaign(joined: Joined, debits: list[Debit]) -> CampaignAccount:
         server=joined.origin,
         opted_out=joined.opted_out,
         series=_series(joined),
+        mixed=mixed_guarantee(manifest),
         found=joined.found,
         entries=entries,
     )
@@ -173,7 +180,21 @@ def _series(joined: Joined) -> SeriesAccount | None:
     )
 
 
-def _entry(debit: Debit) -> AccountEntry:
+def _mixed_lines(campaign: CampaignAccount) -> list[str]:
+    """Both parties together, and the collector alone."""
+    mixed = campaign.mixed
+    if mixed is None:
+        return []
+    answers = len(campaign.entries) if campaign.series is None else campaign.series.answers_max
+    several = f", {mixed.of_answers(answers)} for all {answers}" if answers > 1 else ""
+    return [
+        f"  the collector and {mixed.shuffler} together: ε {exact_decimal(mixed.together.nano)} an answer",
+        f"  the collector alone: {mixed.of_answers(1)} an answer{several}, as long as {mixed.shuffler} mixes in "
+        f"{quantity(mixed.blanket, 'random answer')} and does not work with it, which nobody else can check",
+    ]
+
+
+def _entry(debit: Debit, route: Route) -> AccountEntry:
     payload = None if debit.payloads is None else debit.payloads.hex()
     return AccountEntry(
         round=debit.round,
@@ -183,6 +204,7 @@ def _entry(debit: Debit) -> AccountEntry:
         state=debit.state,
         reason=debit.reason,
         report=payload,
+        sealed_for=route.key_of(debit.round).hex() if debit.sealed and isinstance(route, ShuffledRoute) else None,
     )
 
 
@@ -198,6 +220,8 @@ def _line(entry: AccountEntry, unit: str) -> str:
     day = _day(entry.at)
     reason = f": {entry.reason}" if entry.reason else ""
     report = f", report {entry.report[:32]}{'…' if len(entry.report) > 32 else ''}" if entry.report else ""
+    if entry.sealed_for is not None:
+        report = f", sealed for collector {entry.sealed_for[:8]}"
     epsilon = exact_decimal(entry.epsilon_nano)
     return f"{day}  {unit} {entry.round}  ε {epsilon:>11}  {_STATES[entry.state]}{reason}{report}"
 

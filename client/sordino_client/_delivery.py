@@ -8,8 +8,16 @@ from datetime import UTC
 from sordino_client._clock import LATEST_S
 from sordino_client._transport import Request, Response
 from sordino_shared._records import dataclass
-from sordino_shared.errors import SordinoError
-from sordino_shared.protocol import CampaignId, Problem, ReportOutcomes, RetryWindow
+from sordino_shared.errors import MalformedDocument, SordinoError
+from sordino_shared.protocol import (
+    CampaignId,
+    Problem,
+    ReportBatch,
+    ReportOutcomes,
+    RetryWindow,
+    SealedOutcomes,
+    SealedReports,
+)
 from sordino_shared.randomness import Randomness
 
 # A wait of 0 from a careless window must not become a busy loop; nobody is made to wait longer than a day.
@@ -67,11 +75,31 @@ class RetryLater:
         return self.unauthorized and now - answered_at > UNAUTHORIZED_FOR_S
 
 
+def read_sent(body: bytes) -> ReportBatch | SealedReports:
+    """The document of an upload's body; raises a `ProtocolError` for bytes that are none."""
+    try:
+        return ReportBatch.read(body)
+    except MalformedDocument:
+        return SealedReports.read(body)
+
+
+def _is_sealed(body: bytes) -> bool:
+    """Whether it goes to a shuffler; a body that was damaged goes where a server refuses it."""
+    try:
+        return isinstance(read_sent(body), SealedReports)
+    except SordinoError:
+        return False
+
+
 def upload(campaign: CampaignId, index: int, body: bytes, token: str | None) -> Request:
-    """The request that carries the bytes of a report batch."""
+    """The request that carries the bytes of a report batch, or of sealed reports, which a shuffler takes."""
+    rounds = f"/v1/campaigns/{campaign}/rounds/{index}"
+    if _is_sealed(body):
+        # A token is the collector's: a shuffler learns nothing by which it could tell devices apart.
+        return Request(method="POST", path=f"{rounds}/sealed", limit=SealedOutcomes.limit, body=body)
     authorization = None if token is None else f"Bearer {token}"
-    path = f"/v1/campaigns/{campaign}/rounds/{index}/reports"
-    return Request(method="POST", path=path, limit=ReportOutcomes.limit, body=body, authorization=authorization)
+    limit = ReportOutcomes.limit
+    return Request(method="POST", path=f"{rounds}/reports", limit=limit, body=body, authorization=authorization)
 
 
 def read_upload(response: Response, reports: int, now: float) -> Counted | Refused | RetryLater:
@@ -79,7 +107,7 @@ def read_upload(response: Response, reports: int, now: float) -> Counted | Refus
     after = retry_after_s(response, now)
     if response.status == 200:
         try:
-            outcomes = ReportOutcomes.read(response.content)
+            outcomes = _read_outcomes(response.content)
         except SordinoError as error:
             return RetryLater(f"the outcome is unreadable: {error}", after, everything=False)
         if _adds_up(outcomes, reports):
@@ -92,6 +120,15 @@ def read_upload(response: Response, reports: int, now: float) -> Counted | Refus
     # A token is one campaign's, so that what it does not open says nothing of another campaign's reports.
     unauthorized = response.status in (401, 403)
     return RetryLater(reason, after, everything=response.status in (429, 503, 507), unauthorized=unauthorized)
+
+
+def _read_outcomes(content: bytes) -> ReportOutcomes:
+    """What a server says, or a shuffler, which refuses no report alone."""
+    try:
+        return ReportOutcomes.read(content)
+    except MalformedDocument:
+        sealed = SealedOutcomes.read(content)
+        return ReportOutcomes(sealed.accepted, sealed.replayed, ())
 
 
 def _adds_up(outcomes: ReportOutcomes, reports: int) -> bool:

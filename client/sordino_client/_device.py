@@ -44,6 +44,7 @@ from sordino_client._session import (
     pin_manifest,
     verify_part,
 )
+from sordino_client._shuffled import check_headline, mixed_guarantee
 from sordino_client._spool import AnswerTerms, Spool, SpooledReport
 from sordino_client._storage import MEMORY, Storage
 from sordino_client._transport import check_address
@@ -70,6 +71,7 @@ class Device:
         self.clock = clock
         self._storage = Storage(ledger)
         self._parts: dict[Digest, VerifiedPart] = {}
+        self._claims_checked: set[CampaignId] = set()
         try:
             self._read_ledger()
         except BaseException:
@@ -148,7 +150,9 @@ class Device:
             index,
             verified.proved,
             terms,
-            lambda: session.randomize(verified, codes, task.epoch, self.randomness),
+            lambda: session.report(
+                verified, index, task.epoch, session.randomize(verified, codes, self.randomness), self.randomness
+            ),
         )
         _LOG.info("%s", answered(campaign, f"round {index}", status))
         return Answer(status, campaign, index, verified.proved if status is AnswerStatus.RECORDED else None)
@@ -198,16 +202,17 @@ class Device:
         session = self._ledger.session(campaign)
         index, verified = self._newest_part(session)
         codes = session.codes(verified, value, strict=self.config.strict)
-        report = session.randomize(verified, codes, 0, self.randomness)
+        payload = session.randomize(verified, codes, self.randomness)
+        report = session.report(verified, index, 0, payload, self.randomness)
         return Preview(
             campaign=campaign,
             server=self.origin,
             round=index,
             plan=verified.digest,
             guarantee=verified.proved,
-            payload_bytes=len(report.payloads),
+            payload_bytes=len(payload),
             upload_bytes=len(report.content),
-            example=report.payloads,
+            example=payload,
         )
 
     def due_campaigns(self) -> list[CampaignId]:
@@ -256,7 +261,7 @@ class Device:
         """What is open now, checked against the manifest and against what earlier tasks named."""
         path = f"/v1/campaigns/{session.campaign}/task"
         task = session.read_task((yield from fetch("task", path, Task.limit, self.clock)))
-        self._ledger.pin_plans(session, task)
+        self._ledger.pin_task(session, task)
         self._kept.keep_task(task)
         return task
 
@@ -268,6 +273,9 @@ class Device:
             content = yield from fetch_plan(digest, self.config.largest_part, self.clock)
             verified = verify_part(content, digest)
             self._kept.keep_part(digest, content)
+        if session.campaign not in self._claims_checked:
+            check_headline(session.manifest, verified.part)
+            self._claims_checked.add(session.campaign)
         self._parts[digest] = verified
         session.check_part(verified, index)
         return verified
@@ -369,6 +377,7 @@ class Device:
             domain=manifest.domain,
             guarantee=manifest.device_guarantee,
             series=session.series,
+            mixed=mixed_guarantee(manifest),
             opted_out=self._ledger.opted_out(session.campaign),
             cap_conflict=None if law is None else cap_conflict(law, manifest.rounds[0].guarantee, self.config.caps),
         )

@@ -73,7 +73,7 @@ class FoundRows:
 
     def serves(self, manifest: Manifest) -> bool:
         """Whether this server may take the campaign's reports: the manifest names it, or none."""
-        return not manifest.servers or manifest.server_at(self._origin) is not None
+        return not manifest.receivers or manifest.receiver_at(self._origin) is not None
 
     def join(self, manifest: Manifest) -> bool:
         """Pin a manifest from its population's list; False where the period has had its joins."""

@@ -11,19 +11,20 @@ from typing import Any
 from sordino_client._accounting import Spending, check_budget
 from sordino_client._clock import LATEST_S, Clock, seconds
 from sordino_client._config import Config
+from sordino_client._delivery import read_sent
 from sordino_client._errors import NotJoined, OptedOut, PlanRefused, ServedElsewhere
 from sordino_client._former import read_kept_manifest
 from sordino_client._kept import Kept
 from sordino_client._marks import come_back, high_water, leave, leave_all, left, left_all, left_all_at, set_high_water
 from sordino_client._series_rows import SeriesState, states
 from sordino_client._servers import check_pinned, check_same_server, source_at
-from sordino_client._session import AnswerStatus, Session, draw_assignment
+from sordino_client._session import AnswerStatus, Report, Session, draw_assignment
 from sordino_client._spool import AnswerTerms, Spool
 from sordino_client._storage import Storage, blob, whole
 from sordino_shared._records import dataclass
 from sordino_shared.errors import ProtocolError
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, Manifest, ReportBatch, Task
+from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, Manifest, SealedReports, Task
 from sordino_shared.quantities import quantity
 from sordino_shared.randomness import Randomness
 
@@ -36,7 +37,8 @@ class Debit:
     """One row of the account: ε spent on a round at a time in Unix seconds, and what became of the report.
 
     `period_start` is the start of a series' period. `reason` is why a report was refused, or what the last try of one
-    that waits met. `payloads` is the randomised report, while it is kept.
+    that waits met. `payloads` is the randomised report, while it is kept, and `sealed` whether the collector alone
+    can read it.
     """
 
     campaign: CampaignId
@@ -47,6 +49,7 @@ class Debit:
     state: str
     reason: str | None
     payloads: bytes | None
+    sealed: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,11 +169,32 @@ class Ledger:
         check_same_server(session.manifest, source, origin, self._origin)
         return session, origin
 
-    def pin_plans(self, session: Session, task: Task) -> None:
-        """Remember the digests that the task names, by round; raises `PlanRefused` where one was another before.
+    def pin_task(self, session: Session, task: Task) -> None:
+        """Remember the plans that the task names, by round, and the number of a signed one.
 
-        A round has one plan for all devices, permanently: a server that names two can distinguish devices by them.
+        A round has one plan for all devices, permanently, and a number never falls: a server that names two plans, or
+        goes back, can distinguish devices by it. Raises `PlanRefused` where it does.
         """
+        self._pin_plans(session, task)
+        self.pin_number(session, task)
+
+    def pin_number(self, session: Session, task: Task) -> None:
+        """Remember the number of a signed task; raises `PlanRefused` for one that falls."""
+        campaign = bytes(session.campaign)
+        with self._storage.read() as connection:
+            row = connection.execute("SELECT coalesce(task_number, 0) FROM campaigns WHERE campaign = ?", (campaign,))
+            seen = whole(row.fetchone()[0])
+        if task.number < seen:
+            raise PlanRefused("task", f"its number is {task.number}, and {seen} was seen before", session.campaign)
+        if task.number > seen:
+            with self._storage.write() as connection:
+                # A trigger holds that numbers grow, whatever another process has written meanwhile.
+                connection.execute(
+                    "UPDATE campaigns SET task_number = max(coalesce(task_number, 0), ?) WHERE campaign = ?",
+                    (task.number, campaign),
+                )
+
+    def _pin_plans(self, session: Session, task: Task) -> None:
         named = dict(enumerate(map(bytes, task.device_parts)))
         with self._storage.read() as connection:
             if named.items() <= _pinned_plans(connection, session.campaign).items():
@@ -207,7 +231,7 @@ class Ledger:
         index: int,
         proved: PureEpsilon,
         terms: AnswerTerms,
-        randomize: Callable[[], ReportBatch],
+        randomize: Callable[[], Report],
     ) -> AnswerStatus:
         """Check, randomise and commit {debit + report} under one exclusive lock, so nobody can do it twice.
 
@@ -227,7 +251,7 @@ class Ledger:
         index: int,
         proved: PureEpsilon,
         terms: AnswerTerms,
-        randomize: Callable[[], ReportBatch],
+        randomize: Callable[[], Report],
     ) -> AnswerStatus:
         """Check time, caps and room, randomise, and write debit and report, in the caller's transaction."""
         clock = seconds(self._clock)
@@ -344,7 +368,8 @@ def _debit(
 ) -> Debit:
     if state not in STATES or not isinstance(reason, str | None):
         raise ValueError("a state that is none")
-    payloads = None if body is None else ReportBatch.read(blob(body)).payloads
+    sent = None if body is None else read_sent(blob(body))
+    payloads = None if sent is None else sent.sealed if isinstance(sent, SealedReports) else sent.payloads
     guarantee, when = PureEpsilon(whole(nano)), whole(at, LATEST_S)
     return Debit(
         campaign=CampaignId(blob(campaign)),
@@ -355,6 +380,7 @@ def _debit(
         state=state,
         reason=reason,
         payloads=payloads,
+        sealed=isinstance(sent, SealedReports),
     )
 
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from sordino_client._errors import WrongArgument, checked_arguments
 from sordino_client._session import AnswerStatus
+from sordino_client._shuffled import MixedGuarantee
 from sordino_client._values import codes_of
 from sordino_shared._records import dataclass
 from sordino_shared.domains import Domain
@@ -19,8 +20,10 @@ from sordino_shared.quantities import quantity
 class Campaign:
     """A joined campaign. Show `purpose` to the owner; `guarantee` is the most it may spend on one device.
 
-    `series` says how often a series asks; None for any other campaign. `cap_conflict` says to the app's developer why
-    the cap of a period refuses some answers of a series, and which cap would not; None where it refuses none.
+    `mixed` says what holds against the collector alone where a shuffler mixes random answers in; show it to the owner,
+    too; None for a campaign without one. `series` says how often a series asks; None for any other campaign.
+    `cap_conflict` says to the app's developer why the cap of a period refuses some answers of a series, and which cap
+    would not; None where it refuses none.
     """
 
     id: CampaignId
@@ -30,6 +33,7 @@ class Campaign:
     guarantee: PureEpsilon
     series: Rotating | None
     opted_out: bool
+    mixed: MixedGuarantee | None = None
     cap_conflict: str | None = None
 
     def check(self, value: object) -> str:

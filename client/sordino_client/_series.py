@@ -22,6 +22,7 @@ from sordino_client._results import Answer
 from sordino_client._sentences import answered
 from sordino_client._series_rows import SeriesState, first_state
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, verify_part
+from sordino_client._shuffled import check_headline
 from sordino_client._spool import AnswerTerms
 from sordino_client._storage import Storage
 from sordino_client._transport import Response
@@ -68,7 +69,9 @@ class Series:
         task = session.read_task((yield from self._fetch_task(session)).content)
         digest = task.device_parts[0]
         content = yield from fetch_plan(digest, self._config.largest_part, self._clock)
-        session.check_part(verify_part(content, digest), 0)
+        verified = verify_part(content, digest)
+        session.check_part(verified, 0)
+        check_headline(manifest, verified.part)
         with self._storage.write() as connection:
             if rows.state_of(connection, session.campaign) is None:
                 old = None if law.replaces is None else self._replaced(connection, manifest, law.replaces)
@@ -172,6 +175,7 @@ class Series:
         if shown is not None and abs(shown - seconds(self._clock)) > law.period_s:
             return AnswerStatus.CLOCK_DIFFERS
         task = session.read_task(response.content)
+        self._ledger.pin_number(session, task)
         ended = task.state in (CampaignState.CLOSED, CampaignState.CANCELLED)
         if ended or task.retry != kept:
             with self._storage.write() as connection:
@@ -214,7 +218,13 @@ class Series:
                 number,
                 verified.proved,
                 terms,
-                lambda: session.randomize(verified, codes, law.epoch(number), self._randomness),
+                lambda: session.report(
+                    verified,
+                    number,
+                    law.epoch(number),
+                    session.randomize(verified, codes, self._randomness),
+                    self._randomness,
+                ),
             )
             if status is AnswerStatus.RECORDED:
                 rows.update(connection, campaign, state.after(law, period, now))

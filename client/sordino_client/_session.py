@@ -10,6 +10,7 @@ import logging
 from enum import StrEnum
 
 from sordino_client._errors import PlanRefused
+from sordino_client._shuffled import check_can_seal, check_signed_task, sealed_report
 from sordino_client._values import codes_of
 from sordino_shared._records import dataclass
 from sordino_shared.audit import check_guarantee
@@ -19,19 +20,23 @@ from sordino_shared.protocol import (
     CampaignId,
     DevicePart,
     Digest,
-    DirectRoute,
     DrawOneRound,
     Manifest,
     ReportBatch,
     ReportId,
     Rotating,
     RoundAssignment,
+    SealedReports,
+    ShuffledRoute,
     Task,
     check_built,
 )
 from sordino_shared.randomness import Randomness
 
 _LOG = logging.getLogger("sordino_client")
+
+# What goes over the wire.
+Report = ReportBatch | SealedReports
 
 
 class AnswerStatus(StrEnum):
@@ -78,7 +83,8 @@ def pin_manifest(content: bytes, campaign: CampaignId) -> Manifest:
 
 
 def check_joinable(manifest: Manifest) -> None:
-    """Raise `PlanRefused` for a manifest that this version of the SDK reads and cannot answer yet."""
+    """Raise `PlanRefused` for a manifest that this version of the SDK, or this installation, cannot answer."""
+    check_can_seal(manifest)
     try:
         check_built(manifest)
     except InvalidValue as error:
@@ -123,8 +129,9 @@ class Session:
             raise self._refused("task", str(error)) from error
         if task.campaign != self.campaign:
             raise self._refused("task", f"it belongs to campaign {task.campaign}")
-        if (task.signature is None) is not isinstance(self.manifest.route, DirectRoute):
-            raise self._refused("task", "it is signed exactly where the campaign is shuffled")
+        fault = check_signed_task(self.manifest, task)
+        if fault is not None:
+            raise self._refused("task", fault)
         if len(task.device_parts) > len(self.manifest.rounds):
             raise self._refused("task", f"it has more rounds than the manifest's {len(self.manifest.rounds)}")
         for index, (named, terms) in enumerate(zip(task.device_parts, self.manifest.rounds, strict=False)):
@@ -164,9 +171,14 @@ class Session:
             _LOG.warning("In the value for campaign %s, attribute %r: %s.", self.campaign, attribute, became)
         return [codes[place] for place in verified.part.domain.places_in(domain)]
 
-    def randomize(self, verified: VerifiedPart, codes: list[int], epoch: int, randomness: Randomness) -> ReportBatch:
-        """One draw for a value's `codes`, under a fresh id: the only place where it meets randomness."""
-        payload = verified.part.randomize(codes, randomness)
+    def randomize(self, verified: VerifiedPart, codes: list[int], randomness: Randomness) -> bytes:
+        """One draw for a value's `codes`: the only place where it meets randomness."""
+        return verified.part.randomize(codes, randomness)
+
+    def report(self, verified: VerifiedPart, number: int, epoch: int, payload: bytes, randomness: Randomness) -> Report:
+        """What is sent of a payload for round `number`: under a fresh id, or sealed where the campaign is shuffled."""
+        if isinstance(self.manifest.route, ShuffledRoute):
+            return sealed_report(self.manifest, verified.digest, number, payload)
         identifier = ReportId(epoch.to_bytes(2, "big") + randomness.bytes(ReportId.LENGTH - 2))
         return ReportBatch(verified.digest, bytes(identifier), payload)
 

@@ -7,9 +7,10 @@ import sqlite3
 from sordino_client._clock import Clock, seconds
 from sordino_client._delivery import Refused, RetryLater, delay_s
 from sordino_client._errors import SpoolFull
+from sordino_client._session import Report
 from sordino_client._storage import Storage, blob
 from sordino_shared._records import dataclass
-from sordino_shared.protocol import CampaignId, ReportBatch, RetryWindow
+from sordino_shared.protocol import CampaignId, RetryWindow
 from sordino_shared.randomness import Randomness
 
 _LONGEST_REASON = 300
@@ -76,7 +77,7 @@ class Spool:
         connection: sqlite3.Connection,
         campaign: CampaignId,
         index: int,
-        report: ReportBatch,
+        report: Report,
         terms: AnswerTerms,
     ) -> None:
         """Put a report in line, in the transaction of its debit."""

@@ -50,6 +50,11 @@ def open_sealed(private_key: bytes, info: bytes, sealed: bytes) -> bytes | None:
         return None
 
 
+def check_available() -> None:
+    """Raise InvalidValue where the library that seals is missing."""
+    _suite()
+
+
 def make_key() -> tuple[bytes, bytes]:
     """(private, public) of a new X25519 key, 32 bytes each; raises InvalidValue where the library is missing."""
     _suite()

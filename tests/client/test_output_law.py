@@ -21,7 +21,6 @@ from scipy.stats import chi2, norm
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_analysis.vectorized.directions import directions
 from sordino_analysis.vectorized.kernels import kernel_table, two_level_rows
-from sordino_analysis.vectorized.payloads import payload_rows
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import PureEpsilon
 from sordino_client._session import Session, VerifiedPart
@@ -133,7 +132,7 @@ def histogram(make_world):
         counts = []
         for cell in range(CELLS):
             codes = [cell]
-            sent = [session.randomize(verified, codes, 0, randomness).payloads for _ in range(reports)]
+            sent = [session.randomize(verified, codes, randomness) for _ in range(reports)]
             payloads = np.frombuffer(b"".join(sent), dtype=np.uint8).reshape(reports, -1)
             counts.append(Counter(outcome(payloads, cell).astype(int).tolist()))
         return counts
@@ -197,8 +196,8 @@ def test_reports_of_every_randomizer_follow_the_law_of_their_value_and_not_of_an
     # The χ² of the other law has a mean of at least 150 above its degrees of freedom: it is refused.
     reports = max(FEW_REPORTS, math.ceil(150 / _distance(laws[0], laws[other])))
     codes = [0] * len(sample.domain.shape)
-    batches = (session.randomize(verified, codes, 0, randomness) for _ in range(reports))
-    payloads = np.concatenate([payload_rows(batch) for batch in batches])
+    drawn = b"".join(session.randomize(verified, codes, randomness) for _ in range(reports))
+    payloads = np.frombuffer(drawn, np.uint8).reshape(reports, -1)
     assert is_accepted(outcomes(sample.randomizer, 0, payloads), laws[0])
     assert not is_accepted(outcomes(sample.randomizer, other, payloads), laws[other])
 

@@ -13,7 +13,7 @@ from tests.vectors.routes import SHUFFLED
 
 ARMS = (Arm("A", 2**15), Arm("B", 2**15))
 TEXTS = (OwnerText(language="de", purpose="Welche Farbe.", contact=None, link=None),)
-UNBUILT = [({"arms": ARMS}, "`arms`"), ({"texts": TEXTS}, "`texts`"), ({"route": SHUFFLED}, "the route `shuffled`")]
+UNBUILT = [({"arms": ARMS}, "`arms`"), ({"texts": TEXTS}, "`texts`"), ({"arms": ARMS, "route": SHUFFLED}, "`arms`")]
 
 
 @pytest.mark.parametrize(("fields", "named"), UNBUILT)

@@ -16,7 +16,7 @@ from sordino_shared.protocol.experiments import Arm, check_arms
 from sordino_shared.protocol.ids import CampaignId, Digest
 from sordino_shared.protocol.owner_texts import OwnerText, check_purpose, check_texts
 from sordino_shared.protocol.plans import PlanReference
-from sordino_shared.protocol.routes import DIRECT, SIGNATURE_BYTES, Route, ShuffledRoute
+from sordino_shared.protocol.routes import DIRECT, SIGNATURE_BYTES, Route, ShuffledRoute, Shuffler
 from sordino_shared.protocol.series import MAX_TIME, Rotating
 from sordino_shared.protocol.servers import CampaignServer, check_servers
 from sordino_shared.protocol.states import CampaignState
@@ -154,9 +154,14 @@ class Manifest(Document):
         """The campaign's id."""
         return CampaignId(self.digest)
 
-    def server_at(self, url: str) -> CampaignServer | None:
-        """The server that has this address; None where the manifest names no such."""
-        return next((server for server in self.servers if url in server.urls), None)
+    @property
+    def receivers(self) -> tuple[CampaignServer | Shuffler, ...]:
+        """Where devices may join and report: the shuffler alone, or `servers`; empty where any server will do."""
+        return (self.route.shuffler,) if isinstance(self.route, ShuffledRoute) else self.servers
+
+    def receiver_at(self, url: str) -> CampaignServer | Shuffler | None:
+        """The receiver that has this address; None where the manifest names no such."""
+        return next((receiver for receiver in self.receivers if url in receiver.urls), None)
 
 
 @dataclass(frozen=True)

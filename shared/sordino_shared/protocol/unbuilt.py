@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from sordino_shared.domains import Number, Text, TextPrefix
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.campaigns import Manifest
-from sordino_shared.protocol.routes import DirectRoute
 
 _UNBUILT_ATTRIBUTES = (Number, Text, TextPrefix)
 
@@ -24,8 +23,6 @@ def check_built(manifest: Manifest) -> None:
 
 
 def _unbuilt(manifest: Manifest) -> Iterator[str]:
-    if not isinstance(manifest.route, DirectRoute):
-        yield f"the route `{manifest.route.kind}`"
     if manifest.arms:
         yield "`arms`"
     if manifest.texts:

@@ -1,0 +1,335 @@
+"""A device in a shuffled campaign: what it refuses, what it seals, and that nothing of it goes another way."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Any
+
+import httpx
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from sordino_client import PlanRefused, PlanUnavailable, ServerChanged
+from sordino_shared import sealing
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import (
+    CollectorKey,
+    PrivacyClaim,
+    Problem,
+    SealedOutcomes,
+    SealedReports,
+    ShuffledRoute,
+    Shuffler,
+)
+from sordino_shared.protocol.sealed import sealing_info
+from sordino_shared.shuffling.claims import bound_of, least_claim
+from tests.client.conftest import ADDRESS, CAPS, SERIES_CAPS, WEEKLY, Phase, World, device_part
+
+END = 1_800_000_000 + 86_400
+BLANKET = 20
+OTHER = "https://mix-2.example"
+TASK_KEY = Ed25519PrivateKey.from_private_bytes(b"\x09" * 32)
+PART = device_part(4.0)
+
+
+def route(blanket: int = BLANKET, excess: float = 1.0, end: int | None = END) -> tuple[ShuffledRoute, bytes]:
+    """A route through this test's address with one true claim, and the collector's private key."""
+    private, public = sealing.make_key()
+    claim = PrivacyClaim(10**9, int(least_claim(bound_of(PART.randomizer, blanket, 10**9)) * excess))
+    shuffled = ShuffledRoute(
+        shuffler=Shuffler("mix", (ADDRESS, OTHER), bytes(32)),
+        suite=1,
+        keys=(CollectorKey(0, public),),
+        floor=10,
+        blanket=blanket,
+        end=end,
+        task_key=TASK_KEY.public_key().public_bytes_raw(),
+        claims=(claim,),
+        headline=0,
+    )
+    return shuffled, private
+
+
+class ShuffledWorld(World):
+    """The shuffler of a campaign, as a device sees it."""
+
+    def __init__(self, **terms: Any) -> None:
+        manifest = {name: terms.pop(name) for name in ("assignment", "device_guarantee") if name in terms}
+        shuffled, self.private = route(**terms)
+        super().__init__(PART, route=shuffled, **manifest)
+        self.task = self.signed(1)
+
+    def signed(self, number: int, **changes: Any) -> Any:
+        end = self.manifest.route.end
+        task = replace(
+            self.task, epoch=0, number=number, accept_until=end, answer_until=end, signature=bytes(64), **changes
+        )
+        return replace(task, signature=TASK_KEY.sign(task.signed_message))
+
+    def _receive(self, request: httpx.Request) -> httpx.Response:
+        self.bodies.append(request.content)
+        if not request.url.path.endswith("/sealed"):
+            return self.problem(Problem.WRONG_ROUTE)
+        known = request.content in self.counted
+        self.counted[request.content] = b""
+        if self.replies:
+            reply = self.replies.pop(0)
+            if isinstance(reply, Exception):
+                raise reply
+            return reply
+        return httpx.Response(200, content=SealedOutcomes(int(not known), int(known)).content)
+
+    def opened(self, body: bytes, number: int = 0) -> bytes | None:
+        """The payload of an upload; None where it was sealed for something else."""
+        [report] = SealedReports.read(body).reports()
+        return sealing.open_sealed(self.private, sealing_info(self.campaign, number, PART.digest), report)
+
+
+@pytest.fixture
+def mixed() -> ShuffledWorld:
+    return ShuffledWorld()
+
+
+def test_a_report_is_sealed_for_the_collector_and_counted(mixed: ShuffledWorld, make_client: Any) -> None:
+    client = make_client(mixed)
+    campaign = client.join(mixed.campaign)
+    client.answer(campaign, "green")
+    assert client.flush().delivered == 1
+    [body] = mixed.bodies
+    payload = mixed.opened(body)
+    assert payload is not None
+    assert len(payload) == PART.randomizer.payload_bytes
+    assert {request.url.path.rpartition("/")[2] for request in mixed.requests[3:]} == {"task", "sealed"}
+
+
+def test_every_retry_sends_the_same_bytes(mixed: ShuffledWorld, make_client: Any) -> None:
+    client = make_client(mixed)
+    client.answer(client.join(mixed.campaign), "green")
+    lost = httpx.ConnectError("lost")
+    mixed.replies = [lost, mixed.problem(Problem.OVERLOADED), lost]
+    for _ in range(4):
+        # A new process each time: the bytes are those of the ledger.
+        client.close()
+        client = make_client(mixed)
+        client.flush(3600)
+    assert len(mixed.bodies) == 4
+    assert len(set(mixed.bodies)) == 1
+    assert client.account().campaigns[0].entries[0].state == "delivered"
+
+
+def test_two_devices_of_one_value_send_different_bytes_of_one_length(
+    mixed: ShuffledWorld, make_client: Any, tmp_path: Any
+) -> None:
+    for number, value in enumerate(("green", "green", "red")):
+        client = make_client(mixed, ledger=tmp_path / f"{number}.sqlite3")
+        client.answer(client.join(mixed.campaign), value)
+        client.flush()
+    assert len(set(mixed.bodies)) == 3
+    assert len({len(body) for body in mixed.bodies}) == 1
+
+
+def test_without_a_debit_nothing_is_sealed(
+    mixed: ShuffledWorld, make_client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = make_client(mixed)
+    campaign = client.join(mixed.campaign)
+
+    def fails(*_: object) -> bytes:
+        raise RuntimeError("the library fails")
+
+    monkeypatch.setattr("sordino_client._shuffled.seal", fails)
+    with pytest.raises(RuntimeError):
+        client.answer(campaign, "green")
+    assert client.account().lifetime_nano == 0
+    monkeypatch.undo()
+    client.answer(campaign, "green")
+    assert client.account().lifetime_nano == PART.guarantee.nano
+
+
+@pytest.mark.parametrize("server", ["https://telemetry-collector.example", "https://mix.example"])
+def test_there_is_no_way_round_the_shuffler(mixed: ShuffledWorld, make_client: Any, server: str) -> None:
+    """The collector itself, or anybody else, shows the manifest: the device joins there no campaign of a shuffler."""
+    stranger = make_client(mixed, server=server)
+    with pytest.raises(PlanRefused, match="it names the shuffler"):
+        stranger.join(mixed.campaign)
+    joined = make_client(mixed)
+    joined.answer(joined.join(mixed.campaign), "red")
+    with pytest.raises(ServerChanged):
+        stranger.rehome(mixed.campaign, server)
+    with pytest.raises(ServerChanged):
+        stranger.answer(mixed.campaign, "red")
+    assert stranger.flush().delivered == 0
+    assert mixed.bodies == []
+    moved = make_client(mixed, server=OTHER)
+    moved.rehome(mixed.campaign, OTHER)
+    assert moved.flush().delivered == 1
+
+
+def test_a_direct_upload_is_refused_permanently_by_the_way_it_takes(mixed: ShuffledWorld, make_client: Any) -> None:
+    client = make_client(mixed)
+    client.answer(client.join(mixed.campaign), "red")
+    mixed.replies = [mixed.problem(Problem.WRONG_ROUTE)]
+    assert [each.reason for each in client.flush().refused] == ["wrong-route"]
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"),
+    [
+        (lambda task: replace(task, signature=bytes(64)), "not signed by the key"),
+        (lambda task: replace(task, number=0, signature=None), "not signed by the key"),
+        (lambda task: replace(task, accept_until=END - 1, answer_until=None), "not signed by the key"),
+    ],
+)
+def test_a_task_that_the_collector_did_not_sign_is_refused(
+    mixed: ShuffledWorld, make_client: Any, spoil: Any, why: str
+) -> None:
+    client = make_client(mixed)
+    campaign = client.join(mixed.campaign)
+    mixed.task = spoil(mixed.task)
+    with pytest.raises(PlanRefused, match=why):
+        client.answer(campaign, "red")
+    assert client.account().lifetime_nano == 0
+
+
+def test_a_signed_task_of_another_end_is_refused(mixed: ShuffledWorld, make_client: Any) -> None:
+    client = make_client(mixed)
+    campaign = client.join(mixed.campaign)
+    task = replace(mixed.task, number=2, accept_until=END - 1, answer_until=None)
+    mixed.task = replace(task, signature=TASK_KEY.sign(task.signed_message))
+    with pytest.raises(PlanRefused, match="the manifest at"):
+        client.answer(campaign, "red")
+
+
+def test_the_number_of_a_task_never_falls_on_a_device(mixed: ShuffledWorld, make_client: Any) -> None:
+    old = mixed.task
+    mixed.task = mixed.signed(7)
+    client = make_client(mixed)
+    campaign = client.join(mixed.campaign)
+    mixed.task = old
+    client.close()
+    client = make_client(mixed)
+    with pytest.raises(PlanRefused, match="its number is 1, and 7 was seen before"):
+        client.answer(campaign, "red")
+
+
+def test_a_claim_that_is_smaller_than_the_truth_is_refused(make_client: Any) -> None:
+    lying = ShuffledWorld(excess=0.9)
+    client = make_client(lying)
+    campaign = client.join(lying.campaign)
+    with pytest.raises(PlanRefused, match="random reports prove less"):
+        client.answer(campaign, "red")
+    assert client.account().lifetime_nano == 0
+
+
+def test_without_the_library_one_sentence_says_which_extra_has_it(
+    mixed: ShuffledWorld, make_client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sealing._suite.cache_clear()
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.hpke", None)
+    client = make_client(mixed)
+    with pytest.raises(PlanRefused, match=r"sordino-client\[shuffled\]"):
+        client.join(mixed.campaign)
+    assert client.account().campaigns == ()
+    monkeypatch.undo()
+    sealing._suite.cache_clear()
+
+
+def test_a_direct_campaign_needs_no_library(world: World, make_client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sealing._suite.cache_clear()
+    monkeypatch.setitem(sys.modules, "cryptography.hazmat.primitives.hpke", None)
+    client = make_client(world)
+    client.answer(client.join(world.campaign), "red")
+    assert client.flush().delivered == 1
+    monkeypatch.undo()
+    sealing._suite.cache_clear()
+
+
+def test_the_owner_reads_both_numbers_and_nothing_else(mixed: ShuffledWorld, make_client: Any) -> None:
+    client = make_client(mixed)
+    campaign = client.join(mixed.campaign)
+    delta = mixed.manifest.route.claims[0].atto_delta / 1e18
+    assert str(campaign.mixed) == (
+        f"(ε 1, δ {delta:.3g}) against the collector as long as telemetry.example mixes in 20 random answers and does "
+        "not work with it, which nobody else can check; ε 4 otherwise"
+    )
+    client.answer(campaign, "red")
+    text = str(client.account())
+    assert "  the collector and telemetry.example together: ε 4 an answer" in text
+    assert (
+        f"  the collector alone: (ε 1, δ {delta:.3g}) an answer, as long as telemetry.example mixes in 20 random "
+        "answers and does not work with it, which nobody else can check"
+    ) in text
+    key = mixed.manifest.route.keys[0].key.hex()
+    assert f"waits to be sent, sealed for collector {key[:8]}" in text
+    [entry] = client.account().campaigns[0].entries
+    assert entry.sealed_for == key
+    assert client.account().lifetime_nano == PureEpsilon.of(4).nano
+
+
+def test_a_preview_shows_a_payload_and_writes_nothing(mixed: ShuffledWorld, make_client: Any) -> None:
+    client = make_client(mixed)
+    campaign = client.join(mixed.campaign)
+    preview = client.preview(campaign, "red")
+    assert len(preview.example) == preview.payload_bytes == PART.randomizer.payload_bytes
+    assert client.account().lifetime_nano == 0
+    client.answer(campaign, "red")
+    client.flush()
+    assert preview.upload_bytes == len(mixed.bodies[0])
+
+
+def test_leaving_before_sending_deletes_the_sealed_bytes(mixed: ShuffledWorld, make_client: Any, ledger: Any) -> None:
+    client = make_client(mixed)
+    campaign = client.join(mixed.campaign)
+    client.answer(campaign, "red")
+    client.opt_out(campaign)
+    assert client.flush().delivered == 0
+    assert client.account().lifetime_nano == PART.guarantee.nano
+    assert client.account().campaigns[0].entries[0].report is None
+
+
+def test_without_a_connection_the_kept_task_answers_until_its_time(
+    mixed: ShuffledWorld, make_client: Any, clock: Any
+) -> None:
+    client = make_client(mixed)
+    campaign = client.join(mixed.campaign)
+
+    def down(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("down")
+
+    mixed.handle = down  # type: ignore[method-assign]
+    client.answer(campaign, "red")
+    assert client.account().lifetime_nano == PART.guarantee.nano
+    clock.time = END
+    client.flush()
+    assert client.account().campaigns[0].entries[0].state == "expired"
+    with pytest.raises(PlanUnavailable):
+        make_client(mixed).join(World().campaign)
+
+
+def test_a_period_of_a_series_is_sealed_for_its_number(clock: Any, make_client: Any) -> None:
+    guarantee = PureEpsilon(PART.guarantee.nano * WEEKLY.answers_max)
+    series = ShuffledWorld(assignment=WEEKLY, device_guarantee=guarantee, end=None)
+    clock.time = WEEKLY.period(7).start + 100.0
+    client = make_client(series, randomness=Phase(0), caps=SERIES_CAPS)
+    campaign = client.join(series.campaign)
+    client.answer(campaign, "red")
+    assert client.flush().delivered == 1
+    assert series.requests[-1].url.path.endswith("/rounds/7/sealed")
+    assert series.opened(series.bodies[0], 7) is not None
+    assert series.opened(series.bodies[0], 0) is None
+    assert "for all 5, as long as" in str(client.account())
+
+
+def test_the_advised_caps_answer_once_and_those_of_direct_campaigns_never(
+    mixed: ShuffledWorld, make_client: Any
+) -> None:
+    from sordino_client import BudgetExceeded, Caps
+
+    careful = make_client(mixed, caps=Caps.of(1, days=28, lifetime=12))
+    campaign = careful.join(mixed.campaign)
+    with pytest.raises(BudgetExceeded):
+        careful.answer(campaign, "red")
+    pinned = make_client(mixed, caps=Caps.of(4, days=28, lifetime=48))
+    pinned.answer(campaign, "red")
+    assert CAPS.per_period == PART.guarantee
