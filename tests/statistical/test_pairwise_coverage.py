@@ -63,6 +63,7 @@ def test_campaigns_of_two_streams_are_pooled(designs):
     assert both.doubted == pytest.approx((10 * few.doubted + 30 * more.doubted) / 40)
 
 
+@pytest.mark.slow
 def test_the_variance_of_users_of_one_type_is_covered(designs):
     """With the histogram nearest to the mean decoded report, which is no histogram here, all of 100 were covered."""
     row = tried(designs, Cell("variance", "one_round", 6.0, 2000, "one_type"), 400, 1, 6)
@@ -71,6 +72,7 @@ def test_the_variance_of_users_of_one_type_is_covered(designs):
     assert not warns(row)
 
 
+@pytest.mark.slow
 def test_a_quadratic_term_that_leans_away_from_the_slope_is_covered(designs):
     """With the slope taken to lean as the quadratic term does, 83 % were covered."""
     row = tried(designs, Cell("variance", "one_round", 1.0, 50, "half_and_half"), 800, 1, 2)

@@ -59,7 +59,9 @@ def aggregate(randomizer, cells, seed):
     return whole
 
 
-@pytest.mark.parametrize("name", ["histogram", pytest.param("marginals", marks=pytest.mark.slow), "parities"])
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "parities")) for name in CASES]
+)
 def test_estimates_of_one_type_have_its_answers_and_its_variances(name):
     plan, users, campaigns = plan_of(name), 200, 300
     exact = type_variances(plan.device, plan.analyst.decoder, plan.request.workload)
@@ -104,7 +106,9 @@ def test_intervals_hold_as_often_as_they_say(name):
     assert bands >= low
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] * (name != "parities")) for name in CASES]
+)
 def test_the_planner_takes_a_symmetric_mechanism_where_it_has_the_least_variance(name):
     """Of several mechanisms that it priced; the plans above leave it no choice."""
     *_, objective, mechanism = CASES[name]

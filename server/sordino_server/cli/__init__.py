@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import os
 from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
@@ -57,6 +57,7 @@ class DeferredCommand(TyperCommand):
         return self.load().make_context(*arguments, **options)
 
 
+@cache
 def help_in_source(module: str, name: str) -> str | None:
     """The docstring of the function `name` in the module's source, or else the `help` of its `typer.Typer`."""
     found = find_spec(module)
@@ -88,6 +89,7 @@ def _module(name: str) -> str:
     return name.replace("-", "_")
 
 
+@cache
 def load(name: str) -> Any:
     """The command of this name, imported."""
     module = import_module(f"{__name__}.{_module(name)}")
