@@ -1,5 +1,6 @@
 # The server: API, worker and commands in one image. `docker compose up` starts it with PostgreSQL.
 # `--target serve`: the API alone, without the planner's and the estimates' mathematics, for more servers of one database.
+# `--target shuffler`: the second operator's program, without anything of the server.
 # `--target spark`: Java and Spark too, half a gigabyte more, to add up archives on a cluster.
 # The digest is one that public repositories pin, said to be Python 3.11.16. It was never pulled here: the engine checks the bytes,
 # and where no registry has them, PYTHON_IMAGE=python:3.11-slim takes its place. `docker buildx imagetools inspect
@@ -97,6 +98,37 @@ CMD ["sordino", "serve", "--no-worker"]
 
 FROM runtime AS server
 COPY --from=build /opt/sordino /opt/sordino
+
+FROM ${PYTHON_IMAGE} AS build-shuffler
+WORKDIR /src
+COPY shared shared
+COPY shuffler shuffler
+COPY requirements requirements
+RUN python -m venv /opt/shuffler \
+    && /opt/shuffler/bin/pip install --no-cache-dir -c requirements/constraints.txt ./shared ./shuffler \
+    && /opt/shuffler/bin/pip uninstall --quiet --yes setuptools pip
+
+FROM ${PYTHON_IMAGE} AS shuffler
+RUN useradd --uid 10002 --create-home --home-dir /var/lib/shuffler shuffler \
+    && install --directory --owner=10002 --mode=0700 /sealed /kept
+COPY --from=build-shuffler /opt/shuffler /opt/shuffler
+ENV PATH=/opt/shuffler/bin:/usr/local/bin:/usr/bin:/bin \
+    LANG=C.UTF-8 \
+    PYTHONUNBUFFERED=1 \
+    SORDINO_SHUFFLER_FOLDER=/sealed \
+    SORDINO_SHUFFLER_KEPT=/kept \
+    SORDINO_SHUFFLER_CAMPAIGNS=/campaigns/campaigns.toml \
+    SORDINO_SHUFFLER_HOST=0.0.0.0
+WORKDIR /var/lib/shuffler
+USER 10002
+EXPOSE 8100
+VOLUME /sealed
+VOLUME /kept
+# Not whether its collector can be reached: devices are served without it.
+HEALTHCHECK --interval=10s --timeout=5s --start-period=60s \
+    CMD ["python", "-c", "import urllib.request; urllib.request.urlopen('http://127.0.0.1:8100/health', timeout=4)"]
+STOPSIGNAL SIGTERM
+CMD ["sordino-shuffler", "serve"]
 
 FROM build AS build-spark
 RUN pip --python /opt/sordino/bin/python install --no-cache-dir -c requirements/constraints.txt "./server[spark]" \

@@ -7,7 +7,6 @@ import logging
 import re
 from collections.abc import Callable, Mapping
 from typing import Any
-from urllib.parse import unquote
 
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
@@ -122,7 +121,7 @@ class ShufflerApp:
 
     async def _list(self, found: re.Match[str]) -> tuple[bytes, Headers]:
         """The campaigns of one round that are open here for a population."""
-        population = unquote(found[1])
+        population = found[1]
         changes = await self._writer.run(lambda store: store.changes_of(population))
         campaigns = sorted(
             campaign for campaign, mirror in self._mirrors.items() if self._is_listed(mirror, population)

@@ -67,6 +67,8 @@ def _round(row: StoredRound, count: int | None) -> dict[str, Any]:
 
 
 def _runs(settings: ShufflerSettings) -> bool:
+    if not settings.released.exists():
+        return False
     try:
         Released(settings.released).close()
     except StoreInUse:

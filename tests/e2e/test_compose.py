@@ -86,6 +86,8 @@ def test_the_image_runs_as_somebody_and_starts_the_server() -> None:
         ("scratch", "runtime"),
         ("runtime", "serve"),
         ("runtime", "server"),
+        ("${PYTHON_IMAGE}", "build-shuffler"),
+        ("${PYTHON_IMAGE}", "shuffler"),
         ("build", "build-spark"),
         ("base", "spark"),
         # Without a target the last one is built.
@@ -187,6 +189,7 @@ def test_the_example_of_settings_has_every_variable_of_the_file_and_real_setting
         "US_PORT",
         "SORDINO_TRUSTED_PROXIES",
         "SORDINO_PUBLIC_HOSTS",
+        "SHUFFLER_TRUSTED_PROXIES",
     }
     assert {name for name in written if name.startswith(PREFIX)} <= known
     assert re.findall(r"^[A-Z_]+=.*$", example, flags=re.MULTILINE) == ["POSTGRES_PASSWORD="]
@@ -203,11 +206,15 @@ def test_one_service_builds_the_image_that_all_use() -> None:
     listed = services()
     own = [service for name, service in listed.items() if name not in ("postgres", "proxy")]
     images = {(service["image"], service["pull_policy"]) for service in own}
-    assert images == {("sordino", "never"), ("sordino-spark", "never")}
+    assert images == {("sordino", "never"), ("sordino-shuffler", "never"), ("sordino-spark", "never")}
     built = {name: (service["image"], service["build"]) for name, service in listed.items() if "build" in service}
     arguments = {"PYTHON_IMAGE": None, "EXTRAS": "${IMAGE_EXTRAS:-postgres,datasets}"}
     assert built == {
         "migrate": ("sordino", {"context": ".", "args": arguments}),
+        "shuffler": (
+            "sordino-shuffler",
+            {"context": ".", "target": "shuffler", "args": {"PYTHON_IMAGE": None}},
+        ),
         "spark-master": ("sordino-spark", {"context": ".", "target": "spark", "args": arguments}),
     }
 

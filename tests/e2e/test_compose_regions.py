@@ -24,7 +24,7 @@ def test_a_collector_has_its_own_database_and_nothing_of_the_home_but_its_addres
     volumes = yaml.safe_load((ROOT / "docker-compose.yml").read_text())["volumes"]
     known = {PREFIX + name.upper() for name in Settings.model_fields}
     ports = [port for service in services().values() for port in service.get("ports", ())]
-    assert len(set(ports)) == len(ports) == 3 + 3
+    assert len(set(ports)) == len(ports) == 3 + 3 + 1
     for name in NAMES:
         service = profile[f"collector-{name}"]
         assert service["command"] == ["sordino", "serve", "--collect-for", "http://api:8000", "--source", name]

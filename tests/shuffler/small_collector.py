@@ -6,14 +6,17 @@ It publishes a campaign as a server does, takes pages and statements, opens repo
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from sordino_shared import sealing
 from sordino_shared.domains import Domain, Ordinal
@@ -72,18 +75,23 @@ class SmallCollector:
     peers: list[tuple[str, int]] = field(default_factory=list)
     # Answers in place of what is right, the next first: (status, slug).
     failures: list[tuple[int, str]] = field(default_factory=list)
+    # Where what is taken is written before it is answered, for a collector that is killed.
+    folder: Path | None = None
+    secrets: bytes = field(default_factory=lambda: os.urandom(64))
+    created_at: int = field(default_factory=lambda: int(time.time()))
     task: Task = field(init=False)
 
     def __post_init__(self) -> None:
-        self.private, public = sealing.make_key()
-        self._task_key = Ed25519PrivateKey.generate()
+        secret = X25519PrivateKey.from_private_bytes(self.secrets[:32])
+        self.private, public = secret.private_bytes_raw(), secret.public_key().public_bytes_raw()
+        self._task_key = Ed25519PrivateKey.from_private_bytes(self.secrets[32:])
         self.claims = self.claims or true_claims(self.blanket, 500_000_000, 1_000_000_000)
         plan = PlanReference(PART.digest, Digest.of(b"analyst part"))
         self.manifest = Manifest(
             name="delays",
             purpose="How late the last train was, with random noise added.",
             population="travellers",
-            created_at=int(time.time()),
+            created_at=self.created_at,
             domain=DOMAIN,
             device_guarantee=PureEpsilon(FOUR.nano * (1 if self.law is None else self.law.answers_max)),
             rounds=(RoundTerms(FOUR, plan),),
@@ -102,6 +110,19 @@ class SmallCollector:
         )
         self.campaign = self.manifest.campaign
         self.task = self.signed(1)
+        for path in sorted(self.folder.glob("*-*-*")) if self.folder else ():
+            kind, number, index = path.name.split("-")
+            content = path.read_bytes()
+            if kind == "page":
+                self.pages.setdefault(int(number), {})[int(index)] = ShuffledPage.read(content)
+            else:
+                self.statements[int(number)] = BatchStatement.read(content)
+
+    def _keep(self, name: str, content: bytes) -> None:
+        """Write what is taken, whole or not at all, before it is answered."""
+        if self.folder is not None:
+            (self.folder / "writing").write_bytes(content)
+            (self.folder / "writing").rename(self.folder / name)
 
     def signed(self, number: int, **changes: object) -> Task:
         """A task of this number, signed by the collector."""
@@ -152,6 +173,7 @@ class SmallCollector:
             return 409, "batch-conflict"
         if index and known[index - 1].ids()[-1] >= page.ids()[0]:
             return 409, "batch-conflict"
+        self._keep(f"page-{number}-{index}", content)
         known[index] = page
         return 201, ""
 
@@ -169,6 +191,7 @@ class SmallCollector:
         ids = [sealed_id(report) for report in self.batch(number)]
         if statement.reports and (statement.reports != len(ids) or statement.root != Digest.of(b"".join(ids))):
             return 409, "batch-conflict"
+        self._keep(f"statement-{number}-0", content)
         self.statements[number] = statement
         return 201, ""
 
