@@ -27,6 +27,7 @@ CATEGORIES = {
     "schemas": (
         f"{_S}/estimates/(schemas|concept_schemas).py",
         f"{_S}/(answers|series|exports).*/schemas.py",
+        f"{_A}/kinds/(on_demand|release|series).py",
         f"{_S}/releases/schemas.py",
     ),
     "builders": (
@@ -34,13 +35,14 @@ CATEGORIES = {
         f"{_S}/answers/computing.py",
         f"{_S}/series/computing.py",
         f"{_S}/releases/document.py",
-        f"{_A}/kinds/(linear_document|pairwise_document|concept_rounds).py",
+        f"{_A}/kinds/(linear_document|pairwise_document|concept_rounds|release_document|series_document).py",
         f"{_A}/questions/linear/columns.py",
     ),
     "tables": (
         f"{_A}/answers/(csv_text|parquet|frames|text|html|shown).py",
         f"{_A}/analyst/(frames|display|results).py",
         f"{_S}/exports/(endpoints|parquet_bytes|service).py",
+        f"{_S}/estimates/views.py",
     ),
     "pictures": (
         f"{_A}/answers/svg.py",

@@ -12,18 +12,15 @@ from sordino_analysis.analyst.items import Items
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.rules import RankedRules
 from sordino_analysis.answers.svg import draw_answers_of
-from sordino_analysis.arrays import Floats
+from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.charts import (
     PlanVariances,
-    SeriesChart,
-    SeriesPoint,
     VarianceChart,
     draw_kernel,
-    draw_series,
     draw_variances,
 )
 from sordino_analysis.figures import chosen
-from sordino_analysis.panel.period_answers import PeriodAnswers
+from sordino_analysis.kinds.series_document import SeriesRange, series_columns
 from sordino_analysis.panel.series import SeriesEstimates
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
@@ -106,28 +103,8 @@ def _of_series(of: SeriesEstimates) -> Picture:
     if not of.periods:
         raise InvalidValue("the series has no period with reports yet", of)
     first, last = min(of.periods), max(of.periods)
-    trend = of.trend(first, last)
-    drawn = SeriesChart(
-        title=f"Series of {of.estimator.workload.name}",
-        subtitle=f"windows of {_WEEK} periods end where they are drawn",
-        level=of.level,
-        labels=of.estimator.workload.labels(),
-        periods=[_point(found) for index in of.periods if (found := of.period(index)) is not None],
-        windows=[_point(found) for found in of.windows(_WEEK, first, last)],
-        trend=() if trend is None else list(zip(trend.periods, trend.value.tolist(), strict=True)),
+    columns = series_columns(of, SeriesRange(first=first, last=last, window=_WEEK, trend=True))
+    subtitle = f"windows of {_WEEK} periods end where they are drawn"
+    return Picture(
+        draw_answers_of(AnswerTable({"level": of.level}, columns), f"Series of {of.estimator.workload.name}", subtitle)
     )
-    return Picture(draw_series(drawn))
-
-
-def _point(answers: PeriodAnswers) -> SeriesPoint:
-    return SeriesPoint(
-        first=answers.first,
-        last=answers.last,
-        values=answers.value.tolist(),
-        intervals=None if answers.interval is None else _pairs(answers.interval),
-        band=None if answers.band is None else _pairs(answers.band),
-    )
-
-
-def _pairs(ends: Floats) -> list[tuple[float, float]]:
-    return [(low, high) for low, high in ends.tolist()]

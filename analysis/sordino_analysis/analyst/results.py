@@ -16,6 +16,7 @@ from sordino_analysis.answers.columns import Cell, type_of
 from sordino_analysis.answers.frames import as_columns, as_pandas, as_polars
 from sordino_analysis.answers.parquet import read_parquet
 from sordino_analysis.answers.table import AnswerTable
+from sordino_analysis.kinds.reading import UnreadableEstimate, estimate_of
 from sordino_shared.errors import InvalidValue, NoAnswer, OversizedDocument, SordinoError
 from sordino_shared.http.address import Address
 from sordino_shared.http.environment import proxy_for
@@ -31,8 +32,9 @@ _HINT = "read what `sordino export estimates` wrote, or a server's /v1/estimates
 def read_estimates(source: str | Path, *, key: str | None = None, frame: Frame | None = None) -> Any:
     """Estimates of campaigns with one row for each query: a data frame, or a dict of columns.
 
-    `source` is a .csv, .json or .parquet file that `sordino export estimates` wrote, or the address of a server's
-    table, http://…/v1/estimates?campaign=ID&campaign=ID, which takes an operator's `key`. `frame` chooses what is
+    `source` is a .csv, .json or .parquet file that `sordino export estimates` wrote, or an address of a server, with an
+    operator's `key`: http://…/v1/estimates?campaign=ID&campaign=ID, or `estimates`, `answers` or `series` of a campaign
+    and `answers` of a release. `frame` chooses what is
     returned; by default a pandas DataFrame where pandas is installed, else a polars DataFrame, else columns: each
     number a float array (n,) with NaN for an empty cell, each integer an int64 array (n,) where no cell is empty, each
     text a list with None. Raises SordinoError where the table cannot be read, is of something else, or needs a library
@@ -102,10 +104,19 @@ def _of_json(content: bytes, name: str) -> AnswerTable:
         document = json.loads(content)
     except (ValueError, RecursionError) as error:
         raise SordinoError(f"{name}: is not JSON: {error}") from error
+    if isinstance(document, dict) and "kind" in document:
+        return _of_document(document, name)
     rows = document.get("rows") if isinstance(document, dict) else None
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
         raise SordinoError(f"{name}: holds no table of estimates: {_HINT}")
     return _table(rows, name)
+
+
+def _of_document(document: dict[str, Any], name: str) -> AnswerTable:
+    try:
+        return estimate_of(document).table
+    except UnreadableEstimate as error:
+        raise SordinoError(f"{name}: {error}") from error
 
 
 def _of_csv(text: str, name: str) -> AnswerTable:

@@ -14,9 +14,7 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from sordino_analysis.answers.columns import Cell, in_order
-from sordino_analysis.answers.table import AnswerTable
-
-WARNING_SEPARATOR = " | "
+from sordino_analysis.answers.table import AnswerTable, joined
 
 
 class SourceReports(BaseModel):
@@ -44,7 +42,7 @@ class Extras(BaseModel):
 class EstimateDocument:
     """An estimate of the question's kind `kind`; it never changes. Raises InvalidValue where the columns are no table.
 
-    `terms` and `columns` are those of an `AnswerTable`, but the warnings, which are in `extras`.
+    `terms` and `columns` are those of an `AnswerTable`, but the warnings of all answers, which are in `extras`.
     """
 
     kind: str
@@ -67,9 +65,12 @@ class EstimateDocument:
 
     @cached_property
     def table(self) -> AnswerTable:
-        """The answers, one a row."""
-        warnings = WARNING_SEPARATOR.join(self.extras.warnings) or None
-        return AnswerTable({**self.terms, "warnings": warnings}, self.columns)
+        """The answers, one a row; what one row alone warns of is behind what all do."""
+        own = self.columns.get("warnings")
+        if own is None:
+            return AnswerTable({**self.terms, "warnings": joined(self.extras.warnings)}, self.columns)
+        cells = [joined([*self.extras.warnings, *([str(each)] if each else [])]) for each in own]
+        return AnswerTable(self.terms, {**self.columns, "warnings": cells})
 
     def answers(self) -> Iterator[dict[str, Cell]]:
         """The answers as rows, without the terms."""
@@ -77,7 +78,7 @@ class EstimateDocument:
 
     @property
     def users(self) -> int:
-        """How many reports the answers come from."""
+        """How many reports the answers come from; of a kind that has one number for all of them."""
         users = self.terms["users"]
         assert isinstance(users, int)
         return users

@@ -6,11 +6,12 @@ those of many, and those whose law is not listed, from its first four moments.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from sordino_analysis.answers.columns import Cell
 from sordino_analysis.estimation.coverage import ALLOWED_SHORTFALL, enough_reports, predicted_coverage
 from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.estimation.inversion import population_coverage, reporters_coverage
@@ -142,3 +143,15 @@ class _Error:
         """From so many reports on moments will do."""
         assert self.law is not None
         return MANY_EVENTS * self.law.reach**2 / self.cumulants.variance
+
+
+def columns_of_laws(laws: Sequence[Normality | None]) -> dict[str, Sequence[Cell]]:
+    """How often intervals hold, as columns of a table; none where nothing is known of any."""
+    if not any(laws):
+        return {}
+    # The fourth digit is below what the estimated histogram leaves open.
+    return {
+        "coverage": [None if law is None else round(law.coverage, 4) for law in laws],
+        "population_coverage": [None if law is None else round(law.population_coverage, 4) for law in laws],
+        "enough_reports": [None if law is None else law.enough_reports for law in laws],
+    }

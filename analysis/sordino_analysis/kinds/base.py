@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
+from sordino_analysis.figures import chosen
 from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.question import WrittenQuestion
@@ -61,25 +63,67 @@ class SimulatedUsers:
         return codes_many(self.domain, self.values)
 
 
-class KindOfQuestion(ABC):
-    """One kind of question; its `name` is the discriminator of stored estimates, workloads and campaigns.
+class KindOfAnswers:
+    """One kind of documents of answers, which readers need no estimator for; its `name` is their discriminator.
 
-    `field` is the field of a workload that only this kind has, or a few kinds that `recognises` tells apart; `form` is
-    the model that reads the workload; `row` is what a row of the table is called. Estimates have `extras` and `terms`
-    besides those of all kinds, and a band that holds all answers at once, unless `has_band` is false. A terminal gets
-    `printed` rows, or all of them. Closed rounds of a kind that `takes_questions` are asked for more with `sordino
-    campaigns answers`. `why_unused` is said of options that plans of the kind do not use, `why_users` where a plan
-    needs a number of users.
+    `row` is what a row of the table is called. Documents have `extras`, and `terms` besides those of all kinds. A
+    terminal gets `printed` rows, or all of them, and the texts of `parts`, or of all columns that are filled.
     """
 
     name: ClassVar[str]
-    field: ClassVar[str]
-    form: ClassVar[type[Any]]
     extras: ClassVar[type[Extras]]
     terms: ClassVar[tuple[str, ...]] = ()
+    common_terms: ClassVar[tuple[str, ...]] = ("epsilon", "level", "mechanism")
     row: ClassVar[str] = "query"
-    takes_questions: ClassVar[bool] = False
     printed: ClassVar[int | None] = None
+    parts: ClassVar[tuple[str, ...]] = ()
+
+    def shown(self, estimate: EstimateDocument) -> Sequence[int]:
+        """The rows of the table in the order in which readers look for them."""
+        return range(len(estimate.table))
+
+    def readable(self, estimate: EstimateDocument, rows: Sequence[int]) -> ShownAnswers:
+        """Some rows of the table as texts."""
+        shown = shown_answers(estimate.table, self.row, rows=rows, parts=self.parts)
+        return replace(shown, notes=(*shown.notes, *self.notes(estimate)))
+
+    def tables(self, estimate: EstimateDocument, most: int | None) -> Sequence[ShownAnswers]:
+        """What readers see of the answers, at most so many of them where the kind lists them; notes are below the last.
+
+        `most` None lists all.
+        """
+        return (self.readable(estimate, list(islice(self.shown(estimate), most))),)
+
+    def statements(self, estimate: EstimateDocument) -> Sequence[str]:
+        """What is sure, in sentences above the table."""
+        return ()
+
+    def notes(self, estimate: EstimateDocument) -> Sequence[str]:
+        """What the answers come from, in lines below the table, without the warnings."""
+        return ()
+
+    def caption(self, estimate: EstimateDocument, users: str) -> str:
+        """The line below the title of a picture; `users` says how many there are."""
+        return f"{users}, ε = {chosen(float(estimate.terms['epsilon'] or 0))}"
+
+    def base(self, estimate: EstimateDocument) -> tuple[str, float] | None:
+        """What a chart compares the answers with: a name and a number."""
+        return None
+
+
+class KindOfQuestion(KindOfAnswers, ABC):
+    """One kind of question; its `name` is the discriminator of workloads and campaigns, too.
+
+    `field` is the field of a workload that only this kind has, or a few kinds that `recognises` tells apart; `form` is
+    the model that reads the workload. Estimates have a band that holds all answers at once, unless `has_band` is false.
+    Closed rounds of a kind that `takes_questions` are asked for more with `sordino campaigns answers`. `why_unused` is
+    said of options that plans of the kind do not use, `why_users` where a plan needs a number of users.
+    """
+
+    common_terms = ("campaign_id", "users", "epsilon", "level", "bias_bound", "target", "validity", "mechanism")
+    field: ClassVar[str]
+    form: ClassVar[type[Any]]
+    takes_questions: ClassVar[bool] = False
     has_band: ClassVar[bool] = True
     why_unused: ClassVar[str]
     why_users: ClassVar[str | None] = None
@@ -110,29 +154,8 @@ class KindOfQuestion(ABC):
         reports allow neither.
         """
 
-    def shown(self, estimate: EstimateDocument) -> Sequence[int]:
-        """The rows of the table in the order in which readers look for them."""
-        return range(len(estimate.table))
-
-    def readable(self, estimate: EstimateDocument, rows: Sequence[int]) -> ShownAnswers:
-        """Some rows of the table as texts."""
-        shown = shown_answers(estimate.table, self.row, rows=rows)
-        return replace(shown, notes=(*shown.notes, *self.notes(estimate)))
-
-    def statements(self, estimate: EstimateDocument) -> Sequence[str]:
-        """What is sure, in sentences above the table."""
-        return ()
-
-    def notes(self, estimate: EstimateDocument) -> Sequence[str]:
-        """What the answers come from, in lines below the table, without the warnings."""
-        return ()
-
     def predicted_error(self, estimate: EstimateDocument) -> float | None:
         """The root mean squared error that the plan predicted at this number of users; None where it predicts none."""
-        return None
-
-    def base(self, estimate: EstimateDocument) -> tuple[str, float] | None:
-        """What a chart compares the answers with: a name and a number."""
         return None
 
     def asked_of_reports(self, question: Any, values: Sequence[object]) -> Sequence[str]:

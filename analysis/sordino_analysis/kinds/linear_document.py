@@ -10,7 +10,7 @@ from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.answers.filling import cells_of_estimate, columns_of_bounds
 from sordino_analysis.estimation.items import ItemEstimate, ItemEstimator
 from sordino_analysis.estimation.linear import LinearEstimate, estimate
-from sordino_analysis.estimation.normality import Normality
+from sordino_analysis.estimation.normality import columns_of_laws
 from sordino_analysis.evaluation.listing import PublishedQueries
 from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_analysis.figures import SHARE
@@ -96,17 +96,5 @@ def _items(domain: Domain, found: ItemEstimate) -> dict[str, Sequence[Cell]]:
 
 def _queries(published: PublishedQueries, found: LinearEstimate) -> dict[str, Sequence[Cell]]:
     listed = published.numbers.tolist()
-    laws = _coverage([found.normality[query] for query in listed])
+    laws = columns_of_laws([found.normality[query] for query in listed])
     return {**columns_of_queries(published.workload, listed), **cells_of_estimate(found, listed), **laws}
-
-
-def _coverage(laws: Sequence[Normality | None]) -> dict[str, Sequence[Cell]]:
-    """How often intervals hold; no columns where nothing is known of any."""
-    if not any(laws):
-        return {}
-    # The fourth digit is below what the estimated histogram leaves open.
-    return {
-        "coverage": [None if law is None else round(law.coverage, 4) for law in laws],
-        "population_coverage": [None if law is None else round(law.population_coverage, 4) for law in laws],
-        "enough_reports": [None if law is None else law.enough_reports for law in laws],
-    }

@@ -1,4 +1,4 @@
-"""The kinds of questions, and which of them a workload, a stored estimate or a campaign is of.
+"""The kinds of questions and of answers, and which of them a workload, a document or a campaign is of.
 
 Another distribution adds a kind by an entry point of the group `sordino.kinds` that names an instance of
 `KindOfQuestion`: every process that reads kinds then knows it. `register` adds one to this process alone.
@@ -6,27 +6,32 @@ Another distribution adds a kind by an entry point of the group `sordino.kinds` 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sordino_analysis.kinds.base import KindOfQuestion
+from sordino_analysis.kinds.base import KindOfAnswers, KindOfQuestion
 from sordino_analysis.kinds.concepts import ConceptsKind
 from sordino_analysis.kinds.linear import LinearKind
+from sordino_analysis.kinds.on_demand import OnDemandKind
 from sordino_analysis.kinds.pairwise import PairwiseKind
+from sordino_analysis.kinds.release import ReleaseKind
+from sordino_analysis.kinds.series import SeriesKind
 from sordino_analysis.outside_kinds import outside_kinds
 from sordino_shared.errors import InvalidValue
 
 _KINDS: dict[str, KindOfQuestion] = {kind.name: kind for kind in (LinearKind(), ConceptsKind(), PairwiseKind())}
+# Answers that follow from no question of a campaign's own.
+_FURTHER: dict[str, KindOfAnswers] = {kind.name: kind for kind in (OnDemandKind(), SeriesKind(), ReleaseKind())}
 
 
 class UnknownKind(InvalidValue):
-    """Something is of a kind of question that is not installed here."""
+    """Something is of a kind of question or of answers that is not installed here."""
 
     code = "unknown-kind"
     advice = "upgrade, or install the distribution that adds this kind"
 
-    def __init__(self, name: object) -> None:
-        known = ", ".join(kinds())
+    def __init__(self, name: object, kinds: Iterable[str]) -> None:
+        known = ", ".join(kinds)
         super().__init__(
             f"there is no kind of question {str(name)[:100]!r}; there are {known}: upgrade, or install what adds it",
             name,
@@ -43,7 +48,7 @@ def kinds() -> Mapping[str, KindOfQuestion]:
 
 def register(kind: KindOfQuestion) -> None:
     """Add a kind to this process; raises InvalidValue where another one has its name."""
-    if _KINDS.setdefault(kind.name, kind) is not kind:
+    if kind.name in _FURTHER or _KINDS.setdefault(kind.name, kind) is not kind:
         raise InvalidValue(f"there are two kinds of questions {kind.name!r}: rename one", kind.name)
 
 
@@ -51,8 +56,21 @@ def kind_named(name: object) -> KindOfQuestion:
     """The kind of this name; raises UnknownKind."""
     kind = (_KINDS.get(name) or kinds().get(name)) if isinstance(name, str) else None
     if kind is None:
-        raise UnknownKind(name)
+        raise UnknownKind(name, kinds())
     return kind
+
+
+def kinds_of_answers() -> Mapping[str, KindOfAnswers]:
+    """Every kind that a document of answers may be of, by its name: those of questions first."""
+    return {**kinds(), **_FURTHER}
+
+
+def kind_of_answers(name: object) -> KindOfAnswers:
+    """The kind of documents of this name; raises UnknownKind."""
+    known = kinds_of_answers()
+    if not isinstance(name, str) or name not in known:
+        raise UnknownKind(name, known)
+    return known[name]
 
 
 def kind_of(document: Mapping[str, Any]) -> KindOfQuestion | None:

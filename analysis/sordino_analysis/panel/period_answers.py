@@ -65,7 +65,7 @@ class _Judged:
 class PeriodAnswers(_Judged):
     """Answers (Q,) about the periods `first` … `last`, of which those in `periods` have `reports`.
 
-    `value` is the answer, of a share cut to [0, 1] as its ends are, and `unbiased` the same uncut. `standard_error`
+    `value` is the answer, of a share cut to [0, 1] as its ends are, and `uncut` the unbiased one. `standard_error`
     (Q,) is about the devices that reported, `population_standard_error` (Q,) about what `target` names, of which they
     are a sample. `interval` and `population_interval` (Q, 2) have probability `level`, and are None where the reports
     are too few. The `band` (Q, 2) of a point of a chart holds, for one query, all points at once; answers alone have
@@ -77,7 +77,7 @@ class PeriodAnswers(_Judged):
     periods: tuple[int, ...]
     target: str
     value: Floats
-    unbiased: Floats
+    uncut: Floats
     standard_error: Floats
     population_standard_error: Floats
     population_interval: Floats | None

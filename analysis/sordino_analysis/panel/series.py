@@ -186,7 +186,7 @@ class SeriesEstimates:
             reports=self._reports(periods),
             target=target_of(*window, by),
             value=self._cut(mean.answers),
-            unbiased=mean.answers,
+            uncut=mean.answers,
             standard_error=np.sqrt(mean.noise),
             population_standard_error=np.sqrt(mean.noise + mean.sampling),
             interval=self._cut(mean.interval(z)) if enough else None,

@@ -22,9 +22,9 @@ from sordino_analysis.estimation.answers_on_demand import Answerer, answer, answ
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.evaluation.item_counts import count_items
 from sordino_analysis.figures import SHARE
+from sordino_analysis.kinds.on_demand import OnDemandExtras, OnDemandKind
 from sordino_server.aggregates import LogPurged, aggregate, logged_payloads
-from sordino_server.answers.schemas import KIND, AnswersExtras, AnswersKind
-from sordino_server.answers.service import AnsweringRound
+from sordino_server.answers.service import AnsweringRound, AnswersKind
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.plans import service as plans
@@ -116,8 +116,8 @@ def _document(
         "plan_device": str(device.digest),
         "plan_analyst": str(analyst.digest),
     }
-    extras = AnswersExtras(warnings=tuple(warnings), round=closed.index)
-    return EstimateDocument.of_columns(KIND, columns, extras, **of_plan, **terms).content()
+    extras = OnDemandExtras(warnings=tuple(warnings), round=closed.index)
+    return EstimateDocument.of_columns(OnDemandKind.name, columns, extras, **of_plan, **terms).content()
 
 
 @lru_cache(maxsize=1)

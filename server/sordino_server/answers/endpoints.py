@@ -7,13 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
 
-from sordino_analysis.answers.csv_text import CSV_TYPE, as_csv
-from sordino_analysis.answers.reading import read_document
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
 from sordino_server.answers.in_process import computed
-from sordino_server.answers.schemas import AnswersDocument, AnswersExtras, AnswersKind
+from sordino_server.answers.service import AnswersKind
 from sordino_server.context import Injected
-from sordino_server.estimates.endpoints import CSV_RESPONSES, Form, wants_csv
+from sordino_server.estimates.schemas import schema_of
+from sordino_server.estimates.views import CSV_RESPONSES, IMMUTABLE, Form, as_asked
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.path_parameters import DigestPath
@@ -23,8 +22,6 @@ router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=Operator
 
 _Text = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 Texts = list[_Text] | None
-# The document never changes; only who may read it does.
-_HEADERS = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization"}
 
 
 def _asked(description: str) -> Any:
@@ -62,7 +59,7 @@ def asked_questions(
 QuestionsQuery = Annotated[tuple[AnswersKind, tuple[str, ...]], Depends(asked_questions)]
 
 
-@router.get("/{campaign_id}/answers", response_model=AnswersDocument, responses=CSV_RESPONSES)
+@router.get("/{campaign_id}/answers", response_model=schema_of("answers"), responses=CSV_RESPONSES)
 async def get_answers(
     context: Injected,
     _: Analyst,
@@ -73,6 +70,4 @@ async def get_answers(
 ) -> Response:
     """Answers to questions about a closed campaign that its workload need not list; a table with `format=csv`."""
     content = await computed(context, campaign_id, *questions)
-    if wants_csv(request, form):
-        return Response(as_csv(read_document(content, AnswersExtras).table), headers=_HEADERS, media_type=CSV_TYPE)
-    return Response(content, headers=_HEADERS, media_type="application/json")
+    return as_asked(request, content, form, IMMUTABLE)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import anyio.to_thread
 
-from sordino_server.answers.schemas import AnswersKind
-from sordino_server.answers.service import AnsweringRound, answering_round
+from sordino_server.answers.service import AnsweringRound, AnswersKind, answering_round
 from sordino_server.context import Context
 
 

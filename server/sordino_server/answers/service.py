@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_server import rounds
 from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import ServerError
 from sordino_server.estimates import service as estimates
 from sordino_shared.protocol import Manifest, Problem, Rotating
+
+AnswersKind = QuestionKind | Literal["rule"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -19,17 +18,16 @@ from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.campaign_results import print_created, status_lines, summary_lines
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.chart_file import ChartOption, drawn
+from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import (
     JsonOption,
     VerboseOption,
     console,
-    print_json,
     progress_console,
-    reports_errors,
     say,
 )
-from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, RemoteProblem, ServerOption, estimates_path
-from sordino_server.cli.remote_command import Listing, Shown, Unfinished, remote_command
+from sordino_server.cli.remote import Remote, RemoteProblem, estimates_path
+from sordino_server.cli.remote_command import Csv, CsvOption, Listing, Shown, Unfinished, remote_command
 from sordino_server.cli.sign import sign
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
@@ -184,22 +182,21 @@ def show(remote: Remote, campaign: CampaignArgument, verbose: VerboseOption = Fa
 
 
 @app.command("watch")
-@reports_errors
+@remote_command
 def watch_campaign(
+    remote: Remote,
     campaign: CampaignArgument,
     every: Annotated[float, typer.Option(min=0.1, metavar="SECONDS", help="Pause between two looks.")] = 2.0,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
     as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Follow a campaign until its estimates are ready, a round fails, or Ctrl-C.
 
     Shows the reports counted and their rate, the rounds, and refused reports by reason. --json prints the last status.
     """
-    with Remote(server, key) as remote, suppress(KeyboardInterrupt):
-        status = watch(remote, remote.campaign_id(campaign), progress_console if as_json else console, every)
-        if as_json:
-            print_json(status)
+    try:
+        return watch(remote, remote.campaign_id(campaign), progress_console if as_json else console, every), ()
+    except KeyboardInterrupt:
+        raise typer.Exit(0) from None
 
 
 # By one request without a body: the command, the last part of the path, and the help.
@@ -255,20 +252,18 @@ def delete(remote: Remote, campaign: CampaignArgument) -> Shown:
 
 
 @app.command()
-@reports_errors
+@remote_command
 def estimates(
+    remote: Remote,
     campaign: CampaignArgument,
     index: Annotated[int | None, typer.Option("--round", min=0, metavar="INDEX", help="Print this round only.")] = None,
     wait: Annotated[bool, typer.Option(help="Wait until the estimates are computed.")] = True,
     timeout: TimeoutOption = TIMEOUT_S,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")] = False,
+    as_csv: CsvOption = False,
     chart: ChartOption = None,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
-    as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Print the estimates of a campaign or of one closed round, with their errors."""
-    with Remote(server, key) as remote, drawn(chart) as picture:
+    with drawn(chart) as picture:
         campaign = remote.campaign_id(campaign)
         path = estimates_path(campaign, index)
         if wait:
@@ -276,16 +271,8 @@ def estimates(
                 document = remote.awaited_estimates(campaign, index, Patience(timeout))
         else:
             document = remote.get(path)
-        picture.draw("sordino_server.estimates.picture", document, remote, campaign)
-        if as_csv:
-            typer.echo(remote.text(path, format="csv"), nl=False)
-            return
-    if as_json:
-        print_json(document)
-        return
-    from sordino_server.cli.estimate_text import print_estimate
-
-    print_estimate(document)
+        picture.draw(document, remote, campaign)
+        return document, Csv(remote.text(path, format="csv")) if as_csv else partial(print_estimate, document)
 
 
 def _rule(given: list[int] | None) -> int | list[int | None] | None:

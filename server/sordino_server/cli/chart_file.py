@@ -6,7 +6,6 @@ import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,13 +24,15 @@ class ChartFile:
 
     path: Path | None
 
-    def draw(self, module: str, document: Mapping[str, Any], remote: Remote, campaign: str) -> None:
-        """Write the picture that `module` draws of a document of the API; its title is the campaign's name."""
+    def draw(self, document: Mapping[str, Any], remote: Remote, campaign: str) -> None:
+        """Write the picture of a document of answers; its title is the campaign's name."""
         if self.path is None:
             return
         name = remote.get(f"/v1/campaigns/{campaign}/status")["name"]
         # Here, since the other commands need no numbers and should not wait for their libraries.
-        self.write(import_module(module).draw(json.dumps(document).encode(), name))
+        from sordino_server.estimates import picture
+
+        self.write(picture.draw(json.dumps(document).encode(), name))
 
     def write(self, text: str) -> None:
         """Write an SVG file and say where it is."""

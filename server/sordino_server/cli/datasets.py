@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -11,8 +13,9 @@ from urllib.parse import quote
 import typer
 from pydantic import ValidationError
 
+from sordino_analysis.figures import chosen
+from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import moment
-from sordino_server.cli.release_results import print_answers, release_lines, write_plan
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, Listing, Shown, remote_command
 from sordino_server.populations.names import identifier_of
@@ -122,7 +125,7 @@ def releases(remote: Remote, name: NameArgument) -> Shown:
 def release(remote: Remote, release: ReleaseArgument) -> Shown:
     """Show how far a release is."""
     status = remote.get(f"/v1/releases/{quote(release, safe='')}")
-    return status, release_lines(status)
+    return status, _release_lines(status)
 
 
 @app.command()
@@ -137,7 +140,7 @@ def answers(
     if csv:
         return None, Csv(remote.text(path, format="csv"))
     document = remote.get(path)
-    return document, partial(print_answers, document)
+    return document, partial(print_estimate, document)
 
 
 @app.command()
@@ -152,7 +155,7 @@ def plan(
     from sordino_analysis.documents.curator_part import CuratorPart
 
     content = remote.content(f"/v1/releases/{quote(release, safe='')}/plan", CuratorPart.limit)
-    digest = write_plan(content, output)
+    digest = _write_plan(content, output)
     return {"folder": str(output), "digest": digest}, [f"plan {digest}, written to {output}/"]
 
 
@@ -212,3 +215,21 @@ def _columns_of(names: Sequence[str], columns: Sequence[str]) -> Mapping[str, st
             raise InvalidValue(f"--column is ATTRIBUTE=COLUMN with one of {', '.join(names)}, got {text!r}", text)
         places[name] = column
     return places
+
+
+def _release_lines(status: dict[str, Any]) -> list[str]:
+    """How far a release is."""
+    lines = [
+        f"release {status['id']}: {status['state']}, ρ = {chosen(status['rho'])}",
+        f"workload {status['workload']}",
+    ]
+    return [*lines, status["error"]] if status["error"] else lines
+
+
+def _write_plan(content: bytes, folder: Path) -> str:
+    """Write the files that `sordino audit` reads; gives the plan's digest."""
+    digest = hashlib.sha256(content).hexdigest()
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "curator.cbor").write_bytes(content)
+    (folder / "plan.json").write_text(json.dumps({"digests": {"curator": digest}}) + "\n", encoding="utf-8")
+    return digest

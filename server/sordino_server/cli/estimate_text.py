@@ -1,26 +1,30 @@
-"""What the command line prints of an estimate of any kind: what is sure first, then the table."""
+"""What the command line prints of answers of any kind: what is sure first, then the tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 from rich.text import Text
 
-from sordino_analysis.answers.shown import ShownAnswers
-from sordino_analysis.kinds.reading import estimate_of
-from sordino_analysis.kinds.registry import kind_named
 from sordino_server.cli.output import console, print_table
+
+if TYPE_CHECKING:
+    from sordino_analysis.answers.shown import ShownAnswers
 
 
 def print_estimate(document: Mapping[str, Any]) -> None:
-    """An estimate as a server sent it; raises UnreadableEstimate for one of a kind that is not known here."""
+    """Answers as a server sent them; raises UnreadableEstimate for those of a kind that is not known here."""
+    # The other commands need no numbers and should not wait for their libraries.
+    from sordino_analysis.kinds.reading import estimate_of
+    from sordino_analysis.kinds.registry import kind_of_answers
+
     estimate = estimate_of(document)
-    kind = kind_named(estimate.kind)
+    kind = kind_of_answers(estimate.kind)
     print_lines(kind.statements(estimate))
-    print_shown(kind.readable(estimate, list(islice(kind.shown(estimate), kind.printed))))
+    for shown in kind.tables(estimate, kind.printed):
+        print_shown(shown)
 
 
 def print_shown(shown: ShownAnswers) -> None:

@@ -7,6 +7,7 @@ import os
 import tempfile
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Literal, get_args
 
@@ -15,7 +16,8 @@ import typer
 from sordino_server.cli.campaign_argument import CampaignArgument, campaign_in
 from sordino_server.cli.output import JsonOption, print_json, reports_errors, say
 from sordino_server.cli.processes import existing_database
-from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.remote_command import Csv, Shown, remote_command
 from sordino_server.kit.clock import WallClock
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
@@ -35,8 +37,9 @@ FORMS: tuple[Form, ...] = get_args(Form)
 
 
 @app.command()
-@reports_errors
+@remote_command
 def estimates(
+    remote: Remote,
     campaigns: Annotated[
         list[str],
         typer.Argument(metavar="CAMPAIGN...", help="Ids, the first digits of ids (4 or more), or names."),
@@ -49,10 +52,8 @@ def estimates(
         Path | None, typer.Option(metavar="FILE", help="File to write; without it CSV and JSON are printed.")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that exists.")] = False,
-    server: ServerOption = DEFAULT_SERVER,
-    key: KeyOption = None,
     as_json: JsonOption = False,
-) -> None:
+) -> Shown:
     """Write the estimates of closed campaigns as one table: a row for each query or statistic.
 
     Example:
@@ -67,15 +68,12 @@ def estimates(
         raise InvalidValue("--json prints the table as JSON: leave out --format, or add --output FILE")
     if output is not None and output.exists() and not force:
         raise InvalidValue(f"{output} exists: choose another file, or replace it with --force")
-    write = _writer(form, server, key, campaigns)
+    write = _writer(remote, form, campaigns)
     if output is None:
-        typer.echo(write(None), nl=False)
-        return
+        return None, Csv(write(None))
     _replace(output, write)
-    if as_json:
-        print_json({"file": str(output), "format": form, "campaigns": campaigns})
-    else:
-        say(f"written to {output}")
+    document = {"file": str(output), "format": form, "campaigns": campaigns}
+    return document, partial(say, f"written to {output}")
 
 
 @app.command()
@@ -157,17 +155,16 @@ def _form(given: Form | None, output: Path | None) -> Form:
     return form
 
 
-def _writer(form: Form, server: str, key: str | None, campaigns: list[str]) -> Write:
+def _writer(remote: Remote, form: Form, campaigns: list[str]) -> Write:
     """What writes the table into a file, or returns it as text; everything is fetched before."""
     if form == "parquet":
         from sordino_analysis.answers.parquet import check_pyarrow
 
         check_pyarrow()
-    with Remote(server, key) as remote:
-        identifiers = [remote.campaign_id(campaign) for campaign in campaigns]
-        if form == "csv":
-            return _text_writer(remote.text("/v1/estimates", campaign=identifiers, format="csv"))
-        document = remote.get("/v1/estimates", campaign=identifiers, format="rows")
+    identifiers = [remote.campaign_id(campaign) for campaign in campaigns]
+    if form == "csv":
+        return _text_writer(remote.text("/v1/estimates", campaign=identifiers, format="csv"))
+    document = remote.get("/v1/estimates", campaign=identifiers, format="rows")
     if form == "json":
         return _text_writer(json.dumps(document, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
     return _parquet_writer(document["rows"])

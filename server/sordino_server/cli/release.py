@@ -14,12 +14,13 @@ import typer
 from sordino_analysis.figures import chosen
 from sordino_analysis.guarantees.approximate import approximate_of
 from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.kinds.release import ReleaseGuarantee, guarantee_text
 from sordino_analysis.kinds.specifications import load_question
 from sordino_server.cli.curator_planning import DeltaOption, delta_of, guarantee_of
 from sordino_server.cli.datasets import path_of
+from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.local_planning import ObjectiveOption
 from sordino_server.cli.output import JsonOption, fail, say
-from sordino_server.cli.release_results import guarantee_text, print_answers
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Shown, remote_command
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
@@ -78,7 +79,7 @@ def release(
     say(f"if this breaks off, repeat it with --idempotency-key {once}: it spends once")
     asked = remote.post(f"{path_of(dataset)}/releases", order, idempotency_key=once)
     document = _awaited(remote, asked["id"], Patience(timeout))
-    return document, partial(print_answers, document)
+    return document, partial(print_estimate, document)
 
 
 def _guarantee(
@@ -93,7 +94,9 @@ def _guarantee(
 
 def _confirm(guarantee: Zcdp, delta: Fraction, document: dict[str, Any], yes: bool) -> None:
     epsilon = approximate_of(guarantee, delta).nano_epsilon / NANO
-    say(guarantee_text(guarantee.rho, epsilon, float(delta), document["neighbours"], document["unit"]))
+    kept = {"rho": guarantee.rho, "epsilon": epsilon, "delta": float(delta)}
+    told = {name: document[name] for name in ("neighbours", "unit")}
+    say(guarantee_text(ReleaseGuarantee.model_validate({"kind": "zcdp", **kept, **told})))
     left = document["cap"]["rho"] - document["cap"]["spent"]
     say(f"dataset {document['name']} has ρ = {chosen(left)} left of {chosen(document['cap']['rho'])}")
     if not yes:

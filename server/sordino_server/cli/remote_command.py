@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from inspect import Parameter
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
@@ -34,6 +34,7 @@ class Csv:
     text: str
 
 
+CsvOption = Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")]
 # What people read: lines, a table, or what prints something else.
 Text = Iterable[str] | Listing | Csv | Callable[[], None]
 Shown = tuple[Any, Text]

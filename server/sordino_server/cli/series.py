@@ -12,11 +12,12 @@ from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.campaigns import awaited_plan, open_new
 from sordino_server.cli.candidates import MechanismOption
 from sordino_server.cli.chart_file import ChartOption, drawn
+from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import console
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Listing, Shown, Unfinished, remote_command
 from sordino_server.cli.series_file import read_series
-from sordino_server.cli.series_results import print_rates, print_series, print_terms, rates
+from sordino_server.cli.series_results import print_rates, print_terms, rates
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 
 app = typer.Typer(
@@ -133,8 +134,8 @@ def estimates(
     with drawn(chart) as picture:
         series = remote.campaign_id(series)
         document = remote.get(f"/v1/campaigns/{series}/series", **given)
-        picture.draw("sordino_server.series.picture", document, remote, series)
-    return document, partial(print_series, document)
+        picture.draw(document, remote, series)
+    return document, partial(print_estimate, document)
 
 
 def _changed(remote: Remote, series: str, action: str) -> Shown:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-
-from sordino_server.cli.output import console, moment, print_table
+from sordino_server.cli.output import console, moment
 from sordino_shared.quantities import quantity
 
 if TYPE_CHECKING:
@@ -15,8 +13,6 @@ if TYPE_CHECKING:
 DAY_S = 86_400
 # The longest time of an owner's cap, as the SDK takes it.
 MOST_CAP_DAYS = 3660
-# Warnings of points that are printed; a chart of rare events has one for each.
-MOST_DOUBTS = 4
 
 
 def rates(series: dict[str, Any], variance: float, active: int | None) -> dict[str, Any]:
@@ -116,49 +112,3 @@ def print_terms(status: dict[str, Any]) -> None:
         )
     for reason, count in status["refusals"].items():
         console.print(f"refused, {reason}: {count}", highlight=False)
-
-
-def print_series(document: dict[str, Any]) -> None:
-    """A row a period, and the last windows and changes."""
-    labels = [query["label"] for query in document["queries"]]
-    periods = Table("period", "from", "state", "reports", *labels)
-    for each in document["periods"]:
-        answers = each["answers"]
-        cells = [""] * len(labels) if answers is None else _with_errors(answers)
-        periods.add_row(str(each["period"]), moment(each["start"]), each["state"], f"{each['reports']:,}", *cells)
-    print_table(periods)
-    windows = Table("window", "missing", "reports", *labels)
-    for each in document["windows"]:
-        span, answers = f"{each['first']} to {each['last']}", each["answers"]
-        windows.add_row(span, str(each["missing"]), f"{answers['reports']:,}", *_with_errors(answers))
-    print_table(windows)
-    changes = Table("change", *labels)
-    for each in document["changes"]:
-        pairs = zip(each["value"], each["standard_error"], each["marked"], strict=True)
-        cells = [f"{value:+.4f} ± {error:.4f}{' *' if mark else ''}" for value, error, mark in pairs]
-        changes.add_row(f"{each['earlier'][0]}-{each['earlier'][1]} to {each['later'][0]}-{each['later'][1]}", *cells)
-    if document["changes"]:
-        print_table(changes)
-        console.print(f"* differs from 0 among {document['comparisons']} comparisons", highlight=False)
-    console.print(
-        f"± one standard error; ε = {document['epsilon']:g}, one answer in {quantity(document['slots'], 'period')}, "
-        f"mechanism {document['mechanism']}",
-        highlight=False,
-    )
-    for warning in [*document["warnings"], *_doubts(document)]:
-        console.print(f"[yellow]{warning}", highlight=False)
-
-
-def _doubts(document: dict[str, Any]) -> list[str]:
-    """What points warn of, of the first few."""
-    points = [(f"period {each['period']}", each["answers"] or {}) for each in document["periods"]]
-    points += [(f"window {each['first']} to {each['last']}", each["answers"]) for each in document["windows"]]
-    points += [(f"change to {each['later'][0]}-{each['later'][1]}", each) for each in document["changes"]]
-    doubts = [f"{name}: {warning}" for name, point in points for warning in point.get("warnings", ())]
-    left = len(doubts) - MOST_DOUBTS
-    return [*doubts[:MOST_DOUBTS], *([f"{quantity(left, 'more such warning')}: see --json"] if left > 0 else [])]
-
-
-def _with_errors(answers: dict[str, Any]) -> list[str]:
-    pairs = zip(answers["value"], answers["standard_error"], strict=True)
-    return [f"{value:.4f} ± {error:.4f}" for value, error in pairs]

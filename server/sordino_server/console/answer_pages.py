@@ -10,15 +10,11 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import StringConstraints
 
-from sordino_analysis.answers.csv_text import as_csv
-from sordino_analysis.answers.reading import read_document
-from sordino_analysis.answers.shown import shown_answers
 from sordino_analysis.answers.svg import is_drawable
+from sordino_analysis.kinds.registry import kind_of_answers
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
-from sordino_server.answers import picture
 from sordino_server.answers.in_process import computed
-from sordino_server.answers.schemas import AnswersExtras
 from sordino_server.answers.service import answering_round
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.question import Question
@@ -28,6 +24,9 @@ from sordino_server.console.picked_questions import KINDS, as_curl, as_python, a
 from sordino_server.console.picture_endpoints import svg
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
+from sordino_server.estimates import picture
+from sordino_server.estimates.stored_estimate import read_estimate
+from sordino_server.estimates.views import table_text
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.workloads import service as workloads
 from sordino_shared.domains import Domain, Ordered
@@ -39,7 +38,6 @@ router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 _Text = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 # The domain has up to 255 attributes; more of them are asked for as text.
 _MOST_PICKED = 12
-_PARTS = ("answer", "interval", "band")
 
 
 @dataclass(frozen=True)
@@ -90,11 +88,11 @@ async def get_answers(
                 raise
             error = _unless_data(request, refused)
     address = f"{request.base_url}v1/campaigns/{campaign_id}/answers"
-    table = read_document(content, AnswersExtras).table if content else None
+    estimate = read_estimate(content) if content else None
     return ConsolePage(
         title=f"Answers of {closed.name}",
         document=content,
-        rows=lambda: as_csv(read_document(content, AnswersExtras).table),
+        rows=lambda: table_text(content),
         status=200 if error is None else 422,
         values={
             "campaign": campaign_id,
@@ -104,8 +102,8 @@ async def get_answers(
             "questions": asked,
             "room": len(asked) < MOST_QUESTIONS,
             "error": error,
-            "shown": None if table is None else shown_answers(table, "question", parts=_PARTS),
-            "drawable": table is not None and is_drawable(table),
+            "tables": () if estimate is None else kind_of_answers(estimate.kind).tables(estimate, None),
+            "drawable": estimate is not None and is_drawable(estimate.table),
             "query": _query(kind, asked),
             "copies": _copies(closed, address, kind, asked) if content else (),
         },

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from itertools import islice
 from typing import Any
 
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
-from sordino_analysis.answers.csv_text import as_csv
 from sordino_analysis.answers.svg import is_drawable
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.kinds.registry import kind_named
@@ -21,6 +19,7 @@ from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.estimates import service
 from sordino_server.estimates.stored_estimate import read_estimate
+from sordino_server.estimates.views import table_text
 from sordino_server.exports import service as exports
 from sordino_server.exports.parquet_bytes import parquet_bytes
 from sordino_server.kit.path_parameters import DigestPath
@@ -40,7 +39,7 @@ def get_estimate(_: Analyst, request: Request, context: Injected, campaign_id: D
     return ConsolePage(
         title=f"Estimate of {name}",
         document=content,
-        rows=lambda: as_csv(read_estimate(content).table),
+        rows=lambda: table_text(content),
         values=_of_page(request, campaign_id) | _values(content) if in_html else {},
     )
 
@@ -85,7 +84,7 @@ def _values(content: bytes) -> dict[str, Any]:
     return {
         "estimate": estimate,
         "statements": kind.statements(estimate),
-        "shown": kind.readable(estimate, list(islice(kind.shown(estimate), SHOWN_ROWS))),
+        "tables": kind.tables(estimate, SHOWN_ROWS),
         "count": len(estimate.table),
         "drawable": is_drawable(estimate.table),
         "can_ask_more": kind.takes_questions,

@@ -5,6 +5,7 @@ A page has three forms, HTML, `.json` and `.csv`, from the one function.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from inspect import Parameter, iscoroutinefunction
@@ -16,7 +17,6 @@ from pydantic import BaseModel
 
 from sordino_analysis.answers.csv_text import CSV_TYPE, written
 from sordino_server.console.rendering import render
-from sordino_server.estimates.schemas import canonical_bytes
 from sordino_server.kit.declared import declare, parameters_of
 
 FORMS = (".json", ".csv", "")
@@ -78,7 +78,7 @@ def _show(request: Request, template: str, columns: Sequence[str], page: Console
     """The page in the form that the path ends with."""
     document, rows = page.document, page.rows
     if request.url.path.endswith(".json"):
-        content = document if isinstance(document, bytes) else canonical_bytes(document)
+        content = document if isinstance(document, bytes) else _canonical(document)
         return Response(content, headers=_HEADERS, media_type="application/json")
     if request.url.path.endswith(".csv"):
         text = rows() if callable(rows) else table_of(rows, columns)
@@ -105,3 +105,9 @@ def next_page(request: Request, token: str | None) -> str | None:
 def table_of(documents: Sequence[BaseModel], columns: Sequence[str]) -> str:
     """The named fields of each document as CSV."""
     return written([tuple(columns), *(tuple(getattr(each, name) for name in columns) for each in documents)])
+
+
+def _canonical(document: BaseModel) -> bytes:
+    """JSON with sorted keys, no blanks, and the shortest digits that read back to the same number."""
+    plain = document.model_dump(mode="json")
+    return json.dumps(plain, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()

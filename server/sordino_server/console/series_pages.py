@@ -5,17 +5,20 @@ from __future__ import annotations
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
-from sordino_analysis.answers.csv_text import as_csv
+from sordino_analysis.answers.svg import is_drawable
+from sordino_analysis.kinds.registry import kind_of_answers
+from sordino_analysis.kinds.series import periods_of
 from sordino_server.campaigns import service as campaigns
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, page
 from sordino_server.console.picture_endpoints import svg
 from sordino_server.context import Context, Injected
+from sordino_server.estimates import picture
+from sordino_server.estimates.stored_estimate import read_estimate
+from sordino_server.estimates.views import table_text
 from sordino_server.kit.path_parameters import DigestPath
-from sordino_server.series import picture
 from sordino_server.series.endpoints import SeriesQuery
 from sordino_server.series.in_process import computed
-from sordino_server.series.schemas import SeriesDocument
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
@@ -27,16 +30,16 @@ async def get_series(
     """The document of the API as a page; the CSV has a row for each answer."""
     name = await anyio.to_thread.run_sync(_name, context, campaign_id)
     content = await computed(context, campaign_id, question)
-    document = SeriesDocument.model_validate_json(content)
+    estimate = read_estimate(content)
     values = {
         "campaign": campaign_id,
-        "document": document,
+        "periods": periods_of(estimate),
         "asked": question,
-        "query": [(name, value) for name, value in request.query_params.multi_items()],
-        "doubted": sum(bool(each.answers and each.answers.warnings) for each in document.periods),
-        "drawable": any(each.answers for each in document.periods),
+        "query": request.query_params.multi_items(),
+        "tables": kind_of_answers(estimate.kind).tables(estimate, None),
+        "drawable": is_drawable(estimate.table),
     }
-    return ConsolePage(title=f"Series {name}", document=content, rows=lambda: as_csv(document.table()), values=values)
+    return ConsolePage(title=f"Series {name}", document=content, rows=lambda: table_text(content), values=values)
 
 
 @router.get("/campaigns/{campaign_id}/series.svg")

@@ -8,11 +8,10 @@ import anyio.to_thread
 from fastapi import APIRouter, Header, Request, Response
 from sqlalchemy.orm import Session
 
-from sordino_analysis.answers.csv_text import CSV_TYPE, as_csv
-from sordino_analysis.answers.reading import read_document
 from sordino_server.context import Context, Injected
 from sordino_server.datasets import service as datasets
-from sordino_server.estimates.endpoints import CSV_RESPONSES, Form, wants_csv
+from sordino_server.estimates.schemas import schema_of
+from sordino_server.estimates.views import CSV_RESPONSES, IMMUTABLE, Form, as_asked
 from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.idempotency import PostAnswer
@@ -21,7 +20,7 @@ from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath, RequestPath
 from sordino_server.releases import service
 from sordino_server.releases.checking import check_release
-from sordino_server.releases.schemas import ReleaseDocument, ReleaseExtras, ReleaseList, ReleaseOrder, ReleaseStatus
+from sordino_server.releases.schemas import ReleaseList, ReleaseOrder, ReleaseStatus
 from sordino_server.workloads import service as workloads
 from sordino_shared.protocol import CBOR_MEDIA_TYPE
 
@@ -36,8 +35,6 @@ _Key = Annotated[
         description="Names the release permanently: the same key never spends twice, another one is another release.",
     ),
 ]
-# The document never changes; only who may read it does.
-_HEADERS = {"Cache-Control": "private, max-age=31536000, immutable", "Vary": "Accept, Authorization"}
 
 
 @router.post("/datasets/{dataset_id}/releases", status_code=202, response_model=ReleaseStatus)
@@ -89,16 +86,14 @@ def get_release(context: Injected, _: Analyst, release_id: RequestPath) -> Relea
 def get_release_plan(context: Injected, _: Analyst, release_id: RequestPath) -> Response:
     """The plan of a release as canonical CBOR: what was measured, and what is claimed and proved of it."""
     with context.database.read("get release plan") as session:
-        return Response(service.plan(session, release_id), headers=_HEADERS, media_type=CBOR_MEDIA_TYPE)
+        return Response(service.plan(session, release_id), headers=IMMUTABLE, media_type=CBOR_MEDIA_TYPE)
 
 
-@router.get("/releases/{release_id}/answers", response_model=ReleaseDocument, responses=CSV_RESPONSES)
+@router.get("/releases/{release_id}/answers", response_model=schema_of("release"), responses=CSV_RESPONSES)
 def get_release_answers(
     context: Injected, _: Analyst, request: Request, release_id: RequestPath, form: Form = None
 ) -> Response:
     """The answers of a release, the same bytes on every read; as a table with `format=csv`."""
     with context.database.read("get release answers") as session:
         content, digest = service.answers(session, release_id)
-    if wants_csv(request, form):
-        return Response(as_csv(read_document(content, ReleaseExtras).table), headers=_HEADERS, media_type=CSV_TYPE)
-    return Response(content, headers=_HEADERS | {"ETag": f'"{digest}"'}, media_type="application/json")
+    return as_asked(request, content, form, IMMUTABLE | {"ETag": f'"{digest}"'})

@@ -21,6 +21,7 @@ from sordino_analysis.curator.plan import CuratorPlan, plan_release
 from sordino_analysis.curator.release import measure
 from sordino_analysis.documents.curator_part import CuratorPart
 from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.kinds.release_document import ReleaseSource, release_document
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Objective
 from sordino_server.datasets import service as datasets
@@ -31,7 +32,6 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.sealing import Sealer
 from sordino_server.models import Dataset, Release
 from sordino_server.releases import service
-from sordino_server.releases.document import ReleaseSource, release_document
 from sordino_server.workloads import service as workloads
 from sordino_shared.domains import Domain
 from sordino_shared.errors import SordinoError

@@ -1,4 +1,4 @@
-"""Releases as JSON: what was asked, how far it is, and the answers."""
+"""Releases as JSON: what was asked and how far it is."""
 
 from __future__ import annotations
 
@@ -8,12 +8,10 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field, computed_field, model_validator
 from pydantic_core import PydanticCustomError
 
-from sordino_analysis.answers.document import Extras
 from sordino_analysis.guarantees.concentrated import Zcdp
-from sordino_analysis.request_terms import Neighbours, Objective
+from sordino_analysis.request_terms import Objective
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.datasets.schemas import WrittenRho
-from sordino_server.estimates.schemas import schema_of
 from sordino_server.identifiers import DigestText
 from sordino_server.kit.times import Created, iso_8601_or_none
 from sordino_server.models import Release
@@ -84,56 +82,3 @@ class ReleaseList(BaseModel):
 
     releases: list[ReleaseStatus]
     next_page_token: str | None
-
-
-class ReleaseGuarantee(BaseModel):
-    """What the release is proved to keep."""
-
-    kind: Literal["zcdp"]
-    rho: float
-    neighbours: Neighbours
-    unit: str = Field(description="What one row stands for.")
-    epsilon: float = Field(description="Of the (ε, δ) that ρ implies; never below the true one.")
-    delta: float
-
-
-class NumberOfRows(BaseModel):
-    """The secret number of rows, as it was measured with noise in the same release."""
-
-    value: float
-    standard_error: float
-
-
-class UnbiasedBound(BaseModel):
-    """Ratios of variances to lower bounds for unbiased mechanisms of this ρ; null where none holds for so many rows.
-
-    For rows that leave cells empty less is proved: the true ratio to what is possible may be larger.
-    """
-
-    ratio_max: float | None = Field(description="Of the worst query's variance.")
-    ratio_mean: float | None = Field(description="Of the mean variance.")
-    holds_from_n: int | None = Field(description="The cells of so many people can have a member of each weighted pair.")
-    premise: str | None = Field(
-        description="What the bound needs of the rows, such as `every cell has a row`, which a release does not "
-        "tell; null where it holds for all rows."
-    )
-
-
-class ReleaseExtras(Extras):
-    """The answers of one release; they never change. `users` is null where the number of rows is secret."""
-
-    workload: str
-    plan: str = Field(description="Digest of the plan, which `sordino audit` proves.")
-    objective: Objective
-    guarantee: ReleaseGuarantee
-    scale: Literal["share", "count"] = Field(description="Of the answers: counts where the number of rows is secret.")
-    rows: NumberOfRows | None = Field(description="Where the number of rows is secret: what was measured of it.")
-    unbiased: bool
-    predicted_rmse_max: float = Field(description="Standard error of the worst query, as planned.")
-    unbiased_bound: UnbiasedBound
-    squared_sensitivity: int = Field(description="Exact, of the integers that were measured.")
-    noise_variance: float = Field(description="Of the discrete Gaussian that was added to each of them.")
-
-
-KIND = "release"
-ReleaseDocument = schema_of("Release", KIND, ReleaseExtras)

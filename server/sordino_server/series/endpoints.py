@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Depends, Query, Response
+from fastapi import APIRouter, Depends, Query, Request, Response
 
 from sordino_server.context import Injected
+from sordino_server.estimates.schemas import schema_of
+from sordino_server.estimates.views import CSV_RESPONSES, NOT_STORED, Form, as_asked
 from sordino_server.identifiers import MOST_PERIODS
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.series.in_process import computed
-from sordino_server.series.schemas import SeriesDocument
 from sordino_server.series.service import DEFAULT_SHOWN, MOST_SHOWN, SeriesQuestion
 
 router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
@@ -37,11 +38,13 @@ def asked_of_series(
 SeriesQuery = Annotated[SeriesQuestion, Depends(asked_of_series)]
 
 
-@router.get("/{campaign_id}/series", response_model=SeriesDocument)
-async def get_series(context: Injected, _: Analyst, campaign_id: DigestPath, request: SeriesQuery) -> Response:
-    """Estimates of a series: its periods, windows of them, changes between windows, a trend. Of at most 1,000 periods.
+@router.get("/{campaign_id}/series", response_model=schema_of("series"), responses=CSV_RESPONSES)
+async def get_series(
+    context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, question: SeriesQuery, form: Form = None
+) -> Response:
+    """Estimates of a series: its periods, windows of them, changes between windows, a trend; a table with `format=csv`.
 
+    Of at most 1,000 periods.
     What is said of closed periods never changes; `open` ones have the number of their reports so far.
     """
-    content = await computed(context, campaign_id, request)
-    return Response(content, headers={"Cache-Control": "no-store"}, media_type="application/json")
+    return as_asked(request, await computed(context, campaign_id, question), form, NOT_STORED)

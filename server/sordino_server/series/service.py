@@ -8,12 +8,12 @@ from typing import Literal
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.kinds.series import PeriodState
 from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import ServerError
 from sordino_server.models import Campaign, SeriesPause, SeriesRow
 from sordino_server.rounds import periods
 from sordino_server.series import repository
-from sordino_server.series.schemas import PeriodState
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Problem, RoundState
 

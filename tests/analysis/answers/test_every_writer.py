@@ -79,8 +79,11 @@ def test_a_document_has_every_column_and_says_warnings_once() -> None:
     read = read_document(found, Extras)
     assert dict(read.columns) == columns
     assert read.table.terms["warnings"] == "few"
+    own = EstimateDocument(kind="x", terms={}, columns=FULL.columns, extras=Extras(warnings=("few",)))
+    assert own.table.cells("warnings") == ["few | a", "few"]
+    assert own.content() == read_document(own.content(), Extras).content()
     with pytest.raises(InvalidValue, match="'warnings' is both a term and a column"):
-        EstimateDocument(kind="x", terms={}, columns=FULL.columns, extras=Extras(warnings=()))
+        EstimateDocument(kind="x", terms={"warnings": "few"}, columns=FULL.columns, extras=Extras(warnings=()))
 
 
 ANSWERS = AnswerTable.of_rows(

@@ -13,8 +13,8 @@ A, S = ROOT / "analysis" / "sordino_analysis", ROOT / "server" / "sordino_server
 COORDINATES = {A / "charts" / "svg.py"}
 PRESENTING = [
     *(path for folder in ("answers", "charts", "analyst", "kinds") for path in (A / folder).rglob("*.py")),
-    *(S / "cli" / f"{name}.py" for name in ("answers", "estimate_text", "release_results", "release")),
-    *(S / noun / "picture.py" for noun in ("answers", "estimates", "series")),
+    *(S / "cli" / f"{name}.py" for name in ("answers", "estimate_text", "release", "simulation/presented_series")),
+    S / "estimates" / "picture.py",
 ]
 
 

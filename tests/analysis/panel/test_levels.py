@@ -152,7 +152,7 @@ def test_every_point_says_how_often_its_intervals_hold(bits):
 
 def test_shares_are_cut_and_the_uncut_answer_stays(bits):
     day = bits.series({0: sa.Aggregate(100, np.array([100, 0]))}).period(0)
-    assert day.unbiased[0] > 1
+    assert day.uncut[0] > 1
     assert (day.value.tolist(), float(day.interval.max()), float(day.interval.min())) == ([1.0, 0.0], 1.0, 0.0)
 
 

@@ -72,13 +72,14 @@ def test_other_campaigns_and_refused_classes_say_what_to_do(running: Any) -> Non
 
 
 def test_the_command_line_prints_the_assumption_with_the_answer(capsys: pytest.CaptureFixture[str]) -> None:
-    from sordino_server.cli.answers import print_answers
+    from sordino_server.cli.estimate_text import print_estimate
 
     answer = {"label": ["a:on,b:on"], "value": [0.4], "population_standard_error": [0.1], "p_value": [0.001]}
-    terms = {"level": 0.95, "users": 9, "epsilon": 1.0}
+    terms = {"campaign_id": "c", "level": 0.95, "users": 9, "epsilon": 1.0, "mechanism": "m", "bias_bound": None}
+    terms |= {"target": "population", "compared": 1, "plan_device": "d", "plan_analyst": "a"}
     extras = {"warnings": [], "round": 0}
     table = answer | {"sentence": ["holds if even"]}
-    print_answers({"kind": "answers", "terms": terms, "table": table, "extras": extras})
+    print_estimate({"kind": "answers", "terms": terms, "table": table, "extras": extras})
     printed = " ".join(capsys.readouterr().out.split())
     assert "holds if even" in printed
     assert "contradict" in printed

@@ -16,12 +16,12 @@ from sordino_analysis.curator.release import measure
 from sordino_analysis.curator.strategy import MAX_PEOPLE
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.kinds.linear import LinearExtras
+from sordino_analysis.kinds.release import ReleaseExtras
+from sordino_analysis.kinds.release_document import ReleaseSource, release_document
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.request_terms import Neighbours
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server.datasets.checking import MOST_ROWS
-from sordino_server.releases.document import ReleaseSource, release_document
-from sordino_server.releases.schemas import ReleaseExtras
 
 COUNTS = np.array([400, 300, 200, 100])
 DOMAIN = [{"name": "delay", "kind": "ordinal", "edges": [0, 15, 60], "unit": "min"}]

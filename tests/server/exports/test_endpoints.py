@@ -151,5 +151,9 @@ def test_analysts_read_the_table_from_the_server(running: Any) -> None:
         sa.read_estimates(address)
     with pytest.raises(SordinoError, match="answers 404: campaign 0000"):
         sa.read_estimates(_address(running, {"id": "00" * 32}), key=running.admin_key)
+    campaign = f"{running.address}/v1/campaigns/{delays['id']}"
+    for address in (f"{campaign}/estimates", f"{campaign}/estimates?format=csv"):
+        own = sa.read_estimates(address, key=running.admin_key, frame="columns")
+        assert own["value"].tolist() == columns["value"].tolist()
     with pytest.raises(SordinoError, match="no table of estimates"):
-        sa.read_estimates(f"{running.address}/v1/campaigns/{delays['id']}/estimates", key=running.admin_key)
+        sa.read_estimates(f"{campaign}/status", key=running.admin_key)

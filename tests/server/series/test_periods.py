@@ -144,7 +144,7 @@ def test_a_series_that_ends_before_it_starts_has_no_periods(series):
     series.at(0, -100)
     assert series.act("close").json()["state"] == "closed"
     series.running.work()
-    assert series.document()["periods"] == []
+    assert series.document()["extras"]["periods"] == []
 
 
 def test_one_slot_one_answer_and_periods_of_a_second(running):

@@ -65,7 +65,7 @@ def test_a_series_from_its_file_to_its_estimates(running, command, tmp_path):
     assert "paused" in command("show", "versions", as_json=False)
     assert not command("resume", "versions")["series"]["paused"]
     assert "paused already" not in command("resume", "versions", fails=True)
-    assert command("estimates", "versions", "--window", "3", "--trend")["window"] == 3
+    assert command("estimates", "versions", "--window", "3", "--trend")["extras"]["window"] == 3
     assert "one answer in 30 periods" in command("estimates", "versions", as_json=False)
     environment = {"SORDINO_SERVER": running.address, "SORDINO_KEY": running.admin_key, "COLUMNS": "200"}
     audited = CliRunner().invoke(app, ["audit", made["id"], "--json"], env=environment)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import time
+from collections import Counter
 from datetime import datetime
 from typing import Any
 
@@ -12,11 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 import sordino_analysis as sa
+from sordino_analysis.figures import with_error
 from sordino_server.cli import app
 from sordino_server.models import Accumulator, Role, Round
 from sordino_server.rounds.periods import close_due_periods
-from sordino_server.series.computing import series_document
+from sordino_server.series.computing import document_of_series
 from sordino_server.series.service import SeriesQuestion
+from tests.estimates import answers_of
 from tests.server.console.conftest import Browsers
 from tests.server.series.conftest import DAY, Series, a_year, begin
 
@@ -39,26 +42,45 @@ def fortnight(running: Any) -> Series:
     return series
 
 
+def part(document: dict[str, Any], name: str) -> dict[Any, list[dict[str, Any]]]:
+    """The rows of one part: by the period, or by the first and the last one of a window or a change."""
+    found: dict[Any, list[dict[str, Any]]] = {}
+    for row in answers_of(document):
+        if row["part"] == name:
+            last = row.get("period_last")
+            found.setdefault(row["period"] if last is None else (row["period"], last), []).append(row)
+    return found
+
+
+def column(rows: list[dict[str, Any]], name: str) -> list[Any]:
+    return [row.get(name) for row in rows]
+
+
+def pairs(rows: list[dict[str, Any]], prefix: str = "") -> list[tuple[Any, Any]]:
+    return [(row.get(f"{prefix}lower"), row.get(f"{prefix}upper")) for row in rows]
+
+
 def test_states_counts_and_targets_of_periods(fortnight):
-    periods = fortnight.document()["periods"]
+    document = fortnight.document()
+    periods, answers, windows = document["extras"]["periods"], part(document, "period"), part(document, "window")
     assert [each["period"] for each in periods] == list(range(15))
     expected = ["estimated"] * 15
     expected[3], expected[5], expected[14] = "missing", "paused", "open"
     assert [each["state"] for each in periods] == expected
     assert [each["reports"] for each in periods] == [40, 40, 40, 0, 40, 0, 40, 40, 10, 40, 40, 40, 40, 40, 40]
-    assert {each["answers"] is None for each in periods if each["state"] != "estimated"} == {True}
+    assert list(answers) == [each["period"] for each in periods if each["state"] == "estimated"]
     day = periods[7]
     assert (day["start"], day["end"]) == (fortnight.start + 7 * DAY, fortnight.start + 8 * DAY)
-    assert day["answers"]["target"] == "devices active in period 7"
+    assert set(column(answers[7], "target")) == {"devices active in period 7"}
+    assert {datetime.fromisoformat(each["period_start"]).timestamp() for each in answers[7]} == {day["start"]}
     assert (day["active"], day["active_standard_error"]) == (280, pytest.approx((280 * 6) ** 0.5))
     # Ten reports have no interval, and say so; a window that has them does.
-    assert periods[8]["answers"]["interval"] is None
-    assert periods[8]["answers"]["warnings"] == ["10 reports: intervals need the weight of 30"]
-    windows = {each["first"]: each for each in fortnight.document()["windows"]}
-    assert windows[2]["missing"] == 2
-    assert windows[8]["answers"]["reports"] == 210
-    assert len(windows[8]["answers"]["band"]) == len(fortnight.document()["queries"]) == 3
-    assert fortnight.document(**{"from": 9, "to": 10, "window": 1})["periods"][0]["period"] == 9
+    assert pairs(answers[8]) == [(None, None)] * 3
+    assert set(column(answers[8], "warnings")) == {"10 reports: intervals need the weight of 30"}
+    assert set(column(windows[8, 14], "users")) == {210}
+    assert None not in column(windows[8, 14], "band_lower")
+    assert len(windows[8, 14]) == 3
+    assert fortnight.document(**{"from": 9, "to": 10, "window": 1})["extras"]["periods"][0]["period"] == 9
 
 
 def test_the_numbers_are_those_of_a_notebook(fortnight):
@@ -66,38 +88,35 @@ def test_the_numbers_are_those_of_a_notebook(fortnight):
     api = fortnight.running.api
     plan = api.get(f"/v1/campaigns/{fortnight.id}/status").json()["rounds"][0]
     parts = [fortnight.running.anonymous.get(f"/v1/plans/{plan[f'{kind}_digest']}") for kind in ("device", "analyst")]
-    opened = sa.read_plan(*(part.content for part in parts))
+    opened = sa.read_plan(*(each.content for each in parts))
     with fortnight.running.database.read("test") as session:
         rows = session.query(Round.index, Accumulator.count, Accumulator.sums).join(
             Accumulator, Accumulator.round_id == Round.id
         )
         chosen = rows.filter(Round.campaign_id == fortnight.id, Round.index < 14).all()
     series = sa.series(opened, {day: sa.Aggregate.from_bytes(count, sums) for day, count, sums in chosen}, slots=7)
-    found = fortnight.document(to=13, trend=True)
-    for window in found["windows"]:
-        expected = series.window(window["first"], window["last"])
-        np.testing.assert_allclose(window["answers"]["value"], expected.value)
-        np.testing.assert_allclose(window["answers"]["population_interval"], expected.population_interval)
-    change = series.change((0, 6), (7, 13))
-    np.testing.assert_allclose(found["changes"][0]["value"], change.value)
-    np.testing.assert_allclose(found["changes"][0]["interval"], change.interval)
-    np.testing.assert_allclose(found["changes"][0]["population_interval"], change.population_interval)
-    np.testing.assert_allclose(found["changes"][0]["coverage"], change.coverage, atol=1e-4)
-    trend = series.trend(0, 13)
-    np.testing.assert_allclose(found["trend"]["value"], trend.value)
-    np.testing.assert_allclose(np.sum(found["trend"]["weights"], axis=1), 1)
-    assert "interval" not in found["trend"]
-    by_periods = fortnight.document(to=13, by="periods")["windows"][0]["answers"]
-    np.testing.assert_allclose(by_periods["value"], series.window(0, 6, "periods").value)
+    document = fortnight.document(to=13, trend=True)
+    for window, found in part(document, "window").items():
+        expected = series.window(*window)
+        np.testing.assert_allclose(column(found, "value"), expected.value)
+        np.testing.assert_allclose(pairs(found, "population_"), expected.population_interval)
+    change, (found,) = series.change((0, 6), (7, 13)), part(document, "change").values()
+    assert (found[0]["left"], found[0]["right"]) == ("periods 0 to 6", "periods 7 to 13")
+    np.testing.assert_allclose(column(found, "value"), change.value)
+    np.testing.assert_allclose(pairs(found), change.interval)
+    np.testing.assert_allclose(pairs(found, "population_"), change.population_interval)
+    np.testing.assert_allclose(column(found, "coverage"), change.coverage, atol=1e-4)
+    trend, line = series.trend(0, 13), part(document, "trend")
+    assert tuple(line) == trend.periods
+    np.testing.assert_allclose([column(rows, "value") for rows in line.values()], trend.value)
+    np.testing.assert_allclose(np.sum(document["extras"]["trend"]["weights"], axis=1), 1)
+    assert {row.get(end) for rows in line.values() for row in rows for end in ("lower", "band_lower")} == {None}
+    by_periods = part(fortnight.document(to=13, by="periods"), "window")[0, 6]
+    np.testing.assert_allclose(column(by_periods, "value"), series.window(0, 6, "periods").value)
     # What is said of a closed period is what its own estimate says.
-    own, day = api.get(f"/v1/campaigns/{fortnight.id}/rounds/7/estimates").json(), found["periods"][7]["answers"]
-    table = own["table"]
-    for name in ("value", "uncut"):
-        np.testing.assert_allclose(day[name], table[name])
-    np.testing.assert_allclose(day["interval"], np.column_stack([table["lower"], table["upper"]]))
-    # A column without a number is left out of a table.
-    nothing = [None] * len(table["value"])
-    assert (day["coverage"], day["enough_reports"]) == (table["coverage"], table.get("enough_reports", nothing))
+    own, day = api.get(f"/v1/campaigns/{fortnight.id}/rounds/7/estimates").json(), part(document, "period")[7]
+    for name in ("kind", "label", "value", "uncut", "lower", "upper", "coverage", "enough_reports", "delay_high"):
+        assert column(day, name) == own["table"].get(name, [None] * 3), name
 
 
 def test_an_export_has_every_estimated_period(running, fortnight):
@@ -117,7 +136,7 @@ def test_what_cannot_be_asked_is_refused_in_words(running, fortnight):
     path = f"/v1/campaigns/{fortnight.id}/series"
     for query in ({"window": 0}, {"from": -1}, {"to": 2**32}, {"by": "days"}, {"windows": 7}):
         assert get(path, params=query).status_code == 422, query
-    assert fortnight.document(**{"from": 5, "to": 4})["periods"] == []
+    assert fortnight.document(**{"from": 5, "to": 4})["extras"]["periods"] == []
     other = running.campaign("open")
     assert "is no series" in get(f"/v1/campaigns/{other['id']}/series").text
     assert get(f"/v1/campaigns/{'0' * 64}/series").status_code == 404
@@ -130,7 +149,7 @@ def test_what_cannot_be_asked_is_refused_in_words(running, fortnight):
 
 def test_totals_of_the_previous_period_say_whom_they_leave_out(running):
     series = begin(running, value_of="previous", late_s=0)
-    assert "active again in the day after them" in series.document()["warnings"][0]
+    assert "active again in the day after them" in series.document()["extras"]["warnings"][0]
 
 
 def test_a_year_of_large_periods_is_caught_up_and_shown_from_counts_alone(running):
@@ -142,14 +161,14 @@ def test_a_year_of_large_periods_is_caught_up_and_shown_from_counts_alone(runnin
     closing = time.process_time() - begun
     assert [number for campaign, number in closed if campaign == series.id] == list(range(365))
     question = SeriesQuestion(first=0, last=364, window=7, by="reports", trend=True)
-    series_document(running.database, series.id, question, series.start + 365 * DAY)
+    document_of_series(running.database, series.id, question, series.start + 365 * DAY)
     begun = time.process_time()
-    found = series_document(running.database, series.id, question, series.start + 365 * DAY)
+    found = document_of_series(running.database, series.id, question, series.start + 365 * DAY)
     seconds = time.process_time() - begun
-    assert len(found.windows) == 359
-    assert len(found.changes) == 51
-    assert found.trend is not None
-    assert len(found.trend.periods) == 365
+    found.content()
+    counted = Counter(zip(found.columns["part"], found.columns["label"], strict=True))
+    label = found.columns["label"][0]
+    assert [counted[part, label] for part in ("period", "window", "change", "trend")] == [365, 359, 51, 365]
     print(f"closing {closing:.2f} s, document {seconds:.2f} s of CPU")
     assert seconds < 4
     assert closing < 30
@@ -161,22 +180,22 @@ def test_the_console_and_the_command_draw_the_document(fortnight, tmp_path):
     asked = "?window=3&trend=true"
     document = fortnight.document(window=3, trend="true")
     assert browser.http.get(f"{path}.json{asked}").json() == document
-    table = list(csv.DictReader(browser.page(f"{path}.csv{asked}").splitlines()))
-    answered = [each for each in document["periods"] if each["answers"]]
-    assert len(table) == 3 * (len(answered) + len(document["windows"]) + len(document["changes"]))
-    for number, each in enumerate(answered):
-        answers = each["answers"]
-        assert int(table[number]["period"]) == each["period"]
-        assert float(table[number]["value"]) == answers["value"][0]
-        assert table[number]["coverage"] == ("" if answers["interval"] is None else str(answers["coverage"][0]))
-        assert table[number]["warnings"] == " | ".join(answers["warnings"])
-    compared = [row for row in table if row["part"] == "change"]
-    assert len(compared) == 3 * len(document["changes"])
-    assert {row["verdict"] for row in compared} <= {"higher", "lower", "undecided"}
+    text = browser.page(f"{path}.csv{asked}")
+    asked_of = {"window": 3, "trend": "true", "format": "csv"}
+    assert text == fortnight.running.api.get(f"/v1/campaigns/{fortnight.id}/series", params=asked_of).text
+    table = list(csv.DictReader(text.splitlines()))
+    assert [float(row["value"]) for row in table] == document["table"]["value"]
+    assert [row["warnings"] for row in table] == [each or "" for each in document["table"]["warnings"]]
+    assert set(document["table"]["verdict"]) <= {"higher", "lower", "undecided", None}
+    address = f"{fortnight.running.address}/v1/campaigns/{fortnight.id}/series?window=3&trend=true"
+    read = sa.read_estimates(address, key=fortnight.running.admin_key, frame="columns")
+    assert read["value"].tolist() == document["table"]["value"]
     page = browser.page(path + asked)
-    assert f"{document['periods'][0]['answers']['value'][0]:.4g} ±" in page
+    first = answers_of(document)[0]
+    assert with_error(first["value"], first["standard_error"], "share") in page
+    assert [title in page for title in ("<h2>Periods</h2>", "<h2>Windows</h2>", "<h2>Changes</h2>")] == [True] * 3
     drawn = browser.page(f"{path}.svg{asked}")
-    held = [each["period"] for each in document["periods"] if each["answers"]]
+    held = list(part(document, "period"))
     assert f"Periods {held[0]} to {held[-1]}, {len(held)} with reports; 3 of 3 answers" in drawn
     assert "smoothed line" in drawn
     assert 'class="other"' not in browser.page(f"{path}.svg?window=3")

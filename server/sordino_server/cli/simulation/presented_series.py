@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from rich.table import Table
 
+from sordino_analysis.figures import SHARE, amount, figure, with_error
+from sordino_analysis.kinds.series import periods_of
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import console, print_json, print_table, progress_console
 from sordino_server.cli.remote import Remote
@@ -46,20 +48,23 @@ def present_series(run: PresentedRun, days: int, users: int, epsilon: float, see
 
 
 def series_result(result: SeriesResult, terms: SeriesTerms) -> dict[str, Any]:
-    """The series, its days beside the truth, its weeks, changes and trend."""
-    days = [
+    """The series, its days beside the truth, its weeks, changes and trend: rows of the table of answers."""
+    rows = list(result.estimate.answers())
+    answered = {(row["period"], row["label"]): row for row in rows if row["part"] == "period"}
+    days: list[dict[str, Any]] = [
         {
-            "day": each["period"],
-            "state": each["state"],
-            "reports": each["reports"],
-            "truth": list(true),
-            "value": each["answers"] and each["answers"]["value"],
-            "standard_error": each["answers"] and each["answers"]["standard_error"],
-            "inside": None if each["answers"] is None else _inside(each["answers"], true),
+            "day": each.period,
+            "state": each.state,
+            "reports": each.reports,
+            "answers": [
+                judged(row, true)
+                for label, true in zip(LABELS, shares, strict=True)
+                if (row := answered.get((each.period, label))) is not None
+            ],
         }
-        for each, true in zip(result.document["periods"], result.truth, strict=True)
+        for each, shares in zip(periods_of(result.estimate), result.truth, strict=True)
     ]
-    judged = [inside for day in days for inside in day["inside"] or ()]
+    inside = [row["inside"] for day in days for row in day["answers"] if row["inside"] is not None]
     return {
         "series": result.series,
         "users": terms.users,
@@ -70,34 +75,35 @@ def series_result(result: SeriesResult, terms: SeriesTerms) -> dict[str, Any]:
         "app_reports": result.app_reports,
         "fleet_reports": result.fleet_reports,
         "days": days,
-        "interval_coverage": sum(judged) / len(judged) if judged else None,
-        "windows": result.document["windows"],
-        "changes": result.document["changes"],
-        "trend": result.document["trend"],
+        "interval_coverage": sum(inside) / len(inside) if inside else None,
+        **{f"{part}s": [row for row in rows if row["part"] == part] for part in ("window", "change", "trend")},
     }
 
 
-def _inside(answers: Mapping[str, Any], truth: Sequence[float]) -> list[bool] | None:
-    """Whether each interval holds the truth; None where there are too few reports for one."""
-    if answers["interval"] is None:
-        return None
-    return [low <= true <= high for (low, high), true in zip(answers["interval"], truth, strict=True)]
+def judged(row: Mapping[str, Any], truth: float) -> dict[str, Any]:
+    """An answer with its truth, and whether its interval holds it; None where there are too few reports for one."""
+    lower, upper = row.get("lower"), row.get("upper")
+    inside = None if lower is None or upper is None else lower <= truth <= upper
+    return {**row, "truth": truth, "inside": inside}
 
 
 def _print(document: dict[str, Any], result: SeriesResult) -> None:
     table = Table("day", "reports", *(f"{label}: answer (truth)" for label in LABELS))
     for day in document["days"]:
-        cells = ["" for _ in LABELS]
-        if day["value"] is not None:
-            figures = zip(day["value"], day["standard_error"], day["truth"], strict=True)
-            cells = [f"{value:.3f} ± {error:.3f} ({true:.3f})" for value, error, true in figures]
-        table.add_row(str(day["day"]), f"{day['reports']:,}", *cells)
+        table.add_row(str(day["day"]), f"{day['reports']:,}", *map(_beside_truth, day["answers"]))
     print_table(table)
-    for change in document["changes"]:
-        marks = [label for label, mark in zip(LABELS, change["marked"], strict=True) if mark]
-        span = "days {}-{} to {}-{}".format(*change["earlier"], *change["later"])
-        console.print(f"{span}: {', '.join(marks) or 'nothing'} changed", highlight=False)
+    changes = document["changes"]
+    for span in dict.fromkeys((row["left"], row["right"]) for row in changes):
+        marks = [
+            row["label"] for row in changes if (row["left"], row["right"]) == span and row["verdict"] != "undecided"
+        ]
+        console.print(f"{' to '.join(span)}: {', '.join(marks) or 'nothing'} changed", highlight=False)
     coverage = document["interval_coverage"]
     held = "" if coverage is None else f"; {percent(coverage, 0)} of the intervals hold the truth"
     sent = f"{quantity(result.app_reports, 'report')} of apps, {result.fleet_reports:,} of the fleet"
-    console.print(f"{sent}{held}; {document['seconds']:.1f} s", highlight=False)
+    console.print(f"{sent}{held}; {figure(document['seconds'], 3)} s", highlight=False)
+
+
+def _beside_truth(row: Mapping[str, Any]) -> str:
+    error = row["standard_error"]
+    return f"{with_error(row['value'], error, SHARE)} ({amount(row['truth'], SHARE, error)})"

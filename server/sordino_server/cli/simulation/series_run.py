@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from sordino_analysis.answers.document import EstimateDocument
+from sordino_analysis.kinds.reading import estimate_of
+from sordino_analysis.kinds.series import periods_of
 from sordino_analysis.vectorized.randomizers import randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AnswerStatus, Caps, Client, HttpTransport, Request
@@ -65,10 +68,10 @@ class SeriesTerms:
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesResult:
-    """The series with its document, the true shares (days, 3) of those who reported, and reports by sender."""
+    """The series with its estimate, the true shares (days, 3) of those who reported, and reports by sender."""
 
     series: str
-    document: Mapping[str, Any]
+    estimate: EstimateDocument
     truth: Sequence[Sequence[float]]
     app_reports: int
     fleet_reports: int
@@ -87,11 +90,11 @@ def run_series(remote: Remote, address: str, terms: SeriesTerms, ledgers: Path, 
             sent = _days(apps, fleet, terms, start, advance)
         fleet.close()
     with stages.stage("estimating"):
-        document = _closed_document(remote, series, terms.days)
+        estimate = _closed_estimate(remote, series, terms.days)
     remote.post(f"/v1/campaigns/{series}/close")
     return SeriesResult(
         series=series,
-        document=document,
+        estimate=estimate,
         truth=[(np.array(counts) / sum(counts)).tolist() for counts in sent.held],
         app_reports=sent.apps,
         fleet_reports=sent.fleet,
@@ -207,12 +210,12 @@ class _Fleet:
             raise DevicesFailed(len(cells), f"day {day}: the server answered {answer.status}")
 
 
-def _closed_document(remote: Remote, series: str, days: int) -> Any:
-    """The document of all days, when a worker has closed and estimated them."""
+def _closed_estimate(remote: Remote, series: str, days: int) -> EstimateDocument:
+    """The estimate of all days, when a worker has closed and estimated them."""
     patience = Patience(TIMEOUT_S)
     while True:
         asked: dict[str, str | int] = {"from": 0, "to": days - 1, "trend": "true"}
-        document = remote.get(f"/v1/campaigns/{series}/series", **asked)
-        if not {each["state"] for each in document["periods"]} & {"open", "closed"}:
-            return document
+        estimate = estimate_of(remote.get(f"/v1/campaigns/{series}/series", **asked))
+        if not {each.state for each in periods_of(estimate)} & {"open", "closed"}:
+            return estimate
         patience.pause("the last days still take reports", f"look again with: sordino series estimates {series}")

@@ -9,6 +9,8 @@ import sys
 
 import pytest
 
+from sordino_analysis.answers.document import EstimateDocument
+from sordino_analysis.kinds.series import ListedPeriod, SeriesExtras
 from sordino_server.cli.simulation.presented_series import series_result
 from sordino_server.cli.simulation.series_run import LABELS, SeriesResult, SeriesTerms, _App
 from tests.patience import PATIENCE_S
@@ -28,16 +30,27 @@ def test_a_version_is_released_in_the_middle_and_an_app_never_goes_back():
 
 
 def test_the_result_sets_each_day_beside_the_truth():
-    answers = {"value": [0.3, 0.7, 0.0], "standard_error": [0.1] * 3, "interval": [(0.1, 0.5), (0.8, 0.9), (0, 1)]}
-    periods = [
-        {"period": 0, "state": "estimated", "reports": 40, "answers": answers},
-        {"period": 1, "state": "estimated", "reports": 4, "answers": answers | {"interval": None}},
-        {"period": 2, "state": "missing", "reports": 0, "answers": None},
+    ends = ((0.1, 0.5), (0.8, 0.9), (0, 1))
+    answers = list(zip(LABELS, (0.3, 0.7, 0.0), ends, strict=True))
+    rows = [
+        {"part": "period", "period": day, "label": label, "value": value, "standard_error": 0.1}
+        | ({"lower": low, "upper": high} if day == 0 else {})
+        for day in (0, 1)
+        for label, value, (low, high) in answers
     ]
-    document = {"periods": periods, "windows": [], "changes": [], "trend": None}
-    result = SeriesResult(series="s", document=document, truth=[[0.3, 0.7, 0.0]] * 3, app_reports=1, fleet_reports=43)
+    states = [(0, "estimated", 40), (1, "estimated", 4), (2, "missing", 0)]
+    periods = [
+        ListedPeriod(period=day, start=0, end=3, state=state, reports=reports, active=None, active_standard_error=None)
+        for day, state, reports in states
+    ]
+    extras = SeriesExtras(
+        workload="versions", slots=7, period_s=3, value_of="current", by="reports", window=7, comparisons=0,
+        periods=periods, trend=None, warnings=(),
+    )  # fmt: skip
+    estimate = EstimateDocument.of_rows("series", rows, extras, epsilon=1.0, level=0.95, mechanism="m")
+    result = SeriesResult(series="s", estimate=estimate, truth=[[0.3, 0.7, 0.0]] * 3, app_reports=1, fleet_reports=43)
     found = series_result(result, TERMS)
-    assert [day["inside"] for day in found["days"]] == [[True, False, True], None, None]
+    assert [[row["inside"] for row in day["answers"]] for day in found["days"]] == [[True, False, True], [None] * 3, []]
     assert found["interval_coverage"] == pytest.approx(2 / 3)
     assert found["labels"] == list(LABELS)
 
@@ -57,8 +70,8 @@ def test_a_fortnight_with_a_real_server_and_real_apps(tmp_path):
     assert 0 < found["app_reports"] <= 80
     assert sum(day["reports"] for day in found["days"]) == found["app_reports"] + found["fleet_reports"]
     for day in found["days"]:
-        for value, error, truth in zip(day["value"], day["standard_error"], day["truth"], strict=True):
+        for value, error, truth in ((row["value"], row["standard_error"], row["truth"]) for row in day["answers"]):
             assert abs(value - truth) < 6 * error
     assert len(found["changes"]) == 1
     # Version 2.0 gains 27 points between the weeks, 17 standard errors.
-    assert found["changes"][0]["marked"][2]
+    assert next(row for row in found["changes"] if row["label"] == LABELS[2])["verdict"] == "higher"

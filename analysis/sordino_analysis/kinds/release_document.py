@@ -13,8 +13,8 @@ from sordino_analysis.curator.noise import Integers
 from sordino_analysis.curator.plan import CuratorPlan
 from sordino_analysis.curator.release import released_estimate
 from sordino_analysis.curator.released_counts import released_counts
+from sordino_analysis.kinds.release import NumberOfRows, ReleaseExtras, ReleaseGuarantee, UnbiasedBound
 from sordino_analysis.questions.linear.columns import columns_of_queries
-from sordino_server.releases.schemas import KIND, NumberOfRows, ReleaseExtras, ReleaseGuarantee, UnbiasedBound
 
 LEVEL = 0.95
 
@@ -81,7 +81,7 @@ def release_document(source: ReleaseSource, plan: CuratorPlan, measured: Integer
         "validity": "worst_case",
         "mechanism": summary.mechanism,
     }
-    return EstimateDocument.of_columns(KIND, columns_of_queries(workload) | columns, extras, **terms)
+    return EstimateDocument.of_columns("release", columns_of_queries(workload) | columns, extras, **terms)
 
 
 def _counted(plan: CuratorPlan, measured: Integers) -> tuple[dict[str, list[Cell]], NumberOfRows]:

@@ -1,0 +1,45 @@
+"""Answers to questions that somebody asks of a closed campaign, of whatever kind they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pydantic import Field
+
+from sordino_analysis.answers.document import EstimateDocument, Extras
+from sordino_analysis.answers.shown import about
+from sordino_analysis.kinds.base import KindOfAnswers
+
+
+class OnDemandExtras(Extras):
+    """Answers to questions of one kind about a closed campaign; they never change.
+
+    Use `lower` and `upper` for a question that was fixed before anybody looked. The bands of all `compared` questions
+    of this kind together contain all answers with the stated level.
+    """
+
+    round: int = Field(description="Index of the round that the reports came from.")
+
+
+class OnDemandKind(KindOfAnswers):
+    """Answers from the reports of a round; what was asked is in the column `kind`."""
+
+    name = "answers"
+    extras = OnDemandExtras
+    row = "question"
+    common_terms = ("campaign_id", "users", *KindOfAnswers.common_terms)
+    terms = ("bias_bound", "target", "compared", "plan_device", "plan_analyst")
+    parts = ("answer", "std. error", "interval", "band", "p-value of the assumption")
+
+    def notes(self, estimate: EstimateDocument) -> Sequence[str]:
+        """Of rules the assumption that the answers rest on."""
+        table = estimate.table
+        sentences = [str(cell) for cell in table.cells("sentence") if cell is not None]
+        lines = [f"on average over databases, not for each of them: {text}" for text in sentences[:1]]
+        if sentences and None in table.cells("population_lower"):
+            lines.append("an answer without an interval has none: the reports contradict the assumption")
+        return lines
+
+    def caption(self, estimate: EstimateDocument, users: str) -> str:
+        """With how many answers the band holds."""
+        return about(estimate.table)

@@ -1,0 +1,145 @@
+"""The contract of documents of answers that follow from no question of a campaign's own, on samples of every kind.
+
+They are stored and read without a change, each missing field is named, and readers get tables, notes and a caption. A
+kind without a sample fails the collection of this file; `test_every_kind.py` has the kinds of questions.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sordino_analysis as sa
+from sordino_analysis.answers.csv_text import as_csv
+from sordino_analysis.answers.document import EstimateDocument
+from sordino_analysis.answers.svg import draw_answers_of, is_drawable
+from sordino_analysis.curator.noise import CuratorNoise
+from sordino_analysis.curator.plan import plan_release
+from sordino_analysis.curator.release import measure
+from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.kinds.on_demand import OnDemandExtras
+from sordino_analysis.kinds.reading import UnreadableEstimate, estimate_of, read_estimate
+from sordino_analysis.kinds.registry import kind_of_answers, kinds, kinds_of_answers
+from sordino_analysis.kinds.release_document import ReleaseSource, release_document
+from sordino_analysis.kinds.series_document import SeriesRange, SeriesStates, series_document
+from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.request_terms import Neighbours
+from sordino_analysis.vectorized.randomness import SeededRandomness
+
+DELAYS = {
+    "name": "delays",
+    "domain": [{"name": "delay", "kind": "ordinal", "edges": [0, 15, 60], "unit": "min"}],
+    "queries": "prefix",
+}
+
+
+def of_series() -> EstimateDocument:
+    """Five days with reports, one without and one that is open."""
+    plan = sa.plan(sa.histogram(3), epsilon=1, mechanism="randomized_response")
+    days = {day: sa.Aggregate(60, np.array([30, 20, 10 + day])) for day in range(6) if day != 3}
+    states = dict.fromkeys(range(7), "estimated") | {3: "missing", 6: "open"}
+    terms = SeriesStates(
+        campaign="c", start=0, period_s=86_400, of_previous=False, states=states, warnings=["few"],
+        reports=dict.fromkeys(days, 60),
+    )  # fmt: skip
+    return series_document(sa.series(plan, days, slots=7), SeriesRange(first=0, last=6, window=3, trend=True), terms)
+
+
+def of_release(neighbours: Neighbours) -> EstimateDocument:
+    counts = np.array([400, 300, 200, 100])
+    users = int(counts.sum()) if neighbours == "replace" else None
+    plan = plan_release(parse_specification(DELAYS).build(), Zcdp.of("0.02"), "mean", users, neighbours=neighbours)
+    noise = CuratorNoise(SeededRandomness(5), seeded_for_tests=True)
+    source = ReleaseSource(
+        release="r", plan="p", dataset="flights", unit="flight", delta=Fraction(1, 10**6), users=users
+    )
+    return release_document(source, plan, measure(plan, counts, noise))
+
+
+def on_demand() -> EstimateDocument:
+    rows = [
+        {"kind": "range", "label": "delay ≤ 15 min", "unit": "share", "value": 0.5, "standard_error": 0.01,
+         "lower": 0.48, "upper": 0.52, "band_lower": 0.47, "band_upper": 0.53},
+    ]  # fmt: skip
+    terms = {"epsilon": 1.0, "level": 0.95, "bias_bound": 0.0, "compared": 9, "mechanism": "m", "target": "reporters"}
+    names = {"campaign_id": "c", "plan_device": "d", "plan_analyst": "a"}
+    return EstimateDocument.of_rows("answers", rows, OnDemandExtras(warnings=(), round=0), users=9, **terms, **names)
+
+
+SAMPLES: dict[str, tuple[Callable[[], EstimateDocument], ...]] = {
+    "answers": (on_demand,),
+    "series": (of_series,),
+    "release": (lambda: of_release("replace"), lambda: of_release("add-remove")),
+}
+if missing := kinds_of_answers().keys() - kinds().keys() - SAMPLES.keys():
+    pytest.fail(f"kinds of answers without a sample: {', '.join(sorted(missing))}", pytrace=False)
+
+
+@pytest.fixture(
+    scope="module",
+    params=[(name, number) for name, samples in SAMPLES.items() for number in range(len(samples))],
+    ids=lambda each: f"{each[0]}-{each[1]}",
+)
+def estimate(request: pytest.FixtureRequest) -> EstimateDocument:
+    name, number = request.param
+    return SAMPLES[name][number]()
+
+
+def test_it_is_stored_and_read_without_a_change(estimate: EstimateDocument) -> None:
+    read = read_estimate(estimate.content())
+    assert read.content() == estimate.content()
+    assert type(read.extras) is kind_of_answers(estimate.kind).extras
+    assert read.table == estimate.table
+
+
+def test_a_missing_field_is_named(estimate: EstimateDocument) -> None:
+    document, kind = json.loads(estimate.content()), kind_of_answers(estimate.kind)
+    for field in kind.extras.model_fields:
+        if kind.extras.model_fields[field].is_required():
+            extras = {name: value for name, value in document["extras"].items() if name != field}
+            with pytest.raises(UnreadableEstimate, match=rf"{kind.name}\.extras\.{field}: Field required"):
+                estimate_of(document | {"extras": extras})
+    for name in (*kind.common_terms, *kind.terms):
+        terms = {term: cell for term, cell in document["terms"].items() if term != name}
+        with pytest.raises(UnreadableEstimate, match=f"{name}: Field required"):
+            estimate_of(document | {"terms": terms})
+    with pytest.raises(UnreadableEstimate, match="one length"):
+        estimate_of(document | {"table": document["table"] | {"label": ["a"] * 99}})
+
+
+def test_readers_get_tables_notes_and_a_picture(estimate: EstimateDocument) -> None:
+    kind = kind_of_answers(estimate.kind)
+    tables = kind.tables(estimate, kind.printed)
+    assert all(len(row) == len(shown.headings) for shown in tables for row in shown.rows)
+    assert all(shown.rows for shown in tables)
+    assert tables[-1].notes
+    assert as_csv(estimate.table).count("\n") == len(estimate.table) + 1
+    assert is_drawable(estimate.table)
+    drawn = draw_answers_of(estimate.table, "a <title>", kind.caption(estimate, "9 users"), kind.base(estimate))
+    assert "a &lt;title&gt;" in drawn
+
+
+def test_a_series_is_three_tables_with_its_answers_side_by_side() -> None:
+    found = of_series()
+    periods, windows, changes = kind_of_answers("series").tables(found, None)
+    assert [shown.title for shown in (periods, windows, changes)] == ["Periods", "Windows", "Changes"]
+    assert [row[0] for row in periods.rows] == list("0123456")
+    assert periods.rows[3][2:] == ("missing", "0", "", "", "")
+    assert [row[:2] for row in windows.rows][:2] == [("0 to 2", "0"), ("1 to 3", "1")]
+    assert len(changes.rows) == 1
+    assert changes.rows[0][0] == "periods 0 to 2 to periods 3 to 5"
+    assert "* differs from 0 among 3 comparisons" in changes.notes
+    assert changes.warnings[0] == "few"
+    assert {row["part"] for row in found.answers()} == {"period", "window", "change", "trend"}
+
+
+def test_a_release_says_what_it_keeps() -> None:
+    whole, counted = (kind_of_answers("release").notes(of_release(each)) for each in ("replace", "add-remove"))
+    assert whole[0].startswith("release r from flights: 1,000 rows; worst variance ")
+    assert whole[1].endswith("protects the content of one flight")
+    assert counted[0].startswith("release r from flights: counts, of about ")
+    assert counted[1].endswith("protects one flight, and whether it is there")
