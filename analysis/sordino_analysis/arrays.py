@@ -8,6 +8,12 @@ Mask = NDArray[np.bool_]
 
 # A row whose entries differ by less than this share of the largest is constant up to the rounding of its input.
 _CONSTANT = 1e-14
+# What may be nothing is raised to it before it divides: no quotient of this package is near its inverse.
+TINY = 1e-300
+# Weights that sum to 1 may miss it by this: the rounding of a few thousand terms is far below.
+SUM_TOLERANCE = 1e-9
+# Singular values, lengths and equal numbers below this share of the largest are rounding.
+NEARLY_ZERO = 1e-12
 
 
 def varying_rows(matrix: Floats) -> Mask:

@@ -13,6 +13,7 @@ from sordino_analysis.percentages import percent
 
 # The unit of an answer that is a share of the users.
 SHARE = "share"
+# Digits of a number where its error does not say how many.
 _DIGITS = 4
 # Of an end of a bin, which is a number that somebody chose, all digits.
 _ALL_DIGITS = 15

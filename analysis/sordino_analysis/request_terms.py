@@ -29,4 +29,5 @@ Neighbours = Literal["replace", "add-remove"]
 # Questions of one kind that are answered at a time, and characters of one: together below the 64 KiB of a URL beyond
 # which uvicorn takes no request.
 MOST_QUESTIONS = 16
+# Characters of a question: a line of a table.
 LONGEST_QUESTION = 900

@@ -12,7 +12,9 @@ Item = TypeVar("Item")
 
 # A list of a million wrong numbers is one error, the first; it would otherwise be a million.
 Listed = Annotated[list[Item], Field(fail_fast=True)]
+# Unknown fields that a message lists.
 _MOST_UNKNOWN = 3
+# Letters of a value that a message shows.
 _SHOWN_LETTERS = 40
 
 

@@ -25,6 +25,7 @@ from sordino_analysis.panel.series import SeriesEstimates
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
+# Days after which the axis of days has a tick.
 _WEEK = 7
 
 

@@ -55,6 +55,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
 
+# A plan is shown with the errors of a campaign of middle size.
 _USERS_SHOWN = 10_000
 
 

@@ -13,6 +13,7 @@ from itertools import chain, islice
 
 from sordino_analysis.answers.table import AnswerTable
 
+# Lines that are written at once: a few tens of kilobytes.
 _LINES = 500
 # What begins with these is a formula to one spreadsheet or another, some of which drop blanks before they look.
 _FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")

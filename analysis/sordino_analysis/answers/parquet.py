@@ -17,6 +17,7 @@ _ARROW_TYPES = {"text": "string", "integer": "int64", "number": "float64", "trut
 TABLE = FileForm("a table of answers", group_rows=1 << 14, group_bytes=1 << 26, footer_bytes=1 << 22)
 # 65,536 answers of 40 campaigns; read as Python objects they take some gigabytes.
 MOST_ROWS = 65_536 * 100
+# A table of so many bytes is refused: it is read into memory as a whole.
 _MOST_BYTES = 1 << 30
 # What pyarrow and the reading of metadata raise at damaged files.
 _UNREADABLE = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError)

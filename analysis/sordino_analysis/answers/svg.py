@@ -23,7 +23,9 @@ from sordino_shared.errors import SordinoError
 
 Base = tuple[str, float]
 Pairs = list[tuple[float, float]]
+# More labels than these touch at the width of a chart.
 _MOST_TICKS = 10
+# Seconds of a day.
 _DAY_S = 86_400
 
 

@@ -16,6 +16,7 @@ from sordino_shared.protocol.experiments import check_arm_index
 
 # The largest integer that every reader of JSON keeps.
 _MAX_NUMBER = (1 << 53) - 1
+# A blanket of more reports is refused, as on the routes of the wire.
 _MAX_BLANKET = 10**7
 
 

@@ -30,6 +30,7 @@ BLOCK_REPORTS = 1 << 16
 _BLOCK_BYTES = PART.group_bytes // PART.group_rows // 2
 # What pyarrow and the reading of metadata raise at damaged files.
 _UNREADABLE = (OSError, LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
+# Reports that are counted at once: tens of megabytes of their cells.
 _COUNTED_AT_ONCE = 1 << 20
 
 

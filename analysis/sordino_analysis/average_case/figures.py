@@ -10,7 +10,12 @@ from sordino_analysis.documents.plan_summary import AverageCaseFigures
 from sordino_analysis.optimisation.arrangements.margins import users_of_scheme
 from sordino_shared.errors import InvalidValue
 
-ERROR, FAILURE = 0.05, 0.05
+# Variances that differ by no more are the same up to rounding.
+_SAME = 1e-9
+# A share of users is said to hold within 5 points …
+ERROR = 0.05
+# … but for one database in 20: what tables of this field state.
+FAILURE = 0.05
 
 
 def average_case_figures(family: str, indicators: int, width: int, epsilon: float) -> AverageCaseFigures:
@@ -22,7 +27,7 @@ def average_case_figures(family: str, indicators: int, width: int, epsilon: floa
         raise _refused_parities(indicators, width, epsilon)
     separation, worst, margin, lemma = _of_class(family, indicators, width, epsilon)
     variance = usefulness.one_attribute_variance(indicators, separation, epsilon)
-    if worst <= variance * (1 + 1e-9):
+    if worst <= variance * (1 + _SAME):
         users = usefulness.strong_users(worst, ERROR, FAILURE)
         raise InvalidValue(
             f"on average over databases a rule of {width} of {indicators} indicators takes "

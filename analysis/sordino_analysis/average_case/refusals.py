@@ -47,7 +47,7 @@ def forster_bound_of_literals(indicators: int, width: int) -> float:
 def squared_hellinger(forster: float, epsilon: float, *, balanced: bool) -> float:
     """The most that H² of one report is, on average over the rules; at most 2."""
     spread = math.sinh(epsilon / 2) ** 2 / (1 + 1 / math.cosh(epsilon / 2))
-    return min(2.0, (2.0 if balanced else 4.0) * spread / forster**2)
+    return min(2.0, 2 * (1 if balanced else 2) * spread / forster**2)
 
 
 def least_users(hellinger: float, failure: float) -> int:

@@ -12,6 +12,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats, Mask
 from sordino_shared.errors import InvalidValue
 
+# A table of 2^16 cells is written out; a wider one is another class.
 MOST_INVOLVED = 16
 
 

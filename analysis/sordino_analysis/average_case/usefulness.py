@@ -13,6 +13,9 @@ from scipy.special import ndtri
 from sordino_analysis.optimisation.arrangements.margins import users_of_scheme
 from sordino_shared.errors import InvalidValue
 
+# 2^k of more cells squared leaves double precision; at so many the variance is beyond any number of users.
+_MOST_INDICATORS = 500
+
 
 def strong_users(variance: float, error: float, failure: float) -> int:
     """n with z_{1−β/2}²·Var/α²; raises InvalidValue for α or β that is not between 0 and ½."""
@@ -53,7 +56,7 @@ def response_variance(indicators: int, share: float, epsilon: float) -> float:
     cells in the rule and a share s of users there; the variance P(1 − P)((e^ε − 1 + 2^k)/(e^ε − 1))² is the largest
     over s.
     """
-    gain, cells = math.expm1(epsilon), math.ldexp(1.0, min(indicators, 500))
+    gain, cells = math.expm1(epsilon), math.ldexp(1.0, min(indicators, _MOST_INDICATORS))
     scale = 1 + cells / gain
     least = share * cells / (gain + cells)
     yes = min(max(0.5, least), least + 1 / scale)

@@ -34,7 +34,9 @@ from sordino_shared.randomizers import (
 )
 
 Law = Iterator[tuple[bytes, Fraction]]
+# What the page of the wire writes into slots without a member.
 UNUSED_SLOT = 255
+# Fifteen bits of an atom, as the page of the wire has it.
 MOST_ATOM = (1 << 15) - 1
 
 

@@ -45,11 +45,16 @@ from sordino_shared.randomizers import (
 )
 
 Payloads = NDArray[np.uint8]
+# Bytes of a seed, as the page of the wire has it.
 SEED_BYTES = 16
 # Types whose sides of a direction are counted for each value: more take as much time again, and share its false alarms.
 _MOST_TYPES = 64
 # Floating point is exact below.
 _EXACT = 1 << 53
+# Tables whose means are kept.
+_KEPT = 4
+# Entries that are held at once: 32 MiB.
+_BATCH_ENTRIES = 1 << 22
 
 
 def all_counts(randomizer: Randomizer, cell: int, payloads: Payloads) -> list[Counts]:
@@ -121,7 +126,7 @@ def _kernel_tells(randomizer: FiniteKernel, cell: int, payloads: Payloads) -> ND
     return favours
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=_KEPT)
 def _row_means(randomizer: FiniteKernel) -> NDArray[np.float64]:
     """(m,) the mean of each row of the table; a large table is not averaged again for every value."""
     return np.asarray(kernel_integers(randomizer.rows).mean(axis=1, dtype=np.float64))
@@ -212,7 +217,7 @@ def _products(randomizer: SeededDirection, types: Sequence[int], payloads: Paylo
     vectors = ndarray(randomizer.vectors)[list(types)].astype(np.int64)
     is_exact = int(np.abs(vectors).sum(axis=1).max()) * MOST_ATOM < _EXACT
     columns = vectors.T.astype(np.float64 if is_exact else np.int64)
-    batch = max(1, (1 << 22) // len(columns))
+    batch = max(1, _BATCH_ENTRIES // len(columns))
     found: list[NDArray[Any]] = [np.zeros((0, len(types)), columns.dtype)]
     for at in range(0, len(payloads), batch):
         drawn = directions(payloads[at : at + batch, :SEED_BYTES], len(columns))

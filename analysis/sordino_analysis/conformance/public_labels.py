@@ -35,6 +35,8 @@ from sordino_shared.randomizers.coarsened import Label
 _MOST_VALUES = 8
 # Axes with an offset whose cells are counted together: 2^12 outcomes.
 _MOST_AXES = 12
+# Halves of words of 64 bits: the parity of a word is that of its halves, xored.
+_HALVES = (32, 16, 8, 4, 2, 1)
 
 
 def public_counts(
@@ -126,7 +128,7 @@ def _labels_of(label: Label, degree: int, numbers: NDArray[np.uint64], words: ND
 
 def _parities(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     folded = words
-    for shift in (32, 16, 8, 4, 2, 1):
+    for shift in _HALVES:
         folded = folded ^ folded >> np.uint64(shift)
     return folded & np.uint64(1)
 

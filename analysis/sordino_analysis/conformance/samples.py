@@ -13,6 +13,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import Randomizer
 
+# Reports that a failed test prints at most.
 _SHOWN = 40
 
 

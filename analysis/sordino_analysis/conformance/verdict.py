@@ -19,9 +19,11 @@ from sordino_analysis.vectorized.randomizers import in_alphabet
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import AnyRandomizer
 
+# A right sampler is refused for one seed in a million …
 FALSE_ALARM = 1e-6
 # What a test must be able to see: odds of telling the value that belong to an ε so much larger, in 99 % of runs.
 EPSILON_OFF = 0.1
+# … and one that is off by what is tested is accepted for one in a hundred.
 MISSED = 0.01
 
 

@@ -27,6 +27,7 @@ from sordino_shared.errors import InvalidValue
 
 # Sums of products in another order, on another machine; figures that differ by more are of another strategy.
 _RELATIVE = 1e-6
+# Decoded rows differ from W by no more than rounding on another machine.
 _DECODING_TOLERANCE = 1e-7
 
 

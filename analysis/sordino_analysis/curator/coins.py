@@ -17,6 +17,7 @@ Words = NDArray[np.uint64]
 # Python's integers in an array: exact at any size, and ten times slower than machine words.
 BigIntegers = NDArray[np.object_]
 Indices = NDArray[np.int64]
+# Bits that are drawn first: further ones decide ties, one coin in 2^62.
 _BITS = 62
 
 

@@ -22,12 +22,16 @@ from sordino_shared.randomness import Randomness, SystemRandomness
 Integers = NDArray[np.int64]
 # A geometric variable beyond 2¹² of its means has a probability below e^(−4096); machine words hold it up to there.
 _MAX_SCALE = 2**50
+# A smaller scale would be drawn as nothing but 0.
 _LEAST_SCALE = Fraction(1, 1000)
+# Machine words hold this many means.
 _MAX_MEANS = 2**12
 # Radii of 1024 dimensions stay far below 2⁶².
 _MAX_BALL_SCALE = 2**40
 # Acceptance is at least .6; the last few are drawn again in chunks of at least this size.
 _LEAST_CHUNK = 64
+# The rejection sampler compares in integers of this size.
+_MAX_VARIANCE = 2**80
 
 
 class CuratorNoise:
@@ -129,7 +133,7 @@ class CuratorNoise:
 
 def check_variance(variance: Fraction) -> None:
     """Raise InvalidValue for a variance that `gaussian` does not draw."""
-    if not isinstance(variance, Fraction) or not 0 < variance <= 2**80:
+    if not isinstance(variance, Fraction) or not 0 < variance <= _MAX_VARIANCE:
         raise InvalidValue(f"the variance must be a fraction above 0 and at most 2^80, got {variance!r}", variance)
 
 

@@ -12,7 +12,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.certificate import CuratorCertificate
 from sordino_analysis.curator.character_strategy import CharacterStrategy, degrees, squared_sensitivity_of_scales
 from sordino_analysis.curator.design import MAX_QUERIES, MAX_TYPES, Design, asked_rows
-from sordino_analysis.curator.strategy import MORE_BITS, ROUNDING_LOSS
+from sordino_analysis.curator.tuning import CHARACTERS, STRATEGY
 from sordino_analysis.curator.usefulness import zipf_spread
 from sordino_analysis.optimisation.gaussian.covariance import proof_from_types
 from sordino_analysis.optimisation.gaussian.distance_orbits import OrbitOptimum, optimal_orbits, orbit_dual_value
@@ -23,11 +23,8 @@ from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours, Objective
 from sordino_shared.errors import InvalidValue
 
-_ROUNDS, _WORST_GAP = 40, 0.01
-_LEAST_WEIGHT = 1e-4
+# Sums over sets may miss what they are by this share.
 _ROUNDING = 1e-9
-# Distances of less weight than this share of an equal one are left out of the proof, unless that costs this much of it.
-_LEAST_SHARE, _LARGEST_LOSS = 0.01, 1e-3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -131,14 +128,14 @@ class _Search:
         """Weights of the orbits in proportion to their variance, as `weigh_worst_query` finds them, and the gap."""
         counts = np.array([orbit.count for orbit in self._orbits])
         found, best, least, proved = start, (weights, start), np.inf, 0.0
-        for _ in range(_ROUNDS):
+        for _ in range(CHARACTERS.rounds):
             variances = self._variances(self.scales(found))
             if variances.max() < least:
                 best, least = (weights, found), float(variances.max())
             proved = max(proved, found.lower)
-            if least <= ((1 + _WORST_GAP) * proved) ** 2:
+            if least <= ((1 + CHARACTERS.worst_gap) * proved) ** 2:
                 break
-            weights = np.maximum(weights * variances / variances.mean(), _LEAST_WEIGHT)
+            weights = np.maximum(weights * variances / variances.mean(), CHARACTERS.least_weight)
             weights *= self.queries / (weights @ counts)
             found = self.optimum(weights)
         return *best, math.sqrt(least) / proved - 1
@@ -160,9 +157,9 @@ class _Search:
             return self._sensitivity(scales) * float(characters[used] @ (1 / scales[used] ** 2))
 
         scales: tuple[int, ...] = ()
-        for bits in MORE_BITS:
+        for bits in STRATEGY.more_bits:
             scales = tuple(max(1, round(2**bits * scale)) if scale else 0 for scale in real.tolist())
-            if error(np.array(scales, dtype=float)) <= (1 + ROUNDING_LOSS) ** 2 * error(real):
+            if error(np.array(scales, dtype=float)) <= (1 + STRATEGY.rounding_loss) ** 2 * error(real):
                 break
         return CharacterStrategy(
             neighbours=self._neighbours,
@@ -176,9 +173,9 @@ class _Search:
         found = certificate_of_orbits(self.bits, self._neighbours, self._orbits, query_weights, weights)
         if not weights.size:
             return found
-        kept = np.where(weights >= _LEAST_SHARE / self.bits, weights, 0.0)
+        kept = np.where(weights >= CHARACTERS.least_share / self.bits, weights, 0.0)
         sparse = certificate_of_orbits(self.bits, "replace", self._orbits, query_weights, kept / kept.sum())
-        return sparse if sparse.norm >= (1 - _LARGEST_LOSS) * found.norm else found
+        return sparse if sparse.norm >= (1 - CHARACTERS.largest_loss) * found.norm else found
 
     def _variances(self, scales: Floats) -> Floats:
         """(orbits,) the largest variance of a query of each, at 2ρ = 1."""

@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from sordino_shared._checks import check_range
 from sordino_shared.randomness import Randomness
 
+# As many answers as a curator measures at once.
 MAX_DIMENSION = 1024
+# Bits that are drawn first: further ones decide the rare ties.
 _FIRST_BITS = 128
 
 

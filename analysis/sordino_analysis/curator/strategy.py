@@ -18,6 +18,7 @@ from scipy.linalg import qr
 from scipy.optimize import lsq_linear, nnls
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.curator.tuning import STRATEGY
 from sordino_analysis.documents.curator_part import CharacterScales, IntegerRows
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
 from sordino_analysis.estimation.intervals import simultaneous_quantile
@@ -30,18 +31,17 @@ from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.errors import InvalidValue
 
 Integers = NDArray[np.int64]
-MORE_BITS = (12, 16, 20, 24)
-ROUNDING_LOSS = 0.002
 # Sums of products of integers below 2⁵² are exact in double precision, in any order.
 _EXACT = 2**52
 # Rows of W become integers by a power of two up to this one.
 _MAX_SCALE_BITS = 20
+# Decoded rows may miss W by this share of its largest entry: rounding alone.
 _DECODING_TOLERANCE = 1e-8
 # The number of people may be secret, so that what overflows is decided by this cap alone.
 MAX_PEOPLE = 2**32
 _WORD = 2**62
-# Nonnegative least squares takes about a pivot a column; it gives up at this many.
-_MOST_PIVOTS = 30
+# Quantiles that are kept, each with its strategy of some megabytes.
+_KEPT = 1 << 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -182,7 +182,7 @@ class IntegerStrategy(Strategy):
 
 
 # The quantile is drawn from the decoder alone: releases of one plan share it.
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=_KEPT)
 def _band_quantile(strategy: IntegerStrategy, level: float) -> float:
     return simultaneous_quantile(strategy.decoder, level)
 
@@ -214,18 +214,18 @@ def integer_strategy(matrix: Floats, optimum: GaussianOptimum, query_weights: Fl
     weights = np.ones(len(matrix)) if query_weights is None else query_weights
     design = _Design(matrix, optimum, optimum.basis / np.sqrt(weights)[:, None])
     strategy = None
-    for bits in MORE_BITS:
+    for bits in STRATEGY.more_bits:
         try:
             strategy = design.rounded(bits)
         except np.linalg.LinAlgError:
             continue
         squares = weights @ (strategy.decoder**2).sum(axis=1) / len(matrix)
-        if strategy.squared_sensitivity * squares <= ((1 + ROUNDING_LOSS) * optimum.upper) ** 2:
+        if strategy.squared_sensitivity * squares <= ((1 + STRATEGY.rounding_loss) * optimum.upper) ** 2:
             break
     if strategy is None:
         raise InvalidValue(
-            f"the rows of the workload differ too much in size: with {MORE_BITS[-1]} bits the integers of the strategy "
-            "do not tell them apart; multiply the small rows, or release them in a plan of their own",
+            f"the rows of the workload differ too much in size: with {STRATEGY.more_bits[-1]} bits the integers of the "
+            "strategy do not tell them apart; multiply the small rows, or release them in a plan of their own",
             matrix,
         )
     strategy.check_decodes(matrix)
@@ -288,7 +288,7 @@ def _exact_product(left: Floats, right: Floats) -> Integers:
 
 def _nearest_people(rows: Floats, noisy: Floats) -> Floats:
     try:
-        return np.asarray(nnls(rows, noisy, maxiter=_MOST_PIVOTS * rows.shape[1])[0])
+        return np.asarray(nnls(rows, noisy, maxiter=STRATEGY.most_pivots * rows.shape[1])[0])
     except RuntimeError:
         # An interior point method ends whatever the rows are, within a share of 10⁻¹⁰ of the least error.
         return np.asarray(np.maximum(lsq_linear(rows, noisy, bounds=(0, np.inf)).x, 0))

@@ -71,6 +71,7 @@ class AnalystPart(Document):
     """Workload, decoder, factors, certificate and figures of the plan whose device part has `device_digest`."""
 
     document: ClassVar[str] = "analyst_part"
+    # Decoders of the largest plans are below: a gibibyte is refused before it is read.
     limit: ClassVar[int] = 1 << 30
 
     device_digest: Digest

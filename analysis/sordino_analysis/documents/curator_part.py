@@ -13,7 +13,9 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import MAX_NANO
 from sordino_shared.protocol.documents import Document
 
+# Digits of a fraction: no numerator of a strategy has more.
 _MAX_DIGITS = 80
+# Scales of a strategy: more are refused.
 _MAX_SCALE = 2**40
 
 
@@ -66,6 +68,7 @@ class CuratorPart(Document):
     """A release of ρ = nano_rho·10⁻⁹; integers of any size are decimal text, variances are in squared counts."""
 
     document: ClassVar[str] = "curator_part"
+    # Strategies of the largest plans are below: a gibibyte is refused before it is read.
     limit: ClassVar[int] = 1 << 30
 
     domain: Domain

@@ -8,7 +8,7 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats
 from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared._checks import set_finite_floats
 from sordino_shared.arrays import Array
@@ -214,7 +214,7 @@ class WeightedDecoder:
         self.type_weights.check_form("<f8", (count, self.type_weights.shape[-1]), "type weights of a decoder")
         self.groups.check_form("<i4", self.groups.shape[:1], "groups of queries")
         weights, groups = ndarray(self.type_weights), ndarray(self.groups)
-        if weights.min() < 0 or not abs(weights.sum(axis=1) - 1.0).max() <= 1e-9:
+        if weights.min() < 0 or not abs(weights.sum(axis=1) - 1.0).max() <= SUM_TOLERANCE:
             raise InvalidValue("type weights of a decoder are not negative and sum to 1 for each group", weights)
         if not 0 <= groups.min() <= groups.max() < count:
             raise InvalidValue(f"queries are of groups 0 to {count - 1}, not {groups.min()} to {groups.max()}", groups)

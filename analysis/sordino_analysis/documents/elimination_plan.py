@@ -12,7 +12,9 @@ from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import WHOLE_WEIGHT, Digest
 
 PROTOCOL = "elimination"
+# A class of rules, the best of them, and the best one.
 ROUNDS = 3
+# Shares of rounds sum to 1 up to rounding.
 _SUM = 1e-9
 
 
@@ -20,7 +22,9 @@ _SUM = 1e-9
 class RoundShares:
     """The shares of devices that answer each of the three rounds, and how many rules the second one asks about."""
 
+    # Most users choose among all rules, and fewer among few.
     shares: tuple[float, ...] = (0.6, 0.3, 0.1)
+    # Rules that the second round compares.
     top: int = 32
 
     def __post_init__(self) -> None:

@@ -18,6 +18,7 @@ from sordino_shared.errors import InvalidValue, MalformedDocument
 _MOST_USERS = 2**53
 # Answers without bias have that of their decoder's floats.
 _ROUNDING = 1e-9
+# The level of every interval.
 _LEVEL = 0.95
 
 

@@ -13,6 +13,7 @@ from sordino_shared.randomizers.orbit_kernel import MAX_ATTRIBUTES as MAX_WIDTH
 
 # Half of what a document may hold in items.
 MAX_LABELS = MAX_ITEMS // 2
+# The widest rules of any class: see `WIDEST` of rules.
 MAX_CONCEPT_WIDTH = 8
 FAMILIES = ("conjunctions", "clauses", "parities", "juntas", "lists")
 ARRANGED_FAMILIES = ("conjunctions", "clauses", "lists", "parities")

@@ -30,7 +30,10 @@ from sordino_analysis.questions.linear.operators import Indices
 
 # Halvings of the exponent's logarithm, from e^-12 to e^12 standard errors: the bound is off by less than its hundredth.
 _HALVINGS = 24
+# The band is searched for between so many standard errors, beyond which a double cannot tell a level from 1.
 _WIDEST = 12.0
+# Draws that are held at once.
+_BATCH = 1000
 
 
 def furthest_error(law: ContributionLaw, users: int, tail: float) -> float:
@@ -81,6 +84,7 @@ MOST_SKEWNESS = 1.2
 # Campaigns that are drawn, in a fraction of a second: their .95 quantile is one of .95 ± .0031. There are no more than
 # so many counts, one of an output and a type that is held each.
 _CAMPAIGNS = 5000
+# Counts that are drawn at most: a second of them.
 _MOST_COUNTS = 10_000_000
 # Errors of a few events have steps, and a step that is just within reach at the estimated histogram can be just beyond
 # at the true one, where its standard error is other by some hundredths. Errors are drawn larger by up to so much.
@@ -183,7 +187,7 @@ def _largest_errors(outputs: OutputCounts, histogram: Floats, users: int) -> Flo
     return np.concatenate(largest) * (1 + _ROOM * seeded_generator().random(_CAMPAIGNS))
 
 
-def _drawn_counts(chances: Floats, users_of: Indices, batch: int = 1000) -> Iterator[Floats]:
+def _drawn_counts(chances: Floats, users_of: Indices, batch: int = _BATCH) -> Iterator[Floats]:
     """(m, some) how often each output is reported."""
     generator = seeded_generator()
     for _ in range(_CAMPAIGNS // batch):

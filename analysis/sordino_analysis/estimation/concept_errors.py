@@ -29,10 +29,13 @@ from sordino_analysis.questions.linear.widths import CharacterMap, character_map
 
 # Seed and draws are part of the method. With so many a quantile covers within .007 of its level, two standard errors.
 DRAWS = 4000
+# Any seed: the same campaign has the same interval whoever computes it.
 _SEED = 20_261_122
 # Entries of simulated losses; beyond it Bonferroni's quantile costs some hundredths more and no time.
 _MOST_DRAWN = 1 << 25
+# Draws that are held at once.
 _BATCH = 200
+# Rules whose errors correlate by 1 up to this are one.
 _SINGLE = 1e-9
 # Errors of few reports lie on a lattice, and rounding must not push a value past the quantile that it is.
 _LATTICE = 1 + 1e-9

@@ -16,10 +16,14 @@ from sordino_analysis.questions.linear.operators import Indices, Intervals, Pref
 RELATIVE_GAP = 1e-4
 # What a gap loses to rounding, as a share of the squared answers and entries that it is made of.
 _ROUNDING = 1e-14
+# Up to so many types a Gram matrix takes 32 MiB and its factor a second.
 _DENSE_GRAM_TYPES = 2048
 # Supports settle within a dozen guesses, or never where the answers cannot tell all types apart.
 _MOST_ACTIVE_SETS = 15
-_MOST_VERTEX_STEPS, _LEAST_ENTERING = 200, 8
+# Steps at most; then the histogram so far is reported as unfinished.
+_MOST_VERTEX_STEPS = 200
+# Types that enter in a step at least: one by one they take a step each.
+_LEAST_ENTERING = 8
 # Nonnegative least squares takes about a pivot a column; it gives up at this many.
 _MOST_PIVOTS = 30
 # Keeps the Gram matrix of a support factorable where queries do not tell its types apart.

@@ -32,7 +32,7 @@ def predicted_coverage(
         np.asarray(given, dtype=float) for given in (skewness, excess_kurtosis, variance_slope, variance_spread)
     )
     # Cumulants of T ≈ S(1 − D/2 + 3D²/8).
-    shift, widened = -slope / 2, spread + 1.75 * slope**2
+    shift, widened = -slope / 2, spread + 7 / 4 * slope**2
     skewed = third - 3 * slope
     heavy = fourth - 6 * slope * third + 3 * spread + 18 * slope**2
     bend = (

@@ -22,6 +22,7 @@ from sordino_analysis.evaluation.contribution_law import ContributionLaw, Cumula
 MANY_EVENTS = 60
 # From so many events on no step takes as much as is allowed; below, numbers of reports a factor apart are tried.
 _STEADY_EVENTS = 12
+# Numbers of reports a factor apart are tried: the last one is no more above the least.
 _FACTOR = 1.1
 # Values times classes of the laws of all queries that are worked out exactly, in some seconds; of more, moments.
 _MOST_LISTED = 20_000_000

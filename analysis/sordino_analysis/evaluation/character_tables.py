@@ -25,8 +25,12 @@ Parts = tuple[Floats, Floats]
 # Slots, and (shifts, frequencies) what a report with the shift counts for the frequency on these slots.
 SlotTable = tuple[list[int], Integers]
 
+# Fixed point of angles: products of two stay exact to the bits of a root.
 _ANGLE_BITS = 128
+# Fixed point of roots of unity: one fits into a machine word.
 _ROOT_BITS = 62
+# Tables of roots that are kept: one for each size of an attribute.
+_KEPT = 64
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +145,7 @@ def _largest_square(spectrum: Parts) -> float:
     return float(squares.ravel()[1:].max())
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_KEPT)
 def roots_of_unity(size: int) -> Parts:
     """(size,) cosines and (size,) sines of 2πj/size, the multiples of 2^-62 that are nearest, as floats.
 

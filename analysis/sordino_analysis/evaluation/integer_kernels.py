@@ -20,8 +20,12 @@ from sordino_shared.randomizers import DenseRows, FiniteKernel
 # Share of every column that goes to the null output. What the columns leave differs by their imbalance and by a unit a
 # row for rounding: against 2^60·1e-6 ≈ 10^12 both are far inside any ratio e^ε that a round may have.
 NULL_SHARE = 1e-6
+# Columns that miss 1 by more are no rounding.
 _IMBALANCE = 1e-10
+# Fixed point of e^ε: its error is far below a unit of the integers.
 _FRACTION_BITS = 192
+# Bits of the integers of a kernel: sums over a type stay in a machine word.
+KERNEL_BITS = 60
 
 
 class KernelError(InvalidValue):
@@ -31,7 +35,7 @@ class KernelError(InvalidValue):
     advice = "plan again, with another mechanism"
 
 
-def integer_kernel(low: Floats, members: Mask, guarantee: PureEpsilon, bits: int = 60) -> FiniteKernel:
+def integer_kernel(low: Floats, members: Mask, guarantee: PureEpsilon, bits: int = KERNEL_BITS) -> FiniteKernel:
     """The kernel whose row y is low[y]·e^ε on members[y] (k,) and low[y] elsewhere, in integers over 2^bits.
 
     Columns must sum to one within 1e-10. Every row is shrunk by NULL_SHARE, its lower level rounded down and its upper
@@ -48,7 +52,7 @@ def integer_kernel(low: Floats, members: Mask, guarantee: PureEpsilon, bits: int
     return _proved(FiniteKernel(bits, rows), guarantee)
 
 
-def dense_kernel(table: Floats, guarantee: PureEpsilon, bits: int = 60) -> FiniteKernel:
+def dense_kernel(table: Floats, guarantee: PureEpsilon, bits: int = KERNEL_BITS) -> FiniteKernel:
     """The kernel of `table` K (m, k), whose columns sum to one within 1e-10, in integers over 2^bits.
 
     Every entry is shrunk by NULL_SHARE and rounded down, to at most ⌊e^ε·the least of its row⌋; the null output takes

@@ -26,7 +26,9 @@ from sordino_shared.randomizers import Randomizer
 _BLOCK_ENTRIES = 1 << 22
 # An eigenproblem of 2048 takes seconds.
 _MAX_ROOT_RANK = 2048
+# Entries of a root of the Gram matrix: 128 MiB.
 _MAX_ROOT_ENTRIES = 1 << 24
+# Eigenvalues below this share of the largest are rounding.
 _RANK = 1e-13
 # Entries of a W whose pseudoinverse takes a fraction of a second.
 _MAX_LEAST_SQUARES = 1 << 18

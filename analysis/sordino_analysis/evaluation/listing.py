@@ -17,6 +17,7 @@ from sordino_shared.protocol import DevicePart
 
 # 333,312 answers are a document of 144 MB, which takes 2 GB to write; 8,192 are all marginals of up to two of 64 bits.
 MOST_PUBLISHED_QUERIES = 1 << 16
+# Queries that are looked at one by one where there are too many.
 _LISTED = 1 << 13
 
 

@@ -41,6 +41,7 @@ from sordino_shared.randomizers import OrbitKernel
 # The seed and the number of reports are part of the method, as those of a band are. A correlation of so many reports
 # is one ± .01 at most, which moves the chance that all errors stay within a band by some ten-thousandths.
 ROOT_REPORTS = 10_000
+# Any seed: the same plan has the same figures whoever computes it.
 _SEED = 20_261_122
 # Sums of characters, or answers, that are held at once.
 _MOST_HELD = 1 << 22
@@ -68,6 +69,7 @@ def drawn_root(kernel: OrbitKernel, law: AnswerMoments, histogram: Floats) -> Fl
     return covariance_square_root(covariance / ROOT_REPORTS)
 
 
+# Values that agree in so many digits are one.
 _DIGITS = 9
 
 

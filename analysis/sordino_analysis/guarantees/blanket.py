@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import TINY, Floats
 from sordino_analysis.guarantees.approximate import check_delta
 from sordino_analysis.guarantees.shuffled import least_count
 from sordino_shared.errors import InvalidValue
@@ -81,6 +81,6 @@ def law_of_sum(spread: dict[int, float], count: int, cells: int) -> list[float]:
     np.add.at(dense, np.array(list(spread)) % cells, list(spread.values()))
     waves = np.fft.rfft(dense)
     sizes, angles = np.abs(waves), np.angle(waves)
-    powers = np.exp(count * np.log(np.maximum(sizes, 1e-300))) * np.exp(1j * count * angles)
+    powers = np.exp(count * np.log(np.maximum(sizes, TINY))) * np.exp(1j * count * angles)
     chances: list[float] = np.maximum(0.0, np.fft.irfft(powers, cells)).tolist()
     return chances

@@ -21,6 +21,7 @@ from sordino_shared.guarantees import exp_lower_bound
 _VALUES, _VALUES_OF_TWO, _COARSE = 1500, 200, 80
 # More users than these hide at least as well, and sums of more need much memory.
 _MOST_USERS = 10**10
+# Fixed point of probabilities: rounding is added to δ, and far below it.
 _BITS = 192
 _ROUNDED_DOWN = 1 - 2.0**-50
 

@@ -17,6 +17,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import MAX_NANO, NANO, PureEpsilon, exact_decimal
 
 _LEAST = Fraction(1, NANO)
+# Characters of a written number: more are refused before they are read.
 _MAX_WRITTEN = 40
 
 

@@ -22,7 +22,9 @@ from sordino_shared.guarantees import PureEpsilon
 _LEFT_OUT = 1e-5
 # ε is decided to this part of itself.
 _PRECISION_BITS = 17
+# The search for a number of honest reports ends here.
 _MOST_HONEST = 10**9
+# Of the reports: privacy is stated for one in ten that somebody made up.
 FAKE_SHARE = Fraction(1, 10)
 
 

@@ -21,6 +21,7 @@ from sordino_shared.protocol import Manifest
 
 # A document of so many rules is ten megabytes.
 _MOST_IN_FULL = 1 << 17
+# Digits of a number in a document.
 _DIGITS = 6
 
 

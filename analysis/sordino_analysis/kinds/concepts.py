@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
     from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 
+# Rules that a document lists; the table has all.
 MOST_LISTED = 1000
 _CONSTANTS = ("never", "always")
 Interval = tuple[float, float]
@@ -81,6 +82,7 @@ class ConceptsKind(QueriesKind):
     name = "concepts"
     extras = ConceptExtras
     row = "rule"
+    # Rules that a terminal shows.
     printed = 10
     why_unused = "they apply to pairwise statistics; the losses of rules are linear queries"
     terms = ("users_by_round", "compared", "plan_device", "plan_analyst")

@@ -7,12 +7,12 @@ import math
 from sordino_analysis.mechanisms.factorization import vector_mechanism
 from sordino_analysis.mechanisms.least_variances import least_of_approximations
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.tuning import BIASED_FACTORS
 from sordino_analysis.optimisation.factorization import cheapest
 from sordino_analysis.progress import ProgressCallback
 from sordino_shared.quantities import quantity
 
-# An approximation of prefix sums over 256 types takes seconds on one core, and three or four of them are made.
-_MAX_TYPES = 256
+# Entries of W: 8 MiB, and a singular value decomposition a step.
 _MAX_ENTRIES = 1 << 20
 
 
@@ -29,8 +29,9 @@ class ApproximateFactorizationMechanism:
         if request.reason_against_bias is not None:
             return request.reason_against_bias
         queries, size = request.workload.operator.shape
-        if size > _MAX_TYPES or queries * size > _MAX_ENTRIES:
-            return f"{queries} × {size} entries of W; it is made for at most {_MAX_TYPES} types and {_MAX_ENTRIES}"
+        if size > BIASED_FACTORS.max_types or queries * size > _MAX_ENTRIES:
+            limits = f"{BIASED_FACTORS.max_types} types and {_MAX_ENTRIES}"
+            return f"{queries} × {size} entries of W; it is made for at most {limits}"
         return work.solved_in_closed_form or work.too_large_for_dense
 
     def least_variance(self, work: SharedWork) -> float | None:

@@ -14,19 +14,13 @@ from scipy.optimize import minimize_scalar
 
 from sordino_analysis.evaluation.item_answers import ItemChances
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
+from sordino_analysis.mechanisms.tuning import HASHES
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.request_terms import Objective
 from sordino_shared.randomizers import Coarsened, FieldLabel, GridPartition, Level
 from sordino_shared.randomizers.coarsened.level import CHANCE_BITS
 from sordino_shared.randomizers.coarsened.partitions import MAX_SIZE
-
-# Below, sets of one size have less variance and are as small to send.
-_FEWEST_ITEMS = 64
-# Each further bit doubles the work of adding reports up: 4096 steps a report are half a minute for a million.
-_MOST_LABEL_BITS = 12
-# A density is good enough within so much of the best one up to ε = 2, and within (ε/2)² times as much beyond.
-_ENOUGH: dict[Objective, float] = {"mean": 0.0025, "max": 0.0095}
 
 
 class CoarsenedHistogramMechanism:
@@ -38,8 +32,8 @@ class CoarsenedHistogramMechanism:
         workload = work.request.workload
         if workload.symmetry is not Symmetry.TYPES:
             return "the queries are not a histogram"
-        if workload.size < _FEWEST_ITEMS:
-            return f"{workload.size} items; from {_FEWEST_ITEMS} on sets of one size are larger to send"
+        if workload.size < HASHES.fewest_items:
+            return f"{workload.size} items; from {HASHES.fewest_items} on sets of one size are larger to send"
         if workload.size > MAX_SIZE:
             return f"{workload.size} items; at most 2^64 can be told apart: hash to fewer bits"
         return None
@@ -58,9 +52,9 @@ def best_density(items: int, epsilon: float, objective: Objective) -> tuple[int,
     best = minimize_scalar(
         lambda density: _variance(density, items, epsilon, objective), bounds=(0.0, 0.5), method="bounded"
     ).fun
-    enough = best * (1 + _ENOUGH[objective] * max(1.0, epsilon / 2) ** 2)
+    enough = best * (1 + HASHES.enough[objective] * max(1.0, epsilon / 2) ** 2)
     found: list[tuple[float, int, int]] = []
-    for bits in range(1, min(_MOST_LABEL_BITS, (items - 1).bit_length()) + 1):
+    for bits in range(1, min(HASHES.most_label_bits, (items - 1).bit_length()) + 1):
         labels = 1 << bits
         densities = [(_variance(m / labels, items, epsilon, objective), bits, m) for m in range(1, labels // 2 + 1)]
         found.append(min(densities))

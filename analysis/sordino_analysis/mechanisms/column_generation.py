@@ -6,6 +6,7 @@ import numpy as np
 
 from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.tuning import COLUMN_GENERATION
 from sordino_analysis.optimisation.search.column_generation import (
     MOST_TYPES,
     WeightedRows,
@@ -16,14 +17,6 @@ from sordino_analysis.optimisation.search.cone_columns import settle_columns
 from sordino_analysis.optimisation.search.cone_program import ConeDesign, ConeProgramFailed
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
-
-# Up to here it takes a second; beyond, the joint search does most of the work faster and ends with the same rounds.
-_MAX_TYPES = 32
-_ROUNDS = 120
-# What the worst type's variance may be above the average of all before cone programs end the search.
-_AT_REST = 2e-3
-# Numbers in their cones: 5,000 take a second a program.
-_LARGEST_PROGRAM = 3000
 
 
 class ColumnGenerationMechanism:
@@ -37,7 +30,7 @@ class ColumnGenerationMechanism:
             return "it lowers the mean variance only"
         if request.options.mechanism is None and request.workload.symmetry is Symmetry.ATTRIBUTES:
             return "orbits of characters solve its problem for parities and marginals within seconds"
-        limit = _MAX_TYPES if request.options.mechanism is None else MOST_TYPES
+        limit = COLUMN_GENERATION.max_types if request.options.mechanism is None else MOST_TYPES
         if request.workload.size > limit:
             return f"{request.workload.size} types; from scratch it is made for at most {limit}"
         return work.solved_in_closed_form or work.too_large_for_dense
@@ -47,7 +40,7 @@ class ColumnGenerationMechanism:
         uniform = np.full(size, 1.0 / size)
         start = WeightedRows(np.eye(size, dtype=bool), np.full(size, 1.0 / (np.exp(epsilon) + size - 1)), uniform)
         try:
-            found = generate_columns(work.matrix, epsilon, start, _ROUNDS, work.deadline.passed)
+            found = generate_columns(work.matrix, epsilon, start, COLUMN_GENERATION.rounds, work.deadline.passed)
         except np.linalg.LinAlgError as error:
             raise MechanismFailed(f"single types do not make a start ({error})") from error
         progress(Progress(1.0))
@@ -64,7 +57,7 @@ def _settled(work: SharedWork, rows: WeightedRows) -> ConeDesign | None:
     """The end of the search by cone programs, where its type weights have not come to rest; None where they have."""
     epsilon, matrix = work.request.guarantee.epsilon, work.matrix
     dimensions = min(len(matrix), matrix.shape[1]) * len(rows.members)
-    if unevenness(matrix, epsilon, rows) <= _AT_REST or dimensions > _LARGEST_PROGRAM:
+    if unevenness(matrix, epsilon, rows) <= COLUMN_GENERATION.at_rest or dimensions > COLUMN_GENERATION.largest_program:
         return None
     try:
         return settle_columns(matrix, epsilon, rows.members, work.deadline.passed)

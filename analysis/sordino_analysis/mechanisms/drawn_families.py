@@ -17,16 +17,10 @@ from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.evaluation.integer_kernels import histogram_decoder, integer_kernel
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.set_families import SetFamily
+from sordino_analysis.mechanisms.tuning import DRAWN_FAMILIES
 from sordino_analysis.optimisation.search.objectives import information
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear.characters import Integers
-
-_MAX_TYPES = 1024
-# A second of them is about 10^10 on one core.
-_OPERATIONS = 2e10
-_FEWEST_PASSES, _MOST_PASSES = 4, 40
-# A family that no query needs keeps so much, so that the whole histogram can be decoded.
-_LEAST_CHANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,8 +37,8 @@ def reason_against_table(work: SharedWork) -> str | None:
     size = work.request.workload.size
     if size == 2:
         return "with two types it is randomized response"
-    if size > _MAX_TYPES:
-        return f"{size} types; its table is made for at most {_MAX_TYPES}"
+    if size > DRAWN_FAMILIES.max_types:
+        return f"{size} types; its table is made for at most {DRAWN_FAMILIES.max_types}"
     return work.solved_in_closed_form or work.too_large_for_dense
 
 
@@ -85,7 +79,7 @@ def _optimised(families: Sequence[SetFamily], work: SharedWork, progress: Progre
     owner = np.repeat(np.arange(len(tables)), [len(table) for table in tables])
     stacked = np.vstack(tables)
     matrix, worst = _queries(work, len(stacked))
-    passes = max(_FEWEST_PASSES, _affordable(len(stacked), matrix))
+    passes = max(DRAWN_FAMILIES.fewest_passes, _affordable(len(stacked), matrix))
     shapes = (len(tables), stacked.shape[1], len(matrix))
     point = _Point(*(np.full(length, 1 / length) for length in shapes))
     best, least = point, np.inf
@@ -102,7 +96,7 @@ def _optimised(families: Sequence[SetFamily], work: SharedWork, progress: Progre
 def _queries(work: SharedWork, rows: int) -> tuple[Floats, bool]:
     """W and whether its worst query counts; for the mean, and where W is too large, R with RᵀR = WᵀW in its place."""
     matrix = work.matrix
-    if work.request.options.objective == "max" and _affordable(rows, matrix) >= _FEWEST_PASSES:
+    if work.request.options.objective == "max" and _affordable(rows, matrix) >= DRAWN_FAMILIES.fewest_passes:
         return matrix, True
     return np.asarray(np.linalg.qr(matrix, mode="r")) if len(matrix) > matrix.shape[1] else matrix, False
 
@@ -110,7 +104,7 @@ def _queries(work: SharedWork, rows: int) -> tuple[Floats, bool]:
 def _affordable(rows: int, matrix: Floats) -> int:
     """How many passes over kernel and queries have their time."""
     queries, size = matrix.shape
-    return int(min(_MOST_PASSES, _OPERATIONS // (4.0 * rows * size * (size + queries))))
+    return int(min(DRAWN_FAMILIES.most_passes, DRAWN_FAMILIES.operations // (4.0 * rows * size * (size + queries))))
 
 
 def _moved(stacked: Floats, owner: Integers, matrix: Floats, point: _Point, *, worst: bool) -> tuple[float, _Point]:
@@ -123,7 +117,7 @@ def _moved(stacked: Floats, owner: Integers, matrix: Floats, point: _Point, *, w
     variance = squares @ kernel - centred**2
     by_type = np.maximum(point.queries @ variance, 0.0)
     caused = np.bincount(owner, (point.queries @ squares) * found.masses)
-    chances = np.maximum(_normalised(np.sqrt(point.chances * caused)), _LEAST_CHANCE)
+    chances = np.maximum(_normalised(np.sqrt(point.chances * caused)), DRAWN_FAMILIES.least_chance)
     queries = _normalised(point.queries * np.maximum(variance @ point.types, 0.0)) if worst else point.queries
     value = float(variance.max() if worst else by_type.max())
     return value, _Point(_normalised(chances), _normalised(point.types * by_type), queries)

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.tuning import EXTREME_ROWS
 from sordino_analysis.optimisation.search.cone_program import ConeProgramFailed, all_sets, solve_cone_program
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
 
-# 511 rows take half a second for the mean, 1023 take five; for the maximum it is queries times rows that count, and
-# 10,000 take three seconds.
-_MAX_TYPES = 9
-_MOST_CONES = 10_000
 # Beyond it a decoder of the histogram is smaller, and a few per mille worse at ε = 8.
 _LARGEST_DECODER = 1 << 16
 
@@ -23,11 +20,11 @@ class ExtremeRowsMechanism:
 
     def reason_against(self, work: SharedWork) -> str | None:
         workload = work.request.workload
-        if workload.size > _MAX_TYPES:
-            return f"{workload.size} types; all extreme rows are listed for at most {_MAX_TYPES}"
+        if workload.size > EXTREME_ROWS.max_types:
+            return f"{workload.size} types; all extreme rows are listed for at most {EXTREME_ROWS.max_types}"
         cones = workload.queries << workload.size
-        if work.request.options.objective == "max" and cones > _MOST_CONES:
-            return f"{cones} cones of a query and a row; the program is made for at most {_MOST_CONES}"
+        if work.request.options.objective == "max" and cones > EXTREME_ROWS.most_cones:
+            return f"{cones} cones of a query and a row; the program is made for at most {EXTREME_ROWS.most_cones}"
         if work.request.options.mechanism is None and workload.symmetry is Symmetry.TYPES:
             return work.solved_in_closed_form
         return work.too_large_for_dense

@@ -7,6 +7,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.documents.decoders import AnswerDecoder
+from sordino_analysis.evaluation.integer_kernels import KERNEL_BITS
 from sordino_analysis.evaluation.randomizers.directions import DirectionMoments
 from sordino_analysis.mechanisms.least_variances import least_of_half_spheres
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork, plain_answers
@@ -17,7 +18,9 @@ from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import SeededDirection
 
+# Entries of vectors are rounded to 32 bits on the wire: far below double precision.
 _LARGEST_ENTRY = 2**31 - 1
+# Singular values below this share of the largest are rounding of 32 bits.
 _RELATIVE_RANK = 1e-7
 
 
@@ -57,7 +60,7 @@ def vector_mechanism(whole: Factorization, request: PlanRequest) -> Proposal:
     return Proposal(randomizer, plain_answers(decoder, request.workload), factors)
 
 
-def direction_randomizer(right: Floats, guarantee: PureEpsilon, bits: int = 60) -> SeededDirection:
+def direction_randomizer(right: Floats, guarantee: PureEpsilon, bits: int = KERNEL_BITS) -> SeededDirection:
     """The half-sphere randomizer of the columns of R (d, k), quantised; the longest column has the whole ε.
 
     A shorter column is kept with chance ½ + (c − ½)·‖r_x‖/max‖r‖, which is unbiased rounding to ± its direction.

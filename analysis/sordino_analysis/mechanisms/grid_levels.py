@@ -20,28 +20,12 @@ from sordino_analysis.evaluation.grids.families import IntervalFamily
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.evaluation.grids.means import mean_variances
+from sordino_analysis.mechanisms.tuning import GRID_LEVELS
 from sordino_analysis.optimisation.level_chances import best_chances
 from sordino_analysis.request_terms import Objective
 
-# Levels are chosen at up to so many types, and their chances found once more at twice as many.
-_CHOSEN_AT = 256
-# Octaves between this width and the wide ones are alike.
-_PLATEAU = 8
-_COMBS = 10
-_COMB_PERIODS, _RATIO = (0.25, 4.0), 1.35
-# (members, labels) of combs in lowest terms; other sets of neighbours are a wider comb of these.
-_COMB_SHARES = ((1, 2), (2, 5), (1, 3), (2, 7), (1, 4), (1, 5), (1, 6), (1, 8), (1, 12), (1, 16), (1, 24), (1, 32))
-# Of the largest information of any density; a comb of less is never chosen.
-_LEAST_INFORMATION = 0.4
-_HASH_INFORMATION = 0.99
-_LARGEST_LABEL_BITS = 8
-_FIRST_STEPS, _PRUNING_STEPS, _LAST_STEPS = 30, 3, 12
-_LEAST_CHANCE = 3e-4
-# Above this ε the exact variance is descended, too; below it gains less than 3 per mille.
-_EXACT_FROM, _EXACT_STEPS = 1.25, 10
-# The mean over types of this power stands for the worst type.
-_WORST_POWER = 8
-_COMPARED = 33
+# Steps are limited, and evaluations are not.
+_UNLIMITED = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -84,10 +68,10 @@ class HashResponse:
 def hash_response(epsilon: float, surplus: float = 1.0) -> HashResponse:
     """With as few bits a label as tell almost all that any density tells; `surplus` makes sets denser than that."""
     best = 1 / (1 + math.exp(epsilon) / surplus)
-    for bits in range(1, _LARGEST_LABEL_BITS + 1):
+    for bits in range(1, GRID_LEVELS.largest_label_bits + 1):
         labels = 1 << bits
         found = HashResponse(min(labels - 1, max(1, round(best * labels))), labels, epsilon)
-        if found.information >= _HASH_INFORMATION * math.sinh(epsilon / 2) ** 2:
+        if found.information >= GRID_LEVELS.hash_information * math.sinh(epsilon / 2) ** 2:
             break
     return found
 
@@ -98,14 +82,14 @@ def designed_levels(family: IntervalFamily, epsilon: float, objective: Objective
     The maximum follows it; where there are two designs the better one for the objective is taken.
     """
     size = family.size
-    chosen_at = _halved(size, _CHOSEN_AT)
+    chosen_at = _halved(size, GRID_LEVELS.chosen_at)
     chosen = _chosen(_candidates(chosen_at, epsilon), _gram(family, chosen_at))
-    refined_at, levels = _halved(size, 2 * _CHOSEN_AT), chosen
+    refined_at, levels = _halved(size, 2 * GRID_LEVELS.chosen_at), chosen
     if refined_at > chosen_at:
         levels = _scaled(chosen, chosen_at, refined_at)
-        levels = _with_chances(levels, _chances(levels, _gram(family, refined_at), _LAST_STEPS))
+        levels = _with_chances(levels, _chances(levels, _gram(family, refined_at), GRID_LEVELS.last_steps))
     found = [_scaled(levels, refined_at, size)]
-    if epsilon > _EXACT_FROM:
+    if epsilon > GRID_LEVELS.exact_from:
         found.append(_kept(_scaled(_descended(chosen, _resized(family, chosen_at)), chosen_at, size)))
     value = _mean_variance if objective == "mean" else _large_variance
     return min(found, key=lambda one: value(one, family)) if len(found) > 1 else found[0]
@@ -120,17 +104,19 @@ def _descended(levels: Sequence[GridLevel], family: IntervalFamily) -> list[Grid
     def variance(logarithms: Floats) -> float:
         moved = _with_chances(levels, np.exp(logarithms - logarithms.max()))
         by_type = np.maximum(mean_variances(GridLaw(moved, family.size), family), 0.0)
-        return float((by_type**_WORST_POWER).mean() ** (1 / _WORST_POWER))
+        return float((by_type**GRID_LEVELS.worst_power).mean() ** (1 / GRID_LEVELS.worst_power))
 
     start = np.log([level.chance for level in levels])
-    found = minimize(variance, start, method="L-BFGS-B", options={"maxiter": _EXACT_STEPS, "maxfun": 1 << 20}).x
+    found = minimize(
+        variance, start, method="L-BFGS-B", options={"maxiter": GRID_LEVELS.exact_steps, "maxfun": _UNLIMITED}
+    ).x
     return _with_chances(levels, np.exp(found - found.max()))
 
 
 def _large_variance(levels: Sequence[GridLevel], family: IntervalFamily) -> float:
     """The largest variance over all types and a few queries."""
     law = GridLaw(levels, family.size)
-    return max(float(law.variances(family.rows([ends])).max()) for ends in family.samples(_COMPARED))
+    return max(float(law.variances(family.rows([ends])).max()) for ends in family.samples(GRID_LEVELS.compared))
 
 
 def _mean_variance(levels: Sequence[GridLevel], family: IntervalFamily) -> float:
@@ -157,10 +143,10 @@ def _candidates(size: int, epsilon: float) -> list[GridLevel]:
     """Hashed cells of every power of 2, and combs whose period is near the size of the domain."""
     response = hash_response(epsilon)
     levels = [response.level(1 << power, hashed=True) for power in range((size - 1).bit_length())]
-    shares = [HashResponse(hits, labels, epsilon) for hits, labels in _COMB_SHARES]
-    enough = _LEAST_INFORMATION * math.sinh(epsilon / 2) ** 2
-    first, last = (math.log(times, _RATIO) for times in _COMB_PERIODS)
-    periods = [size * _RATIO**power for power in np.arange(first, last)]
+    shares = [HashResponse(hits, labels, epsilon) for hits, labels in GRID_LEVELS.comb_shares]
+    enough = GRID_LEVELS.least_information * math.sinh(epsilon / 2) ** 2
+    first, last = (math.log(times, GRID_LEVELS.ratio) for times in GRID_LEVELS.comb_periods)
+    periods = [size * GRID_LEVELS.ratio**power for power in np.arange(first, last)]
     for share in shares:
         if share.information >= enough:
             widths = {round(period / share.labels) for period in periods} - {0}
@@ -170,18 +156,18 @@ def _candidates(size: int, epsilon: float) -> list[GridLevel]:
 
 def _chosen(levels: Sequence[GridLevel], gram: Floats) -> list[GridLevel]:
     """The candidates that are worth their bytes, with chances: the least combs go, a third at a time."""
-    chances = _chances(levels, gram, _FIRST_STEPS)
+    chances = _chances(levels, gram, GRID_LEVELS.first_steps)
     combs = np.array([not level.hashed for level in levels])
-    while (count := int((chances[combs] > 0).sum())) > _COMBS:
-        chances = _chances(_with_chances(levels, chances), gram, _PRUNING_STEPS)
+    while (count := int((chances[combs] > 0).sum())) > GRID_LEVELS.combs:
+        chances = _chances(_with_chances(levels, chances), gram, GRID_LEVELS.pruning_steps)
         left = np.flatnonzero(combs & (chances > 0))
-        chances[left[np.argsort(chances[left])[: max(1, (count - _COMBS) // 3)]]] = 0.0
-    chances = _chances(_with_chances(levels, chances), gram, _FIRST_STEPS)
+        chances[left[np.argsort(chances[left])[: max(1, (count - GRID_LEVELS.combs) // 3)]]] = 0.0
+    chances = _chances(_with_chances(levels, chances), gram, GRID_LEVELS.first_steps)
     return _kept(_with_chances(levels, chances))
 
 
 def _kept(levels: Sequence[GridLevel]) -> list[GridLevel]:
-    kept = [level for level in levels if level.chance >= _LEAST_CHANCE]
+    kept = [level for level in levels if level.chance >= GRID_LEVELS.least_chance]
     return _with_chances(kept, np.array([level.chance for level in kept]))
 
 
@@ -202,8 +188,8 @@ def _scaled(levels: Sequence[GridLevel], size: int, larger: int) -> list[GridLev
     octaves = round(math.log2(larger / size))
     if not octaves:
         return list(levels)
-    narrow = [level for level in levels if level.hashed and level.width <= _PLATEAU]
-    wide = [level for level in levels if not (level.hashed and level.width <= _PLATEAU)]
+    narrow = [level for level in levels if level.hashed and level.width <= GRID_LEVELS.plateau]
+    wide = [level for level in levels if not (level.hashed and level.width <= GRID_LEVELS.plateau)]
     plateau = [replace(narrow[-1], width=narrow[-1].width << octave) for octave in range(1, octaves + 1)]
     grown = [replace(level, width=_grown(level, larger / size, octaves)) for level in wide]
     found = [*narrow, *plateau, *grown]

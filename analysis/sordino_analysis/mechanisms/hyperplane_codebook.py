@@ -5,24 +5,21 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import ndtri
 
-from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.arrays import NEARLY_ZERO, Floats, Mask
 from sordino_analysis.evaluation.integer_kernels import histogram_decoder, integer_kernel, probabilities
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.tuning import CODEBOOK
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
 from sordino_analysis.optimisation.search.objectives import gls_decoder, variances
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.randomizers import FiniteKernel
 
-_ROWS_PER_TYPE, _FEWEST_ROWS_PER_TYPE = 32, 4
-# A device part holds a row in k bits and two levels of 8 bytes, and its domain in some bytes a type. Twice the bytes
-# would have 6 to 10 % less variance on prefix sums, k = 128, ε = 1.
-_LEAST_BYTES, _BYTES_PER_TYPE = 1 << 16, 1 << 9
-_LEVEL_BYTES, _DOMAIN_BYTES, _DOMAIN_BYTES_PER_TYPE = 16, 1 << 10, 16
-_MAX_TYPES = 1024
-# Reweighting the types is worth its time up to so many multiplications in all.
-_REWEIGHTING_OPERATIONS = 6e10
-_MOST_REWEIGHTINGS = 20
-_SHARE_OF_SINGLES = 0.05
+# Two levels of 8 bytes a row.
+_LEVEL_BYTES = 16
+# What a device part takes beside rows.
+_DOMAIN_BYTES = 1 << 10
+# A name of a type.
+_DOMAIN_BYTES_PER_TYPE = 16
 
 
 class HyperplaneCodebookMechanism:
@@ -36,8 +33,8 @@ class HyperplaneCodebookMechanism:
 
     def reason_against(self, work: SharedWork) -> str | None:
         size = work.request.workload.size
-        if size > _MAX_TYPES:
-            return f"{size} types; its table is made for at most {_MAX_TYPES}"
+        if size > CODEBOOK.max_types:
+            return f"{size} types; its table is made for at most {CODEBOOK.max_types}"
         return work.solved_in_closed_form or work.too_large_for_dense
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
@@ -60,7 +57,7 @@ def _balanced(right: Floats, epsilon: float, seed: int) -> tuple[Mask, Floats]:
         return members, _balanced_weights(members, weights, epsilon)
     except (ValueError, np.linalg.LinAlgError):
         types = members.shape[1]
-        single = np.full(types, _SHARE_OF_SINGLES * max(weights.sum(), 1.0) / types)
+        single = np.full(types, CODEBOOK.share_of_singles * max(weights.sum(), 1.0) / types)
         members, weights = _merged(np.vstack([members, np.eye(types, dtype=bool)]), np.append(weights, single))
         return members, _balanced_weights(members, weights, epsilon)
 
@@ -74,8 +71,8 @@ def _half_spaces(right: Floats, epsilon: float, seed: int) -> tuple[Mask, Floats
     """(m, k) sets and (m,) how often each was drawn."""
     types = right.shape[1]
     lengths = np.sqrt((right**2).sum(axis=0))
-    columns = right / np.maximum(lengths, 1e-12 * lengths.max())
-    rows = max(min(_ROWS_PER_TYPE * types, _affordable_rows(types)), _FEWEST_ROWS_PER_TYPE * types)
+    columns = right / np.maximum(lengths, NEARLY_ZERO * lengths.max())
+    rows = max(min(CODEBOOK.rows_per_type * types, _affordable_rows(types)), CODEBOOK.fewest_rows_per_type * types)
     generator = np.random.Generator(np.random.PCG64(seed))
     projections = generator.standard_normal((rows // 2, len(right))) @ columns
     # At a large ε a set holds about one type, not fewer.
@@ -85,7 +82,7 @@ def _half_spaces(right: Floats, epsilon: float, seed: int) -> tuple[Mask, Floats
 
 def _affordable_rows(types: int) -> int:
     """How many rows fit a device part of 64 KiB up to 128 types and half a KiB a type beyond."""
-    room = max(_LEAST_BYTES, _BYTES_PER_TYPE * types) - _DOMAIN_BYTES - _DOMAIN_BYTES_PER_TYPE * types
+    room = max(CODEBOOK.least_bytes, CODEBOOK.bytes_per_type * types) - _DOMAIN_BYTES - _DOMAIN_BYTES_PER_TYPE * types
     return room // (_LEVEL_BYTES + (types + 7) // 8)
 
 
@@ -103,7 +100,7 @@ def _type_weights(work: SharedWork, kernel: FiniteKernel, progress: ProgressCall
     weights = np.full(size, 1.0 / size)
     table, matrix = probabilities(kernel), work.matrix
     operations = 2.0 * len(table) * size * (size + 2 * len(matrix))
-    times = int(min(_MOST_REWEIGHTINGS, _REWEIGHTING_OPERATIONS // operations))
+    times = int(min(CODEBOOK.most_reweightings, CODEBOOK.reweighting_operations // operations))
     best, least = weights, np.inf
     for step in range(times):
         found = variances(table, gls_decoder(table, matrix, weights), matrix)

@@ -15,6 +15,7 @@ from sordino_analysis.documents.decoders import AnswerDecoder, Decoder
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_analysis.mechanisms.tuning import SHARED_WORK
 from sordino_analysis.optimisation.bounds import TraceBound, trace_bound
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.factorization import Factorization, factorize
@@ -42,9 +43,9 @@ MAX_DENSE_TYPES = 2048
 MOST_DENSE_INTERVALS = 512
 # 128 MiB of doubles for W; the factor L and the decoder of the vector mechanism are as large each.
 MAX_DENSE_ENTRIES = 1 << 24
+# Of the factorization that all mechanisms share: no plan by it is further above the least. Measured: `python -m
+# benchmarks.planning`.
 FACTORIZATION_GAP = 0.01
-# Of the time that is left: there are two factorizations and two bounds before the first candidate.
-_SHARE_OF_STEP = 0.15
 
 
 class MechanismFailed(SordinoError):
@@ -166,7 +167,7 @@ class SharedWork:
     def factorization(self, objective: Objective, progress: ProgressCallback = ignore_progress) -> Factorization:
         """The centred factorization of W for one of the objectives, certified to FACTORIZATION_GAP."""
         if objective not in self._factorizations:
-            should_stop = self.deadline.sooner(_SHARE_OF_STEP)
+            should_stop = self.deadline.sooner(SHARED_WORK.share_of_step)
             found = factorize(self.matrix, objective, FACTORIZATION_GAP, progress=progress, should_stop=should_stop)
             self._factorizations[objective] = found
         return self._factorizations[objective]
@@ -175,7 +176,7 @@ class SharedWork:
         """The certified lower bound for one of the objectives."""
         if objective not in self._bounds:
             epsilon, start = self.request.guarantee.epsilon, self.factorization(objective)
-            should_stop = self.deadline.sooner(_SHARE_OF_STEP)
+            should_stop = self.deadline.sooner(SHARED_WORK.share_of_step)
             self._bounds[objective] = trace_bound(self.matrix, epsilon, objective, start, should_stop=should_stop)
         return self._bounds[objective]
 

@@ -9,6 +9,7 @@ import numpy as np
 from sordino_analysis.documents.decoders import Decoder, WeightedDecoder
 from sordino_analysis.evaluation.integer_kernels import answer_decoder, histogram_decoder, integer_kernel, probabilities
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.tuning import OPTIMISED_KERNEL
 from sordino_analysis.optimisation.search import search_kernel
 from sordino_analysis.optimisation.search.joint import KernelDesign
 from sordino_analysis.optimisation.search.minimax_weights import minimax_weights
@@ -18,16 +19,9 @@ from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.randomizers import FiniteKernel
 
-# One descent step of the search at 1024 types and four rows a type takes seconds on one core.
-_MAX_TYPES = 1024
-# Decoders of orbits know characters and overlaps only, which costs the maximum up to 3.5 % over nine types at ε = 4; a
-# search over so few types takes a second and gains that. Over 32 types it ended 11 to 15 % above them at ε = 2 and 4.
-_FEW_TYPES = 16
 # Bytes of a decoder's matrix beyond which type weights are looked for in its place. All ranges over 64 types: 0.1 MB
 # in place of 6 MB, in a second.
 _LARGEST_MATRIX = 1 << 22
-# Type weights are no worse than the matrix that they replace but for this.
-_FIT = 1 + 2e-3
 # Of the progress, and the number of groups of queries with half of that.
 _SHARE_OF_DECODER, _USUAL_STEPS = 0.2, 50
 
@@ -39,11 +33,11 @@ class OptimisedKernelMechanism:
 
     def reason_against(self, work: SharedWork) -> str | None:
         request, size = work.request, work.request.workload.size
-        solved = request.options.objective == "mean" or size > _FEW_TYPES
+        solved = request.options.objective == "mean" or size > OPTIMISED_KERNEL.few_types
         if request.options.mechanism is None and request.workload.symmetry is Symmetry.ATTRIBUTES and solved:
             return "orbits of characters solve its problem for parities and marginals within seconds"
-        if size > _MAX_TYPES:
-            return f"{size} types; the search is made for at most {_MAX_TYPES}"
+        if size > OPTIMISED_KERNEL.max_types:
+            return f"{size} types; the search is made for at most {OPTIMISED_KERNEL.max_types}"
         return work.solved_in_closed_form or work.too_large_for_dense
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
@@ -89,7 +83,7 @@ def _decoder(work: SharedWork, design: KernelDesign, kernel: FiniteKernel, shoul
         decoder = answer_decoder(kernel, design.decoder, matrix, design.type_weights)
         if not large:
             return work.plain_answers(decoder)
-        enough = _FIT * float(variances(table, ndarray(decoder.matrix), matrix).max())
+        enough = OPTIMISED_KERNEL.fit * float(variances(table, ndarray(decoder.matrix), matrix).max())
     found = minimax_weights(table, matrix, design.type_weights, should_stop, enough)
     if large:
         return WeightedDecoder(array_of(found.type_weights, "<f8"), array_of(found.groups, "<i4"))

@@ -9,8 +9,10 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.documents.decoders import CharacterDecoder
+from sordino_analysis.evaluation.integer_kernels import KERNEL_BITS
 from sordino_analysis.evaluation.orbit_answers import orbit_answers
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.tuning import ORBIT_KERNEL
 from sordino_analysis.optimisation.symmetry.local_features import QueryParts
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign
 from sordino_analysis.optimisation.symmetry.orbit_rows import MOST_CELLS
@@ -29,9 +31,8 @@ from sordino_shared.guarantees import PureEpsilon, exp_lower_bound
 from sordino_shared.randomizers import OrbitKernel
 from sordino_shared.randomizers.orbit_kernel import MAX_ROWS, MAX_SUMS
 
+# Fixed point of e^ε: its error is far below a unit of the integers.
 _FRACTION_BITS = 64
-# Decoders that tell overlaps apart gain 3 % on marginals of 3 of 8 attributes at ε = 1, for several times as many sums.
-_LEAST_FOR_OVERLAPS = 1.0
 
 
 class OrbitKernelMechanism:
@@ -87,7 +88,7 @@ def drawn_proposal(families: Sequence[RowFamily], work: SharedWork) -> Proposal:
 def _against_worst_types(work: SharedWork, operator: CharacterMap, design: OrbitDesign) -> list[Proposal]:
     """The best design for the worst type, decoded by overlap if that helps and the sums are few enough."""
     request, epsilon = work.request, work.request.guarantee.epsilon
-    for overlaps in (True, False) if epsilon > _LEAST_FOR_OVERLAPS else (False,):
+    for overlaps in (True, False) if epsilon > ORBIT_KERNEL.least_for_overlaps else (False,):
         found = worst_case_design(operator, epsilon, design, request.options.seed, by_overlap=overlaps)
         if found is None or len(found.rows) * _sums(operator, overlaps=overlaps) > MAX_SUMS:
             continue
@@ -113,7 +114,7 @@ def orbit_kernel(
     chances: Floats,
     operator: CharacterMap,
     guarantee: PureEpsilon,
-    bits: int = 60,
+    bits: int = KERNEL_BITS,
     *,
     overlaps: bool = False,
 ) -> OrbitKernel:

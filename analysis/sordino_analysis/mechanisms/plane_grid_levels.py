@@ -16,37 +16,29 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.grids.plane_levels import Pair, PlaneLevel
 from sordino_analysis.mechanisms.grid_levels import HashResponse, hash_response
+from sordino_analysis.mechanisms.tuning import PLANE_LEVELS
 from sordino_analysis.optimisation.level_chances import best_chances
-
-_DESIGNED_AT = 16
-# Octaves from this width on are alike on an attribute.
-_PLATEAU = 2
-_MOST_LEVELS = 40
-_STEPS = (11, 10, 5, 5)
-_LAST_STEPS = 9
-_COMBS_OF_ONE = (2, 3, 4, 5)
-_COMBS_OF_BOTH = ((2, 2), (2, 3), (3, 2), (2, 4), (4, 2), (3, 3))
-# Periods of combs over the size of the domain.
-_PERIODS = (0.5, 0.7, 1.0, 1.4, 2.0)
-_LEAST_INFORMATION = 0.4
-_LEAST_CHANCE = 1e-5
 
 
 def designed_plane(shape: Pair, epsilon: float) -> list[PlaneLevel]:
     """Levels on k₁ × k₂ types with chances that sum to 1, for the mean variance of all prefix sums."""
-    designed = min(shape[0], _DESIGNED_AT), min(shape[1], _DESIGNED_AT)
+    designed = min(shape[0], PLANE_LEVELS.designed_at), min(shape[1], PLANE_LEVELS.designed_at)
     levels, gram = _candidates(designed, epsilon), _gram(designed)
     kernels = np.array([(level.factor(designed) * level.kernel(designed)).ravel() for level in levels])
     first, second = np.indices(designed).reshape(2, -1)
     places = np.abs(first[:, None] - first) * designed[1] + np.abs(second[:, None] - second)
     chances = np.ones(len(levels))
-    for steps in _STEPS:
+    for steps in PLANE_LEVELS.steps:
         chances = best_chances(kernels, gram, chances, steps, places)
-        chances[np.argsort(chances)[:-_MOST_LEVELS]] = 0.0
-    chances = best_chances(kernels, gram, chances, _LAST_STEPS, places)
+        chances[np.argsort(chances)[: -PLANE_LEVELS.most_levels]] = 0.0
+    chances = best_chances(kernels, gram, chances, PLANE_LEVELS.last_steps, places)
     if shape[0] == shape[1]:
         chances = _alike(levels, chances)
-    found = [replace(level, chance=float(p)) for level, p in zip(levels, chances, strict=True) if p > _LEAST_CHANCE]
+    found = [
+        replace(level, chance=float(p))
+        for level, p in zip(levels, chances, strict=True)
+        if p > PLANE_LEVELS.least_chance
+    ]
     return _scaled(found, designed, shape)
 
 
@@ -61,9 +53,9 @@ def _candidates(designed: Pair, epsilon: float) -> list[PlaneLevel]:
     widths = [[0, *(1 << power for power in range(size.bit_length()))] for size in designed]
     response = hash_response(epsilon)
     found = [_level(response, (a, b), None) for a, b in product(*widths) if a or b]
-    combs = [pair for count in _COMBS_OF_ONE for pair in ((count, 1), (1, count))]
-    enough = _LEAST_INFORMATION * math.sinh(epsilon / 2) ** 2
-    for residues in (*combs, *_COMBS_OF_BOTH):
+    combs = [pair for count in PLANE_LEVELS.combs_of_one for pair in ((count, 1), (1, count))]
+    enough = PLANE_LEVELS.least_information * math.sinh(epsilon / 2) ** 2
+    for residues in (*combs, *PLANE_LEVELS.combs_of_both):
         comb = HashResponse(1, math.prod(residues), epsilon)
         if comb.information >= enough:
             sides = [_comb_widths(size, count) for size, count in zip(designed, residues, strict=True)]
@@ -74,7 +66,7 @@ def _candidates(designed: Pair, epsilon: float) -> list[PlaneLevel]:
 def _comb_widths(size: int, residues: int) -> list[int]:
     if residues == 1:
         return [0]
-    return sorted({max(1, round(size * period / residues)) for period in _PERIODS})
+    return sorted({max(1, round(size * period / residues)) for period in PLANE_LEVELS.periods})
 
 
 def _level(response: HashResponse, widths: Pair, residues: Pair | None) -> PlaneLevel:
@@ -114,6 +106,6 @@ def _scaled(levels: Sequence[PlaneLevel], designed: Pair, shape: Pair) -> list[P
 
 def _octaves(width: int, octaves: int) -> list[int]:
     """The widths that a designed width stands for on a side so many octaves larger."""
-    if width < _PLATEAU:
+    if width < PLANE_LEVELS.plateau:
         return [width]
-    return [width << octave for octave in range(octaves + 1)] if width == _PLATEAU else [width << octaves]
+    return [width << octave for octave in range(octaves + 1)] if width == PLANE_LEVELS.plateau else [width << octaves]

@@ -9,15 +9,11 @@ from sordino_analysis.evaluation.grids.plane_levels import Pair, PlaneLevel
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.plane_grid_levels import designed_plane
+from sordino_analysis.mechanisms.tuning import PLANE_GRIDS
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
 from sordino_shared.randomizers.coarsened.level import CHANCE_BITS, MAX_LEVELS
-
-# An exact variance takes most of a second at 65,536 types, and a plan needs about fifty.
-_FEWEST_TYPES, _MOST_TYPES = 256, 1 << 18
-# Of the largest chance; a level of a smaller one costs bytes only.
-_SMALLEST_SHARE = 1e-5
 
 
 class PlaneGridsMechanism:
@@ -32,10 +28,10 @@ class PlaneGridsMechanism:
         if plane is None:
             return "the queries are not all prefix sums of two attributes at once"
         size = work.request.workload.size
-        if size < _FEWEST_TYPES:
-            return f"{size} types; from {_FEWEST_TYPES} on grids are worth their levels"
-        if size > _MOST_TYPES:
-            return f"{size} types; at most {_MOST_TYPES} are planned: use wider bins"
+        if size < PLANE_GRIDS.fewest_types:
+            return f"{size} types; from {PLANE_GRIDS.fewest_types} on grids are worth their levels"
+        if size > PLANE_GRIDS.most_types:
+            return f"{size} types; at most {PLANE_GRIDS.most_types} are planned: use wider bins"
         return None
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
@@ -51,7 +47,9 @@ class PlaneGridsMechanism:
 def shipped_plane(levels: list[PlaneLevel], shape: Pair, guarantee: PureEpsilon) -> Coarsened:
     """The levels in integers: chances that sum to 2^32, and the largest weight whose ratio to the low one is in e^ε."""
     most = max(level.chance for level in levels)
-    kept = sorted((one for one in levels if one.chance > _SMALLEST_SHARE * most), key=lambda one: -one.chance)
+    kept = sorted(
+        (one for one in levels if one.chance > PLANE_GRIDS.smallest_share * most), key=lambda one: -one.chance
+    )
     kept = kept[:MAX_LEVELS]
     shares = np.array([level.chance for level in kept])
     whole = 1 << CHANCE_BITS

@@ -6,13 +6,12 @@ from sordino_analysis.documents.decoders import ScaledHistogramDecoder
 from sordino_analysis.evaluation.accumulator_moments import ExchangeableMoments, response_moments
 from sordino_analysis.mechanisms.least_variances import least_of_equal_types
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
+from sordino_analysis.mechanisms.tuning import RESPONSE
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_shared.randomizers import RandomizedResponse
 from sordino_shared.randomizers.base import MAX_DEVICE_TYPES
 
-# Sets of more types are more than 128 bytes to send; up to this ε there is something as good that is not.
-_LARGEST_SET, _LARGEST_EPSILON = 1024, 4.0
 # All intervals of 2,895 types: a second and 600 MiB for each candidate.
 _MOST_INTERVALS = 1 << 22
 
@@ -41,8 +40,10 @@ def too_many_types(work: SharedWork) -> str | None:
         return f"{size} types; a device holds at most {MAX_DEVICE_TYPES}"
     if not work.request.workload.is_listed:
         return f"{size} items, which are not listed"
-    chosen_freely = work.request.options.mechanism is None and work.request.guarantee.epsilon <= _LARGEST_EPSILON
-    if chosen_freely and size > _LARGEST_SET and work.request.workload.symmetry is Symmetry.TYPES:
+    chosen_freely = (
+        work.request.options.mechanism is None and work.request.guarantee.epsilon <= RESPONSE.largest_epsilon
+    )
+    if chosen_freely and size > RESPONSE.largest_set and work.request.workload.symmetry is Symmetry.TYPES:
         return f"a set of {size} types is large to send; coarsened_histogram is within 2 % of it in a few bytes"
     queries = work.request.workload.queries
     if work.request.workload.operator.intervals is not None and queries > _MOST_INTERVALS:

@@ -10,13 +10,11 @@ import numpy as np
 
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.orbit_kernel import drawn_proposal, reason_against_orbits
+from sordino_analysis.mechanisms.tuning import SAMPLED_MARGINALS
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape, distinct_profiles, row_shape
 from sordino_analysis.optimisation.symmetry.row_families import RowFamily
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.widths import character_map
-
-# Of larger sizes there are too many subsets of the cells to write out, and of those in other positions to ship.
-_MOST_SUBSETS, _MOST_SETS = 1 << 13, 60
 
 
 class SampledMarginalsMechanism:
@@ -47,7 +45,7 @@ class SampledMarginalsMechanism:
 def _families(shape: RowShape, epsilon: float, orbits: int) -> Iterator[RowFamily]:
     """A family for every size of subsets that can be written out."""
     for size in range(1, shape.cells // 2 + 1):
-        if math.comb(shape.cells - 1, size - 1) > _MOST_SUBSETS:
+        if math.comb(shape.cells - 1, size - 1) > SAMPLED_MARGINALS.most_subsets:
             return
         # A shift moves any cell to the first, so the subsets that hold it stand for all.
         others = np.array(list(combinations(range(1, shape.cells), size - 1)), dtype=np.intp)
@@ -56,5 +54,5 @@ def _families(shape: RowShape, epsilon: float, orbits: int) -> Iterator[RowFamil
         np.put_along_axis(sets, others, True, axis=1)
         profiles = shape.profiles(sets, epsilon, orbits)
         first, counts = distinct_profiles(profiles)
-        if len(first) <= _MOST_SETS:
+        if len(first) <= SAMPLED_MARGINALS.most_sets:
             yield RowFamily(shape, sets[first], counts / len(sets), profiles.mean(axis=0))

@@ -11,14 +11,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.mechanisms.tuning import SET_FAMILIES
 from sordino_analysis.questions.linear.characters import Integers
 from sordino_shared.errors import InvalidValue
 
 # Irreducible polynomials over two elements, as bits, for the fields that are not integers modulo a prime.
 _POLYNOMIALS = {4: 0b111, 8: 0b1011, 16: 0b10011}
+# Orders of fields that are tried.
 _ORDERS = (2, 3, 4, 5, 7, 8, 11, 13, 16, 17, 19, 23, 29, 31)
-# A tree over 512 types, all its levels together, has at most five rows a type by this: under 200 KiB.
-_MOST_SETS_PER_POINT = 4
+# Halves of words of 16 bits: the parity of a word is that of its halves, xored.
+_HALVES = (8, 4, 2, 1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +79,7 @@ def most_informative_family(points: int, epsilon: float) -> SetFamily:
     """
     families = [SetFamily(np.eye(points, dtype=bool))]
     for order in _ORDERS:
-        if order < points and _hyperplanes(points, order) <= _MOST_SETS_PER_POINT * points:
+        if order < points and _hyperplanes(points, order) <= SET_FAMILIES.most_sets_per_point * points:
             families.append(affine_hyperplanes(points, order))
     return max(families, key=lambda family: _told(family, epsilon))
 
@@ -131,6 +133,6 @@ def _products(order: int) -> Integers:
 
 def _parity(words: Integers) -> Integers:
     """How many of the lowest 16 bits are set, modulo 2."""
-    for shift in (8, 4, 2, 1):
+    for shift in _HALVES:
         words = words ^ (words >> shift)
     return np.asarray(words & 1)

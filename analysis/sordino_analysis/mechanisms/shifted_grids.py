@@ -9,13 +9,13 @@ from sordino_analysis.evaluation.grids.families import IntervalFamily, family_of
 from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.mechanisms.grid_levels import designed_levels
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.tuning import SHIFTED_GRIDS
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
 from sordino_shared.randomizers.coarsened.level import CHANCE_BITS
 
-# Below, dense designs are better and take seconds.
-_FEWEST_TYPES = 64
+# An exact variance takes a second at so many types.
 _MOST_TYPES = 1 << 18
 
 
@@ -32,8 +32,8 @@ class ShiftedGridsMechanism:
         family = family_of(work.request.workload.operator)
         if family is None:
             return "the queries are not all prefix sums or all ranges of one attribute"
-        if family.size < _FEWEST_TYPES:
-            return f"{family.size} types; from {_FEWEST_TYPES} on grids are worth their levels"
+        if family.size < SHIFTED_GRIDS.fewest_types:
+            return f"{family.size} types; from {SHIFTED_GRIDS.fewest_types} on grids are worth their levels"
         if family.size > _MOST_TYPES:
             return f"{family.size} types; at most {_MOST_TYPES} are planned: use wider bins"
         return None

@@ -9,13 +9,10 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.integer_kernels import answer_decoder, integer_kernel
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
+from sordino_analysis.mechanisms.tuning import SIGNS
 from sordino_analysis.optimisation.bounds.odd import Oddness, oddness
 from sordino_analysis.optimisation.search.sign_vectors import sign_design
 from sordino_analysis.progress import Progress, ProgressCallback
-
-# Of each pair of types one: thresholds of 16 bins take a second, all boxes on 25 cells some twenty.
-_MOST_PAIRS = 64
-_SHARE_OF_TIME = 0.5
 
 
 class SignVectorsMechanism:
@@ -29,8 +26,8 @@ class SignVectorsMechanism:
     def reason_against(self, work: SharedWork) -> str | None:
         if work.request.guarantee.epsilon > math.log(3):
             return "above ε = ln 3 halves of the types are too large"
-        if work.request.workload.size > 2 * _MOST_PAIRS:
-            return f"{work.request.workload.size} types; it is made for at most {2 * _MOST_PAIRS}"
+        if work.request.workload.size > 2 * SIGNS.most_pairs:
+            return f"{work.request.workload.size} types; it is made for at most {2 * SIGNS.most_pairs}"
         reason = work.solved_in_closed_form or work.too_large_for_dense
         if reason is not None:
             return reason
@@ -48,7 +45,9 @@ class SignVectorsMechanism:
         folded = (work.matrix - odd.centre[:, None])[:, first]
         varying = np.abs(folded).max(axis=1) > 0
         options = work.request.options
-        design = sign_design(folded[varying], options.objective, options.seed, work.deadline.sooner(_SHARE_OF_TIME))
+        design = sign_design(
+            folded[varying], options.objective, options.seed, work.deadline.sooner(SIGNS.share_of_time)
+        )
         progress(Progress(0.9))
         members = _whole(design.signs, first, odd) > 0
         low = np.tile(design.chances, 2) / (1 + math.exp(epsilon))

@@ -17,24 +17,21 @@ from scipy.optimize import linprog
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import AnswerDecoder
 from sordino_analysis.evaluation.integer_kernels import NULL_SHARE, KernelError, dense_kernel, probabilities
+from sordino_analysis.mechanisms.tuning import SINGLE_QUERY
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel
 
-# Twice as fine at ε = 1 is .2 % less variance and ten times the seconds; from ε = 3 it is 2 %, at ε = 8 it is 20 %.
-_POINTS, _OUTPUTS = 17, 33
-_FINE_POINTS, _FINE_OUTPUTS, _FINE_FROM = 33, 65, 3.0
-# For the worst type: twice as many outputs are .1 % less variance at ε = 2, .3 % at ε = 4, and thrice the seconds.
-_WORST_POINTS, _WORST_OUTPUTS, _FEW_OUTPUTS = 33, 129, 65
-# Outputs beyond the two points that are enough, ±coth(ε/2) for values in ±1, by this factor; none was used above 1.5.
-_REACH = 1.75
 # Where few values are this far apart, they are the grid themselves: exact, and in a fifth of the time.
 _APART = 1e-4
 # Grid points stand this far outside the values, so that rounding never has to leave the grid.
 _MARGIN = 1e-6
 # An output that is sent less often says nothing.
 _NEVER = 1e-9
+# What a column of the program may miss its value by.
 _FEASIBLE = 1e-10
+# Programs that are kept: the planner asks for the same ones again.
+_KEPT = 1 << 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +62,7 @@ def query_kernel(values: Floats, type_weights: Floats | None, guarantee: PureEps
 
 def furthest_answer(guarantee: PureEpsilon) -> float:
     """Bound on the distance of a decoded report from the middle of the values, in halves of their range."""
-    return _REACH * _enough(guarantee.epsilon) / (1.0 - NULL_SHARE)
+    return SINGLE_QUERY.reach * _enough(guarantee.epsilon) / (1.0 - NULL_SHARE)
 
 
 def answer_variances(kernel: FiniteKernel, decoder: AnswerDecoder) -> Floats:
@@ -82,7 +79,7 @@ def answer_cumulants(kernel: FiniteKernel, decoder: AnswerDecoder) -> tuple[Floa
 def cumulants(sent: Floats, chances: Floats) -> tuple[Floats, Floats, Floats]:
     """(k,) each: the second, third and fourth of numbers `sent` (m,) with these `chances` (m, k)."""
     off = sent[:, None] - sent @ chances
-    second, third, fourth = ((chances * off**power).sum(axis=0) for power in (2, 3, 4))
+    second, third, fourth = ((chances * off**power).sum(axis=0) for power in range(2, 5))
     return second, third, fourth - 3.0 * second**2
 
 
@@ -102,13 +99,17 @@ def _table(scaled: Floats, type_weights: Floats | None, epsilon: float) -> tuple
 def _grids(scaled: Floats, epsilon: float, *, worst: bool) -> tuple[Floats, int]:
     """The grid of values, and how many outputs there are. Few values are their own grid, and nothing is rounded."""
     own = _apart(np.unique(scaled))
-    few = len(own) <= _POINTS
+    few = len(own) <= SINGLE_QUERY.points
     if not worst:
-        count, sent = (_FINE_POINTS, _FINE_OUTPUTS) if epsilon >= _FINE_FROM else (_POINTS, _OUTPUTS)
+        count, sent = (
+            (SINGLE_QUERY.fine_points, SINGLE_QUERY.fine_outputs)
+            if epsilon >= SINGLE_QUERY.fine_from
+            else (SINGLE_QUERY.points, SINGLE_QUERY.outputs)
+        )
         return own if few else np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, count), sent
     if few:
-        return own, _WORST_OUTPUTS
-    return np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, _WORST_POINTS), _FEW_OUTPUTS
+        return own, SINGLE_QUERY.worst_outputs
+    return np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, SINGLE_QUERY.worst_points), SINGLE_QUERY.few_outputs
 
 
 def _apart(distinct: Floats) -> Floats:
@@ -178,11 +179,13 @@ class _Rules:
     equal: scipy.sparse.csr_matrix
 
 
-@lru_cache(maxsize=8)
+@lru_cache(maxsize=_KEPT)
 def _rules(count: int, sent: int, epsilon: float, worst: bool) -> _Rules:
     """For `count` values: they are the same for all values, and take as long to build as the program to solve."""
     enough = _enough(epsilon)
-    outputs = np.union1d(np.linspace(-_REACH * enough, _REACH * enough, sent), [-enough, enough])
+    outputs = np.union1d(
+        np.linspace(-SINGLE_QUERY.reach * enough, SINGLE_QUERY.reach * enough, sent), [-enough, enough]
+    )
     per_output = scipy.sparse.identity(len(outputs))
     raised = scipy.sparse.identity(len(outputs) * count)
     most = [[raised, -np.expm1(epsilon) * scipy.sparse.kron(per_output, np.ones((count, 1)))]]

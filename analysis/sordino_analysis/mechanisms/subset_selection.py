@@ -7,11 +7,9 @@ from sordino_analysis.mechanisms.least_variances import least_of_equal_types
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.randomized_response import inverse_decoder, too_many_types
 from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_analysis.mechanisms.tuning import SUBSET_SELECTION
 from sordino_analysis.progress import ProgressCallback
 from sordino_shared.randomizers import SubsetSelection
-
-# A first look at sizes this factor apart; then downhill from the best, in steps that halve.
-_COARSE_STEP = 1.5
 
 
 class SubsetSelectionMechanism:
@@ -54,7 +52,7 @@ def _coarse_sizes(types: int) -> list[int]:
     sizes, size = [], 1.0
     while size < types:
         sizes.append(int(size))
-        size = max(size + 1, size * _COARSE_STEP)
+        size = max(size + 1, size * SUBSET_SELECTION.coarse_step)
     return sizes
 
 

@@ -13,12 +13,11 @@ from numpy import fft
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.toeplitz import fast_length
+from sordino_analysis.optimisation.tuning import TOEPLITZ
 from sordino_shared.errors import InvalidValue
 
+# Of a residual, relative to the right-hand side.
 _TOLERANCE = 1e-12
-_MOST_STEPS = 300
-# 32 MiB of doubles for the factor; one of so many cells takes as long as conjugate gradients for a few planes.
-_MOST_FACTORED = 2048
 _NOT_POSITIVE = "a block-Toeplitz system cannot be solved: the matrix is not positive"
 
 
@@ -70,7 +69,7 @@ class BlockToeplitz:
         Raises InvalidValue where M is not positive.
         """
         first, second = self.shape
-        if first * second > _MOST_FACTORED:
+        if first * second > TOEPLITZ.most_factored:
             return np.stack([self.solve(plane) for plane in planes])
         # Here, since processes that only add reports up import this module and do without scipy.
         from scipy.linalg import cho_solve
@@ -102,7 +101,7 @@ class BlockToeplitz:
         goal = tolerance * float(np.linalg.norm(plane))
         direction = self._conditioned(residual)
         slope = float((residual * direction).sum())
-        for _ in range(_MOST_STEPS):
+        for _ in range(TOEPLITZ.most_plane_steps):
             if float(np.linalg.norm(residual)) <= goal:
                 return found
             image = self.product(direction)

@@ -13,14 +13,13 @@ import numpy as np
 from numpy import fft
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.tuning import TOEPLITZ
 from sordino_shared.errors import InvalidValue
 
+# Of a residual, relative to the right-hand side.
 _TOLERANCE = 1e-13
-_MOST_STEPS = 200
 # Eigenvalues of a displacement below this share of the largest are rounding.
 _RANK_TOLERANCE = 1e-11
-# More than the displacement rank of N for prefix sums or ranges, which is 8 at most.
-_MOST_GENERATORS = 12
 
 LinearOperator = Callable[[Floats], Floats]
 
@@ -70,7 +69,7 @@ class SymmetricToeplitz:
         direction = self._conditioned(residual)
         slope = (residual * direction).sum(axis=-1, keepdims=True)
         before = np.full(goal.shape, np.inf)
-        for _ in range(_MOST_STEPS):
+        for _ in range(TOEPLITZ.most_steps):
             image = self.product(direction)
             curvature = (direction * image).sum(axis=-1, keepdims=True)
             if (curvature < 0).any():
@@ -86,7 +85,7 @@ class SymmetricToeplitz:
             turn = np.divide(steeper, slope, out=np.zeros_like(slope), where=slope > 0)
             direction, slope = conditioned + turn * direction, steeper
             before = np.minimum(before, size)
-        if (before <= 1e4 * goal).all():
+        if (before <= TOEPLITZ.sufficient * goal).all():
             return found
         raise InvalidValue("a Toeplitz system was not solved: the matrix is not positive", self.column)
 
@@ -143,7 +142,7 @@ class IntervalForms:
     @classmethod
     def of(cls, operator: LinearOperator, size: int, seed: int = 0) -> IntervalForms:
         """For N given as its products with vectors (b, n); raises InvalidValue where the displacement rank is large."""
-        random = np.random.default_rng(seed).standard_normal((_MOST_GENERATORS, size))
+        random = np.random.default_rng(seed).standard_normal((TOEPLITZ.most_generators, size))
         basis = np.linalg.qr(_displacement(operator, random).T)[0]
         core = basis.T @ _displacement(operator, basis.T).T
         values, vectors = np.linalg.eigh((core + core.T) / 2)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.blas import dsyrk
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import TINY, Floats
 from sordino_analysis.documents.decoders import Decoder, HistogramDecoder
 from sordino_analysis.evaluation.integer_kernels import probabilities
 from sordino_analysis.vectorized.arrays import ndarray
@@ -81,4 +81,4 @@ class DecodedReportMoments:
         `matrix` W (k, k).
         """
         wrong = matrix @ self.decoder @ self.kernel - matrix
-        return float(np.abs(wrong).max() / max(float(np.abs(matrix).max()), 1e-300))
+        return float(np.abs(wrong).max() / max(float(np.abs(matrix).max()), TINY))

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, fields
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import TINY, Floats
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 
 
@@ -187,7 +187,7 @@ class ReportErrors:
         off = 2.0 * ((slope @ self.law.decoder)[:, None] - self._at_centres(slope))
         squares = off**2
         weights = self.chances.sum(axis=0)
-        given = (self.chances * squares).sum(axis=0) / np.maximum(weights, 1e-300)
+        given = (self.chances * squares).sum(axis=0) / np.maximum(weights, TINY)
         third = (self.chances * squares * off).sum() / self.users**2
         fourth = ((self.chances * squares**2).sum() - 3.0 * weights @ given**2) / self.users**3
         return np.broadcast_to(given / 4.0, (self.law.size,)), third, fourth

@@ -12,23 +12,23 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.linalg
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import TINY, Floats
 from sordino_analysis.documents.decoders import HistogramDecoder
 from sordino_analysis.evaluation.integer_kernels import KernelError, histogram_decoder, integer_kernel
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.factorization import FactorizationError, factorize
 from sordino_analysis.optimisation.search import search_kernel
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
+from sordino_analysis.pairwise.tuning import FORM_KERNEL
 from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
 from sordino_analysis.request_terms import Effort
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel
 
-_STEPS = {Effort.QUICK: 1, Effort.STANDARD: 2, Effort.THOROUGH: 4}
-_GAP = 0.02
 # Eigenvalues of G below this share of the largest ask for nothing that anybody would see.
 _NOTHING = 1e-9
+# Of the form: a decoder that misses it by more is not unbiased, and is left out.
 _MOST_BIAS = 1e-6
 # Eigenvalues of a Gram matrix below this share of the largest are zero but for rounding.
 _ROUNDING = 1e-13
@@ -101,7 +101,7 @@ def search_form_kernel(
     """The best kernel of a few steps for the goal; deterministic for a seed. Raises KernelError where none is found."""
     covariances = [_first_covariance(aim) for aim in goal.aims]
     best: FormKernel | None = None
-    steps = _STEPS[effort]
+    steps = FORM_KERNEL.steps[effort]
     for step in range(steps):
         # The variance that a search reports is that of one gradient's queries, not of the forms.
         part = progress_of_part(_without_variance(progress), step / steps, 1 / steps)
@@ -137,7 +137,9 @@ def _step(
 ) -> FormKernel | None:
     queries = _root(goal.gradient(covariances))
     try:
-        factors = factorize(queries, "mean", _GAP, should_stop=deadline.sooner(0.1))
+        factors = factorize(
+            queries, "mean", FORM_KERNEL.gap, should_stop=deadline.sooner(FORM_KERNEL.share_of_factorization)
+        )
         design = search_kernel(
             queries, guarantee.epsilon, factors, effort=effort, seed=seed, deadline=deadline, progress=progress
         )
@@ -168,7 +170,7 @@ def _asked(matrices: list[Floats]) -> Floats:
     size = len(matrices[0])
     gram = np.ones((size, size)) / size
     for matrix in matrices:
-        scaled = matrix / max(float(np.abs(matrix).max()), 1e-300) / size
+        scaled = matrix / max(float(np.abs(matrix).max()), TINY) / size
         diagonal = np.diag(scaled)
         gram += scaled.T @ scaled + np.outer(diagonal, diagonal)
     values, vectors = scipy.linalg.eigh(gram)

@@ -13,6 +13,7 @@ from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.sealing import RoundQueries
 from sordino_analysis.questions.pairwise import PairwiseStatistic, parse_statistic
 
+# Eigenvalues below this share of the largest are rounding.
 _NOTHING = 1e-12
 
 

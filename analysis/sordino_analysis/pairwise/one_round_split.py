@@ -26,6 +26,7 @@ from sordino_analysis.pairwise.published_answers import PublishedAnswer, plausib
 from sordino_analysis.pairwise.references import reference_histograms
 from sordino_analysis.pairwise.sealing import RoundQueries, answers_from, seal
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.pairwise.tuning import ONE_ROUND_SPLIT
 from sordino_analysis.pairwise.vector_reports import VectorReports, balanced_factors, published_factors, row_labels
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback
@@ -33,10 +34,6 @@ from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import Pair
-
-_GAP = 0.01
-# Shares of the rank to which a random projection reduces the vectors (Lemma 12).
-_REDUCTIONS = (1.0, 0.5, 0.25, 0.125)
 
 
 class OneRoundSplit:
@@ -204,9 +201,9 @@ def _in_time(request: ProtocolRequest) -> Iterator[SplitReports]:
 
 def _reductions(request: ProtocolRequest) -> Iterator[SplitReports]:
     matrix, half = request.statistic.forms[0].matrix, PureEpsilon(request.guarantee.nano // 2)
-    whole = factorize(matrix, "max", _GAP, centred=False, should_stop=request.deadline.passed)
+    whole = factorize(matrix, "max", ONE_ROUND_SPLIT.gap, centred=False, should_stop=request.deadline.passed)
     left, right = balanced_factors(whole)
-    for share in _REDUCTIONS:
+    for share in ONE_ROUND_SPLIT.reductions:
         dimension = max(1, round(share * whole.rank))
         transform = None if share == 1 else reduce_dimension(whole, dimension, request.options.seed).projection
         shown = (left, right) if transform is None else (transform @ left, transform @ right)

@@ -35,6 +35,7 @@ from sordino_shared.quantities import quantity
 # Kinds whose kernel is any table. Of 300 campaigns of [0, 0, .5, 1, 1, 1] over 6 bins at ε = 1 whose 50 users are of
 # one type 87 % were covered; of 200 users 93 to 97 % were in six cells, standard error 1.4 %.
 _OWN_TABLES = ("lipschitz", "matrix")
+# Users from which on tables of one's own hold their level.
 _ENOUGH_FOR_TABLES = 200
 
 

@@ -9,6 +9,7 @@ from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.pairwise.protocol import ProtocolRequest, check_users
 from sordino_analysis.pairwise.protocol_planner import CompiledProtocol, compile_protocol
 from sordino_analysis.pairwise.protocol_registry import find_protocol
+from sordino_analysis.pairwise.tuning import BINS
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.one_thread import one_thread
 from sordino_analysis.planning.planning_request import Interrupted, never, request_digest
@@ -22,8 +23,6 @@ from sordino_shared.protocol import Digest
 
 # Bins are compared by the protocol that is quickest to design: errors of the others move alike with their number.
 _BINS_BY = "one_round"
-# Of a limited time.
-_SHARE_OF_BINS = 0.4
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +86,7 @@ class PairwiseRequest:
         line = self.specification.open_bins()
         if line is None:
             return self.specification
-        share = deadline.part(_SHARE_OF_BINS)
+        share = deadline.part(BINS.share_of_time)
 
         def predicted(bins: int) -> float:
             def trying(_: Progress) -> None:

@@ -8,17 +8,15 @@ from dataclasses import dataclass, replace
 from sordino_analysis.documents.plan_summary import PairwiseSummary
 from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
+from sordino_analysis.pairwise.tuning import SAMPLE_SIZE
 from sordino_analysis.planning.planning_request import Interrupted, never
 from sordino_analysis.planning.sample_size import Statement
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_shared.errors import InvalidValue
 
+# A margin that needs more is refused.
 MOST_USERS = 10**12
-_FIRST_USERS = 10_000
-_MOST_PLANS = 12
-# A predicted error changes slowly with the number of users: the search ends at a number within so much of the last.
-_SETTLED = 0.02
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,16 +41,15 @@ def pairwise_sample_size(
     """
     if statement.population:
         raise InvalidValue("a pairwise statistic of the population is the target `histogram`: give that target")
-    users = _FIRST_USERS
-    for _ in range(_MOST_PLANS):
+    users = SAMPLE_SIZE.first_users
+    for _ in range(SAMPLE_SIZE.most_plans):
         margin, protocol = _predicted(request, statement, users, progress, interrupted)
         needed = max(2, math.ceil(users * (margin / statement.margin) ** 2))
         if needed > MOST_USERS:
             raise PlanError(f"± {statement.margin:g} needs more than {MOST_USERS:,} devices", statement.margin)
-        if abs(needed - users) <= _SETTLED * users and margin <= statement.margin:
+        if abs(needed - users) <= SAMPLE_SIZE.settled * users and margin <= statement.margin:
             return PairwiseSampleSize(users=users, margin=margin, protocol=protocol)
-        # One part in a hundred more, so that the last plan is on the right side of the margin.
-        users = needed if needed == 2 else math.ceil(needed * 1.01)
+        users = needed if needed == 2 else math.ceil(needed * SAMPLE_SIZE.spare)
     raise PlanError(f"the predicted error does not settle near ± {statement.margin:g}: try another margin")
 
 

@@ -15,6 +15,7 @@ from sordino_analysis.pairwise.protocol import (
     ProtocolRequest,
 )
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS, find_protocol
+from sordino_analysis.pairwise.tuning import COMPARISON
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress, progress_of_part
 from sordino_shared.audit import verification_memory
@@ -22,8 +23,6 @@ from sordino_shared.errors import InvalidValue
 
 # Designed before those that search, in seconds at most: a request that is cut short then has something to take.
 _WITHOUT_SEARCH = {"one_round_split", "three_round"}
-# Two protocols closer than this are as good as each other; the simpler one, with fewer rounds, is taken.
-_TIE = 0.01
 
 
 @dataclass(frozen=True)
@@ -131,7 +130,7 @@ class _Comparison:
         """The least predicted error, the first in the order of `protocols` among equals; raises PairwiseError."""
         best: ProtocolDesign | None = None
         for found in (self._designs[each.name] for each in protocols if each.name in self._designs):
-            if best is None or found.plan.predicted_rmse < best.plan.predicted_rmse * (1 - _TIE):
+            if best is None or found.plan.predicted_rmse < best.plan.predicted_rmse * (1 - COMPARISON.tie):
                 best = found
         if best is None:
             reasons = "".join(f"\n- {each.name}: {self.reports[each.name].reason}" for each in protocols)

@@ -159,5 +159,5 @@ def standard_quantile(chance: float, skewness: Floats, kurtosis: Floats) -> Floa
     tail = np.where(np.sign(skewness) < 0, 1.0 - chance, chance)
     skewed = (gammaincinv(shape, tail) - shape) / np.sqrt(shape)
     skewed = np.where(np.abs(skewness) < _NO_SKEWNESS, normal, np.where(np.sign(skewness) < 0, -skewed, skewed))
-    excess = np.clip(kurtosis - 1.5 * skewness**2, -1.0, _MOST_EXCESS)
+    excess = np.clip(kurtosis - 3 / 2 * skewness**2, -1.0, _MOST_EXCESS)
     return np.asarray(skewed + (normal**3 - 3.0 * normal) / 24.0 * excess)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import NEARLY_ZERO, TINY, Floats
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.decoded_reports import DecodedReports
 from sordino_analysis.pairwise.error_moments import ErrorMoments
@@ -22,9 +22,12 @@ from sordino_analysis.questions.pairwise import PairwiseStatistic
 # Where a denominator is zero, a value is published in at most so many campaigns: the bound is Chernoff's and holds for
 # every number of reports and every histogram.
 MADE_UP = 1e-4
+# Exponents of Chernoff's bound that are tried, over the largest score.
 _TILTS = np.geomspace(1e-3, 30.0, 48)
 # Values of the ratio that are tried: over all it can be, and close to the estimate, in its standard errors.
 _POINTS, _CLOSE, _FAR = 41, 6.0, 1e3
+# A polynomial of degree four is known at five places.
+_NODES = 5
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -77,7 +80,7 @@ class FiellerSet:
 
 def fieller_nodes(ratio: Ratio, centre: float) -> Floats:
     """(5,) the ratios r at which a polynomial of degree four in r has to be known; the third is `centre`."""
-    return np.asarray(centre + (ratio.high - ratio.low) * np.linspace(-1.0, 1.0, 5))
+    return np.asarray(centre + (ratio.high - ratio.low) * np.linspace(-1.0, 1.0, _NODES))
 
 
 def fieller_set(
@@ -100,7 +103,7 @@ def fieller_set(
         return error.margin(value(places), level)
 
     slope = abs(float(value(centre + 1.0) - value(centre)))
-    scale = min(QuadraticError(moments[2], gap).standard_error / max(slope, 1e-12), width)
+    scale = min(QuadraticError(moments[2], gap).standard_error / max(slope, NEARLY_ZERO), width)
     close = centre + _CLOSE * scale * np.linspace(-1.0, 1.0, _POINTS)
     # Beyond what can be too, so that an interval that leaves it is seen to.
     around = np.linspace(ratio.low - width, ratio.high + width, 3 * _POINTS)
@@ -132,7 +135,7 @@ def _chance_of_alike(row: Floats, reports: DecodedReports) -> float:
     if found <= 0:
         return 1.0
     scores = row @ law.decoder
-    tilts = _TILTS / max(float(np.abs(scores).max()), 1e-300)
+    tilts = _TILTS / max(float(np.abs(scores).max()), TINY)
     growth = np.exp(np.outer(tilts, scores)) @ law.kernel[:, row == 0]
     exponents = reports.users * (np.log(growth.max(axis=1)) - tilts * found)
     return float(np.exp(min(float(exponents.min()), 0.0)))

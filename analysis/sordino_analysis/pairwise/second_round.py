@@ -25,9 +25,8 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import FiniteKernel
 
+# Any seed: the same rounds have the same plan.
 _SEED = 20_261_122
-# Of a limited time; the rest is for the second round's kernels, one for each reference, which take up to half a second.
-SHARE_OF_SEARCH = 0.8
 
 
 @dataclass(frozen=True)

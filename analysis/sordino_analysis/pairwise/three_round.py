@@ -34,6 +34,9 @@ from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Pair
 
+# The rounds use a quarter, half and a quarter of ε (Theorem 24 of Ghazi et al.).
+_PARTS = 4
+
 
 class ThreeRound:
     """Every device answers all three rounds."""
@@ -44,13 +47,13 @@ class ThreeRound:
         """Why it does not apply, or None."""
         if not request.statistic.is_one_form:
             return "it estimates one quadratic form, and the statistic is a function of several"
-        if request.guarantee.nano < 4:
+        if request.guarantee.nano < _PARTS:
             return "ε cannot be split into four parts"
         return None
 
     def design(self, request: ProtocolRequest, progress: ProgressCallback) -> ProtocolDesign:
         """The factors of W, and the plan of the first vector."""
-        quarter = request.guarantee.nano // 4
+        quarter = request.guarantee.nano // _PARTS
         mechanism = ThreeRoundMechanism.of(request.statistic.forms[0].matrix, PureEpsilon(quarter))
         errors = []
         histograms = reference_histograms(request.statistic.domain)

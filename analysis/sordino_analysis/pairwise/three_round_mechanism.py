@@ -16,16 +16,16 @@ from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import PairwiseError
 from sordino_analysis.pairwise.public_numbers import number_kernel, number_variances
 from sordino_analysis.pairwise.published_answers import plausible_histogram
+from sordino_analysis.pairwise.tuning import THREE_ROUND
 from sordino_analysis.pairwise.vector_reports import VectorReports, balanced_factors
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.guarantees import PureEpsilon
 
-_GAP = 0.01
 # τ = 4‖W‖_∞: Theorem 24 of Ghazi et al.
 _CLIPPED_AT = 4.0
 # The first two rounds are played through so often for a prediction, which then scatters by 5 % or less.
-_PLAYS, _SEED = 32, 20_261_121
+_SEED = 20_261_121
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class ThreeRoundMechanism:
     @classmethod
     def of(cls, matrix: Floats, quarter: PureEpsilon) -> ThreeRoundMechanism:
         """With factors of W of the least γ₂. `matrix` W (k, k)."""
-        return cls._with(*balanced_factors(factorize(matrix, "max", _GAP, centred=False)), quarter)
+        return cls._with(*balanced_factors(factorize(matrix, "max", THREE_ROUND.gap, centred=False)), quarter)
 
     @classmethod
     def published(cls, first: RoundPlan) -> ThreeRoundMechanism:
@@ -113,11 +113,11 @@ class ThreeRoundMechanism:
         For one μ it is nearly normal of variance v, so over them its fourth cumulant is 3Var(v). `histogram` h (k,).
         """
         generator = np.random.Generator(np.random.PCG64(_SEED))
-        guesses = (self._played(histogram, users[0], generator) for _ in range(_PLAYS))
+        guesses = (self._played(histogram, users[0], generator) for _ in range(THREE_ROUND.plays))
         variances = [self._missed(histogram, guess, users[1]) for guess in guesses]
         return float(np.mean(variances)), 3.0 * float(np.var(variances))
 
-    def squared_error(self, histogram: Floats, users: int, plays: int = _PLAYS) -> float:
+    def squared_error(self, histogram: Floats, users: int, plays: int = THREE_ROUND.plays) -> float:
         """The mean squared error for users with this histogram, over plays of the first two rounds.
 
         `histogram` h (k,).

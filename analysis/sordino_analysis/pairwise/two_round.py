@@ -22,16 +22,15 @@ from sordino_analysis.pairwise.one_step import StepTerms, one_step_estimate
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.sealing import seal
-from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, answers_of, predicted_terms, query_round
+from sordino_analysis.pairwise.second_round import Allotment, answers_of, predicted_terms, query_round
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.pairwise.tuning import SECOND_ROUND, TWO_ROUND
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
 from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 
-# Shares of the users that answer the first round, the nearest to the first guess first: they are tried while time is.
-_SHARES = (0.35, 0.2, 0.5, 0.1, 0.65, 0.05)
-_FIRST_GUESS_SHARE, _FIRST_GUESS_STEP = 0.3, 0.7
+# Of fewer users a round has too few for an interval.
 FEWEST_USERS = 40
 _UNIT = 1 << 32
 
@@ -141,7 +140,7 @@ def _allotted(users: float, share: float, guarantee: PureEpsilon) -> Allotment:
 
 def _searched(request: ProtocolRequest, progress: ProgressCallback) -> tuple[FormKernel, Split]:
     """A first kernel for guessed shares; then, unless it has to be quick, one for the shares that are best with it."""
-    guess = Split(_FIRST_GUESS_SHARE, _FIRST_GUESS_STEP, 0.0)
+    guess = Split(TWO_ROUND.first_guess_share, TWO_ROUND.first_guess_step, 0.0)
     quick = replace(request, options=request.options.model_copy(update={"effort": Effort.QUICK}))
     found = _kernel(quick, guess, progress_of_part(progress, 0.0, 0.15))
     split = _best_split(request, found.law, progress_of_part(progress, 0.15, 0.1))
@@ -165,7 +164,7 @@ def _kernel(request: ProtocolRequest, split: Split, progress: ProgressCallback) 
         request.guarantee,
         effort=request.options.effort,
         seed=request.options.seed,
-        deadline=request.deadline.part(SHARE_OF_SEARCH),
+        deadline=request.deadline.part(SECOND_ROUND.share_of_search),
         progress=progress,
     )
 
@@ -173,10 +172,10 @@ def _kernel(request: ProtocolRequest, split: Split, progress: ProgressCallback) 
 def _best_split(request: ProtocolRequest, law: DecodedReportMoments, progress: ProgressCallback) -> Split:
     """f and λ with the least mean predicted variance over the references, of the shares tried before the deadline."""
     found: list[Split] = []
-    for number, share in enumerate(_SHARES):
+    for number, share in enumerate(TWO_ROUND.shares):
         if found and request.deadline.passed():
             break
-        part = progress_of_part(progress, number / len(_SHARES), 1 / len(_SHARES))
+        part = progress_of_part(progress, number / len(TWO_ROUND.shares), 1 / len(TWO_ROUND.shares))
         found.append(_split(request, law, share, part))
     return min(found, key=lambda split: split.variance)
 

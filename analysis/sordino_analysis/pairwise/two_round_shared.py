@@ -20,15 +20,13 @@ from sordino_analysis.pairwise.one_step import StepTerms
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.sealing import seal
-from sordino_analysis.pairwise.second_round import SHARE_OF_SEARCH, Allotment, predicted_terms
+from sordino_analysis.pairwise.second_round import Allotment, predicted_terms
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
+from sordino_analysis.pairwise.tuning import SECOND_ROUND, TWO_ROUND
 from sordino_analysis.pairwise.two_round import two_round_estimate, two_round_manipulation, two_round_step
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
 from sordino_shared.guarantees import MIN_ROUND_NANO, PureEpsilon
-
-# What the kernel of the first round is searched for, before λ is known.
-_FIRST_GUESS_STEP = 0.7
 
 
 class TwoRoundShared:
@@ -48,15 +46,15 @@ class TwoRoundShared:
         goal = FormGoal(
             aims(statistic),
             request.users,
-            linear=(1 - _FIRST_GUESS_STEP) ** 2,
-            quadratic=(1 - 2 * _FIRST_GUESS_STEP) ** 2,
+            linear=(1 - TWO_ROUND.first_guess_shared) ** 2,
+            quadratic=(1 - 2 * TWO_ROUND.first_guess_shared) ** 2,
         )
         found = search_form_kernel(
             goal,
             first_half,
             effort=request.options.effort,
             seed=request.options.seed,
-            deadline=request.deadline.part(SHARE_OF_SEARCH),
+            deadline=request.deadline.part(SECOND_ROUND.share_of_search),
             progress=progress_of_part(progress, 0.0, 0.9),
         )
         allotment = Allotment(request.users, request.users, True, second_half)

@@ -22,6 +22,8 @@ from sordino_analysis.evaluation.contribution_law import ContributionLaw, Cumula
 # of neighbours a factor 1.18 apart one is within 9 % of the best s, which costs .4 % of the exponent. The least is far
 # below z/√events of a normal tail, and at the largest an event has e^-40 of its chance left.
 _EXPONENTS = np.geomspace(0.02, 40.0, 48)
+# e^10 is above the ratio that is allowed, and more would overflow.
+_LARGEST_EXPONENT = 10.0
 # How much larger than a normal one the chance of a miss may be before ends are taken from the law: a level of 95 % then
 # holds in 94.5 % or more.
 _MOST_RATIO = 1.1
@@ -85,7 +87,8 @@ def are_few(terms: Sequence[Term], z: float, *, sampled: bool) -> bool:
     if error.variance < MANY_EVENTS * max(term.step for term in terms) ** 2:
         return True
     bend = (error.excess_kurtosis - 3 * error.skewness**2) * z**4 / 24
-    return math.cosh(min(abs(error.skewness) * z**3 / 6, 10.0)) * math.exp(min(bend, 10.0)) > _MOST_RATIO
+    skew = min(abs(error.skewness) * z**3 / 6, _LARGEST_EXPONENT)
+    return math.cosh(skew) * math.exp(min(bend, _LARGEST_EXPONENT)) > _MOST_RATIO
 
 
 def error_of_sum(terms: Sequence[Term], *, sampled: bool) -> Cumulants:
@@ -96,7 +99,7 @@ def error_of_sum(terms: Sequence[Term], *, sampled: bool) -> Cumulants:
         deviation, scale = math.sqrt(of_report.variance), term.weight / term.users
         standard = (1.0, of_report.skewness, of_report.excess_kurtosis)
         total += [
-            term.users * (scale * deviation) ** power * one for power, one in zip((2, 3, 4), standard, strict=True)
+            term.users * (scale * deviation) ** power * one for power, one in zip(range(2, 5), standard, strict=True)
         ]
     return Cumulants.of(*total.tolist())
 

@@ -7,14 +7,20 @@ from dataclasses import dataclass
 
 from scipy.special import ndtri
 
+from sordino_analysis.arrays import NEARLY_ZERO
 from sordino_analysis.panel.series import MOST_SLOTS
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.series import most_drawn_within
 from sordino_shared.quantities import quantity
 
+# Seconds of 365 days.
 YEAR_S = 365 * 86_400
+# Seconds of 7 days.
 WEEK_S = 7 * 86_400
+# Seconds of 30 days.
 MONTH_S = 30 * 86_400
+# The chance of seeing a change that surveys are usually planned for.
+USUAL_POWER = 0.8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,7 +71,7 @@ class Rotation:
         Raises InvalidValue where even T = 1 exceeds the target.
         """
         _check_positive(target=target, periods=periods, variance=variance, active=active)
-        most = math.floor(target**2 * active * periods / variance * (1 + 1e-12))
+        most = math.floor(target**2 * active * periods / variance * (1 + NEARLY_ZERO))
         if most < 1:
             least = math.sqrt(variance / (active * periods))
             raise InvalidValue(
@@ -116,7 +122,7 @@ class Rotation:
         """Of 30 days, at least one."""
         return max(1, MONTH_S // self.period_s)
 
-    def smallest_change(self, periods: int = 1, *, power: float = 0.8, level: float = 0.95) -> float:
+    def smallest_change(self, periods: int = 1, *, power: float = USUAL_POWER, level: float = 0.95) -> float:
         """Seen with this power between two neighbouring windows: (z_{(1+level)/2} + z_power)·√(2V/(m·n)).
 
         The factor is 2.80 for a power of .8 at .95.

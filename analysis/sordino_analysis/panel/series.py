@@ -10,7 +10,7 @@ from operator import add
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
 from sordino_analysis.estimation.intervals import bonferroni_quantile, normal_quantile
@@ -24,11 +24,13 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
 
+# A device answers once in so many periods at most.
 MOST_SLOTS = 4096
 MOST_PERIODS = 2**32
 # Periods times queries whose laws are worked out, in about a second, and whose coverage is, in some seconds where few
 # events make up the errors. Of more, bands and marks are normal and no coverage is stated.
 MOST_LAWS = 50_000
+# Answers whose intervals are compared with exact laws; of more, moments judge.
 MOST_JUDGED = 5_000
 
 Window = tuple[int, int]
@@ -169,7 +171,7 @@ class SeriesEstimates:
     def _enough(self, weights: Mapping[int, float]) -> bool:
         """Whether 1/Σ w_i²/n_i, which is all reports where they are pooled, suffices for an interval."""
         share = sum(weight**2 / self.periods[index].count for index, weight in weights.items())
-        return share * LEAST_REPORTS <= 1 + 1e-9
+        return share * LEAST_REPORTS <= 1 + SUM_TOLERANCE
 
     def _point(self, window: Window, by: By, chart: float | None) -> PeriodAnswers:
         """The estimate of a window; `chart` is the quantile of the band of the chart that it is a point of."""

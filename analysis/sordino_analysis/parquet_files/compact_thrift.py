@@ -12,8 +12,11 @@ from typing import Any
 # By field: True, False, int, bytes, a list, or again a struct.
 Struct = dict[int, Any]
 
+# Types of Thrift's compact protocol.
 _TRUE, _FALSE, _BYTE, _I16, _I32, _I64, _BINARY, _LIST, _STRUCT = 1, 2, 3, 4, 5, 6, 8, 9, 12
+# Bits of its integers.
 _BITS = {_I16: 16, _I32: 32, _I64: 64}
+# No metadata of Parquet is as deep.
 _MOST_DEPTH = 8
 
 

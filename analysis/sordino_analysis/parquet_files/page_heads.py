@@ -25,17 +25,24 @@ class FileForm:
 
 
 _MAGIC = b"PAR1"
+# The length of the footer and the magic word.
 _TAIL_BYTES = 8
 _WRITER = b"parquet-cpp-arrow"
-# parquet.thrift: FileMetaData, RowGroup, ColumnChunk, ColumnMetaData.
+# Numbers of fields in parquet.thrift. FileMetaData.
 _FILE_GROUPS, _FILE_WRITER = 4, 6
+# RowGroup.
 _GROUP_COLUMNS, _GROUP_ROWS = 1, 3
+# ColumnChunk.
 _COLUMN_META = 3
+# ColumnMetaData.
 _CODEC, _UNPACKED_ALL, _PACKED_ALL, _DATA_AT, _DICTIONARY_AT = 4, 6, 7, 9, 11
+# CompressionCodec.
 _ZSTD = 6
-# PageHeader and DataPageHeader.
+# PageHeader.
 _TYPE, _UNPACKED, _PACKED, _CRC, _DATA_PAGE = 1, 2, 3, 4, 5
+# DataPageHeader.
 _VALUES, _ENCODING, _DEFINITIONS, _REPETITIONS, _STATISTICS = 1, 2, 3, 4, 5
+# PageType and Encoding.
 _DATA_PAGE_TYPE, _PLAIN, _RLE = 0, 0, 3
 
 

@@ -17,6 +17,7 @@ from sordino_shared.domains import Hashed
 from sordino_shared.errors import MalformedDocument
 from sordino_shared.protocol import DevicePart, Digest
 
+# A length before each part.
 _LENGTH_BYTES = 8
 PartName = Literal["device", "analyst", "protocol"]
 

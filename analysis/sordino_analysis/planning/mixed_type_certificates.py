@@ -6,42 +6,29 @@ import numpy as np
 
 from sordino_analysis.documents.certificate import MixedTypesBound
 from sordino_analysis.mechanisms.mechanism import SharedWork
-from sordino_analysis.optimisation.bounds.mixed_types import LARGEST_TYPES, MixedTypes, recheck_mixed_types
+from sordino_analysis.optimisation.bounds.mixed_types import MixedTypes, recheck_mixed_types
 from sordino_analysis.optimisation.bounds.mixed_types_ascent import mixed_types_bound
 from sordino_analysis.optimisation.bounds.thresholds import find_thresholds
 from sordino_analysis.planning.own_type_certificates import least_height, published_thresholds
+from sordino_analysis.planning.tuning import MIXED_TYPES
 from sordino_analysis.progress import ProgressCallback, progress_of_steps
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.request_terms import Effort
 from sordino_analysis.vectorized.arrays import array_of, ndarray
-
-# By numbers of types, up to which ε it proved more than windows: few types fit into a window, whose weights are free.
-_FEWEST_TYPES = 17
-_LARGEST_EPSILONS = ((32, 1.5), (64, 2.2), (LARGEST_TYPES, 3.0))
-# Below it the variances of a query hardly depend on the type, and the trace bound proves as much.
-_LEAST_EPSILON = 0.7
-# Half of the intervals between nodes, and the growth of distances, where a step takes up to a second or much less.
-_MANY_TYPES = 64
-_INTERVALS = {Effort.STANDARD: (2, 1), Effort.THOROUGH: (4, 2)}
-_GROWTH = {Effort.STANDARD: (2, 1), Effort.THOROUGH: (2, 2)}
-_SHARE_OF_TIME = 0.15
-# Newton steps that an ascent takes.
-_STEPS = 50
 
 
 def mixed_types_certificate(work: SharedWork, progress: ProgressCallback) -> MixedTypesBound | None:
     """For the worst query, None where thresholds are not found or others prove more."""
     options, epsilon, types = work.request.options, work.request.guarantee.epsilon, work.request.workload.size
-    largest = next((one for most, one in _LARGEST_EPSILONS if types <= most), 0.0)
-    if options.objective != "max" or options.effort not in _INTERVALS or work.deadline.passed():
+    largest = next((one for most, one in MIXED_TYPES.largest_epsilons if types <= most), 0.0)
+    if options.objective != "max" or options.effort not in MIXED_TYPES.intervals or work.deadline.passed():
         return None
-    if types < _FEWEST_TYPES or not _LEAST_EPSILON <= epsilon <= largest:
+    if types < MIXED_TYPES.fewest_types or not MIXED_TYPES.least_epsilon <= epsilon <= largest:
         return None
     found = find_thresholds(work.matrix)
     if found is None or not np.array_equal(found.thresholds, (types - found.thresholds)[::-1]):
         return None
-    step, passed = progress_of_steps(progress, _STEPS), work.deadline.sooner(_SHARE_OF_TIME)
-    many = types > _MANY_TYPES
+    step, passed = progress_of_steps(progress, MIXED_TYPES.steps), work.deadline.sooner(MIXED_TYPES.share_of_time)
+    many = types > MIXED_TYPES.many_types
 
     def should_stop() -> bool:
         step()
@@ -51,8 +38,8 @@ def mixed_types_certificate(work: SharedWork, progress: ProgressCallback) -> Mix
         found.thresholds,
         types,
         epsilon,
-        intervals=_INTERVALS[options.effort][many],
-        growth=_GROWTH[options.effort][many],
+        intervals=MIXED_TYPES.intervals[options.effort][many],
+        growth=MIXED_TYPES.growth[options.effort][many],
         should_stop=should_stop,
     )
     proved = recheck_mixed_types(found.thresholds, epsilon, numbers)

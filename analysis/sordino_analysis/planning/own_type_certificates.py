@@ -6,29 +6,16 @@ import numpy as np
 
 from sordino_analysis.documents.certificate import MixedTypesBound, OwnTypesBound
 from sordino_analysis.mechanisms.mechanism import SharedWork
-from sordino_analysis.optimisation.bounds.own_types import LARGEST_TYPES, LONGEST_WINDOW, recheck_own_types
+from sordino_analysis.optimisation.bounds.own_types import LONGEST_WINDOW, recheck_own_types
 from sordino_analysis.optimisation.bounds.own_types_ascent import first_length, own_types_bound
-from sordino_analysis.optimisation.bounds.smooth_enumeration import MOST_ENUMERATED
 from sordino_analysis.optimisation.bounds.thresholds import ThresholdQueries, find_thresholds, steps_of
+from sordino_analysis.optimisation.bounds.tuning import LARGEST_TYPES, MOST_ENUMERATED
+from sordino_analysis.planning.tuning import OWN_TYPES
 from sordino_analysis.progress import ProgressCallback, progress_of_steps
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
-
-# The longest windows, steps at each temperature and states of all windows by effort: a million take 40 ms a step.
-_LENGTHS = {Effort.QUICK: 2, Effort.STANDARD: 4, Effort.THOROUGH: 8}
-_STEPS = {Effort.QUICK: 40, Effort.STANDARD: 60, Effort.THOROUGH: 100}
-_STATES = {Effort.QUICK: 2e4, Effort.STANDARD: 2.5e6, Effort.THOROUGH: 3e7}
-# Few types need many steps, which are cheap there: where rows are enumerated, 150 take up to a quarter of a second.
-_THOROUGH_STEPS, _LEAST_OF_ENUMERATED = 3200, 150
-# By numbers of types, below which ε sets are longer than any window: the bounds with common weights prove more there.
-_LEAST_EPSILONS = ((32, 0.5), (64, 2.0), (LARGEST_TYPES, 3.0))
-# Where some types stand for more of them: below it the trace bound of all of them proves more.
-_LEAST_OF_SOME_TYPES = 3.0
-# Beyond this ε the ascent ends at zero.
-_MOST = 11.0
-_SHARE_OF_TIME = 0.15
 
 
 def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTypesBound | None:
@@ -43,7 +30,7 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
         return None
     types = len(found.order)
     steps = _steps(types, options.effort)
-    step, passed = progress_of_steps(progress, 4 * steps), work.deadline.sooner(_SHARE_OF_TIME)
+    step, passed = progress_of_steps(progress, 4 * steps), work.deadline.sooner(OWN_TYPES.share_of_time)
 
     def should_stop() -> bool:
         step()
@@ -53,9 +40,9 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
         found.thresholds,
         types,
         epsilon,
-        length=LONGEST_WINDOW if types <= MOST_ENUMERATED else _LENGTHS[options.effort],
+        length=LONGEST_WINDOW if types <= MOST_ENUMERATED else OWN_TYPES.lengths[options.effort],
         steps=steps,
-        most_states=_STATES[options.effort],
+        most_states=OWN_TYPES.states[options.effort],
         should_stop=should_stop,
     )
     return OwnTypesBound(
@@ -108,18 +95,22 @@ def least_height(thresholds: ThresholdQueries, weights: np.ndarray[tuple[int, in
 
 def _steps(types: int, effort: Effort) -> int:
     """At each temperature."""
-    steps = _STEPS[effort]
+    steps = OWN_TYPES.steps[effort]
     if effort is Effort.THOROUGH:
-        steps = max(steps, min(_THOROUGH_STEPS // types, 4 * steps))
-    return max(steps, _LEAST_OF_ENUMERATED) if types <= MOST_ENUMERATED else steps
+        steps = max(steps, min(OWN_TYPES.thorough_steps // types, 4 * steps))
+    return max(steps, OWN_TYPES.least_of_enumerated) if types <= MOST_ENUMERATED else steps
 
 
 def _affordable(work: SharedWork) -> bool:
     """Whether the effort allows the bound."""
     size, epsilon = work.request.workload.size, work.request.guarantee.epsilon
     effort, types = work.request.options.effort, min(size, LARGEST_TYPES)
-    allowed = _LEAST_EPSILONS if effort is not Effort.THOROUGH else ((LARGEST_TYPES, _LEAST_EPSILONS[0][1]),)
-    least = next(one for most, one in allowed if types <= most) if types == size else _LEAST_OF_SOME_TYPES
-    if types < 2 or not least <= epsilon <= _MOST:
+    allowed = (
+        OWN_TYPES.least_epsilons
+        if effort is not Effort.THOROUGH
+        else ((LARGEST_TYPES, OWN_TYPES.least_epsilons[0][1]),)
+    )
+    least = next(one for most, one in allowed if types <= most) if types == size else OWN_TYPES.least_of_some_types
+    if types < 2 or not least <= epsilon <= OWN_TYPES.largest_epsilon:
         return False
-    return first_length(types, epsilon, _LENGTHS[effort], _STATES[effort]) > 0
+    return first_length(types, epsilon, OWN_TYPES.lengths[effort], OWN_TYPES.states[effort]) > 0

@@ -10,25 +10,15 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.certificate import PairBound
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, recheck_doubly_nonnegative
-from sordino_analysis.optimisation.bounds.doubly_nonnegative import LARGEST_TYPES
 from sordino_analysis.optimisation.bounds.thresholds import evenly_spaced
+from sordino_analysis.optimisation.bounds.tuning import LARGEST_TYPES
+from sordino_analysis.planning.tuning import PAIRS
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.request_terms import Effort, Objective
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
-
-# One takes 6 ms at 128 types, and some hundreds are enough at ε ≤ 4.
-_EVALUATIONS = {Effort.QUICK: 1500, Effort.STANDARD: 5000, Effort.THOROUGH: 15000}
-# Of the time that is left, as for the steps before it.
-_SHARE_OF_TIME = 0.15
-# By numbers of types, up to which ε it gained less than 2 per mille on the trace bound of prefix sums and ranges.
-_LEAST_EPSILONS = ((16, 0.5), (LARGEST_TYPES, 1.0))
-# Where some types stand for more of them: below it the trace bound of all of them proves more.
-_LEAST_OF_SOME_TYPES = 2.5
-# Beyond it neither proved anything.
-_LARGEST_EPSILON = 11.0
 
 
 def pairs_certificate(work: SharedWork, objective: Objective, progress: ProgressCallback) -> PairBound | None:
@@ -40,9 +30,9 @@ def pairs_certificate(work: SharedWork, objective: Objective, progress: Progress
         return None
     workload, epsilon = work.request.workload, work.request.guarantee.epsilon
     types = evenly_spaced(workload.size, LARGEST_TYPES)
-    matrix, evaluations = work.matrix[:, types], _EVALUATIONS[work.request.options.effort]
+    matrix, evaluations = work.matrix[:, types], PAIRS.evaluations[work.request.options.effort]
     weighed = np.arange(len(matrix)) if objective == "mean" or len(types) == workload.size else _distinct(matrix)
-    steps, passed = count(1), work.deadline.sooner(_SHARE_OF_TIME)
+    steps, passed = count(1), work.deadline.sooner(PAIRS.share_of_time)
 
     def should_stop() -> bool:
         progress(Progress(min(1.0, next(steps) / evaluations)))
@@ -102,7 +92,7 @@ def _gains(work: SharedWork, objective: Objective) -> bool:
     """Whether the bound is worth its seconds; a quick plan has it for its own objective only, of few types."""
     request = work.request
     types, epsilon = request.workload.size, request.guarantee.epsilon
-    least = next((one for most, one in _LEAST_EPSILONS if types <= most), _LEAST_OF_SOME_TYPES)
+    least = next((one for most, one in PAIRS.least_epsilons if types <= most), PAIRS.least_of_some_types)
     own = request.options.objective == objective and types <= LARGEST_TYPES
     wanted = request.options.effort is not Effort.QUICK or own
-    return least < epsilon <= _LARGEST_EPSILON and wanted and not work.deadline.passed()
+    return least < epsilon <= PAIRS.largest_epsilon and wanted and not work.deadline.passed()

@@ -36,6 +36,7 @@ from sordino_shared.randomness import SystemRandomness
 
 __all__ = ["CompiledPlan", "MechanismReport", "PlanError", "PlanRequest", "compile_plan"]
 
+# Of the progress, before the candidates.
 _SHARE_OF_BOUNDS = 0.4
 
 

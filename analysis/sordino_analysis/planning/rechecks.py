@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats
 from sordino_analysis.documents.certificate import (
     Bound,
     CharacterBound,
@@ -50,7 +50,7 @@ def recheck_bound(bound: Bound, workload: Workload, epsilon: float, objective: O
 
 def _subset_sizes(bound: SubsetBound, workload: Workload, epsilon: float, objective: Objective) -> float | None:
     whose = bound.own_weight if objective == "max" else 1 / workload.size
-    fits = workload.symmetry is Symmetry.TYPES and np.isclose(bound.own_weight, whose, rtol=1e-9)
+    fits = workload.symmetry is Symmetry.TYPES and np.isclose(bound.own_weight, whose, rtol=SUM_TOLERANCE)
     return recheck_subset_sizes(workload.size, epsilon, bound.own_weight) if fits else None
 
 
@@ -123,7 +123,7 @@ def _dense(
 
 
 def _close(weights: Floats, expected: Floats) -> bool:
-    return weights.shape == expected.shape and bool(np.allclose(weights, expected, rtol=1e-9, atol=0))
+    return weights.shape == expected.shape and bool(np.allclose(weights, expected, rtol=SUM_TOLERANCE, atol=0))
 
 
 _RECHECKS: Mapping[str, Callable[[Any, Workload, float, Objective], float | None]] = {

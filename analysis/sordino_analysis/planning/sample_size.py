@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import NEARLY_ZERO, Floats
 from sordino_analysis.documents.queries import RuleQueries
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
 from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
@@ -68,7 +68,7 @@ class Statement:
                 self.margin,
             )
         needed = np.divide(campaigns * quantile**2 * noise, room**2, out=np.zeros_like(noise), where=noise > 0)
-        return np.maximum(1, np.ceil(needed * (1 - 1e-12))).astype(np.int64)
+        return np.maximum(1, np.ceil(needed * (1 - NEARLY_ZERO))).astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

@@ -1,5 +1,7 @@
 """Chances of families: optimal where they are known in closed form, in steps that never make it worse."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from sordino_analysis.mechanisms.haar import HaarMechanism
 from sordino_analysis.mechanisms.hierarchy import HierarchyMechanism
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.mechanisms.set_families import SetFamily, most_informative_family
+from sordino_analysis.mechanisms.tuning import DRAWN_FAMILIES
 from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
@@ -64,8 +67,8 @@ def test_more_passes_are_not_worse_and_the_first_ones_gain_most(monkeypatch, obj
     request = PlanRequest(builtin("prefix", 24), PlanningOptions.of(epsilon=1, objective=objective))
     values = []
     for passes in (1, 4, 40):
-        monkeypatch.setattr(drawn_families, "_FEWEST_PASSES", 1)
-        monkeypatch.setattr(drawn_families, "_MOST_PASSES", passes)
+        limits = replace(DRAWN_FAMILIES, fewest_passes=1, most_passes=passes)
+        monkeypatch.setattr(drawn_families, "DRAWN_FAMILIES", limits)
         values.append(HierarchyMechanism().propose(SharedWork(request), quiet).variance(request))
     assert values[0] > 1.05 * values[1] > 1.05 * values[2]
 
@@ -73,7 +76,7 @@ def test_more_passes_are_not_worse_and_the_first_ones_gain_most(monkeypatch, obj
 def test_queries_that_are_too_many_for_the_worst_one_are_counted_through_their_mean(monkeypatch):
     request = PlanRequest(builtin("ranges", 20), PlanningOptions.of(epsilon=1, objective="max"))
     exact = HaarMechanism().propose(SharedWork(request), quiet).variance(request)
-    monkeypatch.setattr(drawn_families, "_OPERATIONS", 0)
+    monkeypatch.setattr(drawn_families, "DRAWN_FAMILIES", replace(DRAWN_FAMILIES, operations=0.0))
     hurried = HaarMechanism().propose(SharedWork(request), quiet).variance(request)
     assert exact < hurried < 1.3 * exact
 

@@ -1,9 +1,12 @@
 """The codebook: near its prototype, a function of its seed, and never short of a column."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from sordino_analysis.mechanisms import hyperplane_codebook
+from sordino_analysis.mechanisms.tuning import CODEBOOK
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import builtin
@@ -66,7 +69,7 @@ def test_what_cannot_be_balanced_is_a_reason_and_not_a_crash(monkeypatch):
 
 def test_type_weights_raised_where_the_variance_is_are_worth_their_time(plan_of, monkeypatch):
     raised = plan_of("prefix", 24, "2", "max", "hyperplane_codebook").analyst.figures.max_variance
-    monkeypatch.setattr(hyperplane_codebook, "_MOST_REWEIGHTINGS", 0)
+    monkeypatch.setattr(hyperplane_codebook, "CODEBOOK", replace(CODEBOOK, most_reweightings=0))
     terms = {"objective": "max", "mechanism": "hyperplane_codebook", "effort": Effort.QUICK}
     request = PlanRequest(builtin("prefix", 24), PlanningOptions.of(epsilon=2, **terms))
     assert raised < 0.99 * compile_plan(request).analyst.figures.max_variance

@@ -8,7 +8,8 @@ import pytest
 
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.mechanisms.registry import MECHANISMS
-from sordino_analysis.optimisation.search.schedule import FEWEST_ROWS, SCHEDULES
+from sordino_analysis.optimisation.search.schedule import SCHEDULES
+from sordino_analysis.optimisation.search.tuning import SCHEDULE
 from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
@@ -35,7 +36,7 @@ def size_with(types, rows):
 def test_the_rows_that_the_search_may_have_fit(types, epsilon, effort):
     """Snapping merges rows; it adds some at a few types only."""
     schedule = SCHEDULES[effort].fitted(types - 1, types, epsilon, copies=2)
-    assert size_with(types, max(FEWEST_ROWS, schedule.rows_per_type * types)) <= LIMITS[types]
+    assert size_with(types, max(SCHEDULE.fewest_rows, schedule.rows_per_type * types)) <= LIMITS[types]
 
 
 @pytest.mark.parametrize("types", [128, pytest.param(512, marks=pytest.mark.slow, id="512")])

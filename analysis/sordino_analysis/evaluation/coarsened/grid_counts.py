@@ -24,6 +24,7 @@ Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 # 256 MiB of integers for the cells of every offset.
 _MOST_CELLS = 1 << 25
+# A table of sums by residue of so many entries is faster than adding in place.
 _MOST_RESIDUES = 1 << 11
 
 

@@ -17,6 +17,7 @@ from sordino_shared.randomizers import Level, ResidueLabel
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 Sizes = tuple[int, ...]
+# Entries that are held at once: 8 MiB.
 _BATCH_ENTRIES = 1 << 20
 
 

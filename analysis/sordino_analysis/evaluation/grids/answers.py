@@ -28,6 +28,7 @@ Ends = tuple[int, int]
 # With more queries than the first, as many as the second are listed, and the worst is sought among as many as the third
 # that are spread over all, and then among some that are near the worst of these.
 _ALL_LISTED, _LISTED, _SPREAD, _NEAR = 2048, 257, 1025, 64
+# Queries whose bias is computed, evenly spread over all.
 _BIASES = 32
 
 

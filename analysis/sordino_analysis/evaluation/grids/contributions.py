@@ -25,7 +25,12 @@ from sordino_analysis.questions.linear.operators import Indices, LinearMap
 
 # The seed and the numbers of draws are part of the method. An event of chance 1/256 is in one draw of each level.
 _SEED = 20_261_130
-_DRAWS, _OFFSETS, _CELLS = 256, 8, 64
+# Reports that are drawn for the largest contribution.
+_DRAWS = 256
+# Offsets of a level that are drawn from.
+_OFFSETS = 8
+# Cells whose contributions are drawn: the largest ones.
+_CELLS = 64
 # 3 and 8 have no divisor in common: offsets of the second attribute come in another order than those of the first.
 _TURN = 3
 # Queries whose laws are drawn, in some milliseconds each; the others have that of the nearest of them.

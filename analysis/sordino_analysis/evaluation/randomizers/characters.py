@@ -32,6 +32,7 @@ from sordino_analysis.questions.linear.characters import shifted_cells
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import OrbitKernel
 
+# Entries that are held at once: 8 MiB.
 _BATCH_ENTRIES = 1 << 20
 
 

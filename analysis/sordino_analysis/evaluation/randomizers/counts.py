@@ -63,6 +63,7 @@ def _group(share: float) -> int:
 
 # Outputs are counted as words that stay in the cache, two at once where a table of all pairs of cells stays there too.
 COUNTED_AT_ONCE = 1 << 18
+# Up to so many cells two reports are counted at once, as one of at most 2^12 pairs.
 _PAIRED_CELLS = 64
 
 

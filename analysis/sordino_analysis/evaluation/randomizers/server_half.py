@@ -27,6 +27,7 @@ Ends = tuple[Floats, Floats]
 # The accumulator (p, m) of each of m outputs, None where it is the unit vector of the output, and K (m, k).
 Outputs = tuple[Floats | None, Floats]
 
+# Entries that are held at once: 32 MiB.
 _BATCH_ENTRIES = 1 << 22
 # No entry of an accumulator is above twice its unit.
 MAX_SUM = 1 << 62

@@ -47,10 +47,11 @@ _MOST_SETS = 4096
 
 # (slope, offset) of a decoder for sets of each size: `LinearDecoder.set_terms`.
 Terms = list[tuple[float, float]]
+# A pmf takes half a millisecond, and a series of many periods reads the same ones for each: so many are kept.
+_KEPT = 4096
 
 
-# A pmf takes half a millisecond, and a series of many periods reads the same ones for each.
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=_KEPT)
 def _drawn(types: int, cells: int, size: int) -> Floats:
     """(size + 1,) chances of j of the `cells` among `size` that are drawn of the `types`; 0 where that cannot be."""
     # Here, since processes that only add reports up import this module and do without scipy.

@@ -9,7 +9,10 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
 Integers = NDArray[np.int64]
-_AT_ONCE, _ROUNDING = 1 << 20, 1e-9
+# Entries that are held at once: 8 MiB.
+_AT_ONCE = 1 << 20
+# A sum above its bound by this share is rounding.
+_ROUNDING = 1e-9
 
 
 def check_length(sums: Integers, length: int) -> None:

@@ -17,22 +17,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats
 from sordino_analysis.optimisation.bounds.dual_ascent import DualAscent, DualPoint
 from sordino_analysis.optimisation.bounds.row_forms import row_form
 from sordino_analysis.optimisation.bounds.trace import trace_bound
+from sordino_analysis.optimisation.bounds.tuning import LARGEST_EPSILON, LARGEST_TYPES, PAIR_BOUND
 from sordino_analysis.optimisation.factorization import Factorization, counted_rows, factorize
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
 
-LARGEST_TYPES = 128
-# Beyond it rounding at the scale of e^ε leaves nothing of a bound.
-LARGEST_EPSILON = 16.0
 # What double precision loses in sums of a few thousand terms, relative to the largest of them.
 _ROUNDING = 1e-12
-_START_GAP = 0.05
-# How much of the uniform weights is mixed into those of a factorization, and of its trace bound, to start.
-_FACTORIZATION_SHARE, _TRACE_SHARE = 0.2, 0.02
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -91,8 +86,8 @@ def doubly_nonnegative_bound(
     objective: Objective = "max",
     start: Factorization | None = None,
     *,
-    tolerance: float = 2e-4,
-    evaluations: int = 5000,
+    tolerance: float = PAIR_BOUND.tolerance,
+    evaluations: int = PAIR_BOUND.most_evaluations,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> DoublyNonnegativeBound:
     """The bound of `recheck_doubly_nonnegative`, maximised over multipliers, π and, for "max", ρ; up to 128 types.
@@ -109,14 +104,21 @@ def doubly_nonnegative_bound(
     if types > LARGEST_TYPES:
         raise InvalidValue(f"this bound is for at most {LARGEST_TYPES} types: use the trace bound", matrix.shape)
     if start is None:
-        start = factorize(matrix, objective, _START_GAP)
+        start = factorize(matrix, objective, PAIR_BOUND.start_gap)
     trace = trace_bound(matrix, epsilon, objective, start)
     points = [DualPoint(trace.type_weights, np.zeros((types, types)), trace.query_weights, trace.type_weights)]
     # The bound is not concave in π: each start is the better one of some workloads.
-    starts = [(_mixed(start.row_weights, _FACTORIZATION_SHARE), _mixed(start.column_weights, _FACTORIZATION_SHARE))]
+    starts = [
+        (
+            _mixed(start.row_weights, PAIR_BOUND.factorization_share),
+            _mixed(start.column_weights, PAIR_BOUND.factorization_share),
+        )
+    ]
     # Weights that prove nothing are no start: climbs from there never came to a bound above 0.
     if trace.value > 0:
-        starts.append((_mixed(trace.query_weights, _TRACE_SHARE), _mixed(trace.type_weights, _TRACE_SHARE)))
+        starts.append(
+            (_mixed(trace.query_weights, PAIR_BOUND.trace_share), _mixed(trace.type_weights, PAIR_BOUND.trace_share))
+        )
     for begun in starts:
         allowed = evaluations // len(starts)
         points.append(_ascend(matrix, epsilon, objective, *begun, tolerance, allowed, should_stop))
@@ -176,7 +178,7 @@ def _check_weights(matrix: Floats, query_weights: Floats, type_weights: Floats) 
     if matrix.shape != (len(query_weights), len(type_weights)):
         raise InvalidValue("a bound has one weight for every query and one for every type", matrix.shape)
     for weights in (query_weights, type_weights):
-        if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= 1e-9:
+        if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= SUM_TOLERANCE:
             raise InvalidValue("the weights of a bound are non-negative and sum to 1", weights)
 
 

@@ -17,23 +17,13 @@ from scipy.optimize import Bounds, OptimizeResult, minimize
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.bounds.row_forms import row_form
+from sordino_analysis.optimisation.bounds.tuning import PAIR_BOUND
 from sordino_analysis.request_terms import Objective
 
-_MEMORY = 20
-# Of one barrier: the next one goes on from wherever this one ended.
-_EVALUATIONS = 300
-_PATIENCE = 40
-_SMALL_SHARE = 1e-2
-_WALL = 1e-2
-# Weights of the histogram's queries that are added for the ascent, relative to a query of the workload: without them
-# it jams where R′ stops being positive in a direction that the workload hardly uses.
-_BARRIERS = tuple(float(barrier) for barrier in np.geomspace(1.0, 1e-8, 17))
+# What a barrier ends at, relative to its first: below rounding of the value.
 _NO_BARRIER = 1e-12
-# Only below this barrier does a bound that no longer moves tell that nothing is left to gain.
-_SETTLING = 2e-3
-# Of the weight that each would have if all had the same: one without weight would stay without.
-_LEAST_WEIGHT = 1e-4
-_RATIOS = (0.0, *np.geomspace(1e-2, 1e4, 19))
+# A gradient that is nothing but rounding.
+_FLAT = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,18 +139,18 @@ class DualAscent:
         `rows` ρ (Q,), `columns` π (k,).
         """
         unit = float(rows @ (self.matrix**2).mean(axis=1))
-        problems = [DualProblem(self.matrix, self.epsilon, barrier * unit) for barrier in _BARRIERS]
+        problems = [DualProblem(self.matrix, self.epsilon, barrier * unit) for barrier in PAIR_BOUND.barriers]
         plain = DualProblem(self.matrix, self.epsilon, _NO_BARRIER * unit)
         point = _begin(problems[0], rows, columns)
         best, top = point, plain.bound(point)
         for problem in problems:
             climb = _Climb(problem, point, self.objective)
             # At large ε the bound is a small difference of two moments, and so are the gains.
-            least_gain = tolerance * max(top, _SMALL_SHARE * climb.size)
-            point = climb.run(least_gain, min(_EVALUATIONS, evaluations), should_stop)
+            least_gain = tolerance * max(top, PAIR_BOUND.small_share * climb.size)
+            point = climb.run(least_gain, min(PAIR_BOUND.evaluations, evaluations), should_stop)
             evaluations -= climb.evaluations
             proved = plain.bound(point)
-            settled = problem.barrier < _SETTLING * unit and abs(proved - top) <= tolerance * top
+            settled = problem.barrier < PAIR_BOUND.settling * unit and abs(proved - top) <= tolerance * top
             if proved > top:
                 best, top = point, proved
             if settled or evaluations <= 0 or should_stop():
@@ -174,7 +164,7 @@ def _begin(problem: DualProblem, rows: Floats, columns: Floats) -> DualPoint:
     At large ε rows of a single type are best; it takes r > 0 to exclude the others.
     """
     found: list[tuple[float, DualPoint]] = []
-    for ratio in _RATIOS:
+    for ratio in PAIR_BOUND.ratios:
         point = DualPoint(columns, ratio * np.triu(np.outer(columns, columns), 1), rows, columns)
         slopes = problem(point)
         if slopes is not None and slopes.spread > 0:
@@ -195,16 +185,22 @@ class _Climb:
         self.evaluations = 0
 
     def run(self, least_gain: float, evaluations: int, should_stop: Callable[[], bool]) -> DualPoint:
-        """The best point once `should_stop()`, or once `_PATIENCE` steps gain no more than `least_gain`."""
-        past: deque[float] = deque(maxlen=_PATIENCE)
+        """The best point once `should_stop()`, or once a number of steps gain no more than `least_gain`."""
+        past: deque[float] = deque(maxlen=PAIR_BOUND.patience)
 
         def ends(intermediate_result: OptimizeResult) -> None:
-            idle = len(past) == _PATIENCE and self.top - past[0] <= least_gain
+            idle = len(past) == PAIR_BOUND.patience and self.top - past[0] <= least_gain
             if idle or should_stop():
                 raise StopIteration
             past.append(self.top)
 
-        options = {"maxfun": evaluations, "maxiter": evaluations, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 1e-10}
+        options = {
+            "maxfun": evaluations,
+            "maxiter": evaluations,
+            "maxcor": PAIR_BOUND.memory,
+            "ftol": 0.0,
+            "gtol": _FLAT,
+        }
         start, bounds = self.variables.start, self.variables.bounds()
         minimize(self._descend, start, jac=True, method="L-BFGS-B", bounds=bounds, callback=ends, options=options)
         return self.variables.point(self.best)
@@ -215,7 +211,7 @@ class _Climb:
         slopes = self.problem(point)
         if slopes is None:
             # Little above the best, so that the line search steps back by a factor and not to nothing.
-            return (_WALL * abs(self.top) - self.top) / self.size, np.zeros_like(values)
+            return (PAIR_BOUND.wall * abs(self.top) - self.top) / self.size, np.zeros_like(values)
         if slopes.value > self.top:
             self.best, self.top = values.copy(), slopes.value
         return -slopes.value / self.size, -self.variables.gradient(values, point, slopes) / self.size
@@ -240,7 +236,7 @@ class _Variables:
 
     def bounds(self) -> Bounds:
         lower = np.zeros(len(self.start))
-        lower[self.parts[2].start :] = _LEAST_WEIGHT
+        lower[self.parts[2].start :] = PAIR_BOUND.least_weight
         return Bounds(lower, np.inf)
 
     def point(self, values: Floats) -> DualPoint:

@@ -12,11 +12,10 @@ from scipy.linalg import lapack
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.bounds.trace import ascended_weights
+from sordino_analysis.optimisation.bounds.tuning import INTERVALS
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
 
-# Weights are found at as many types, and carried over to more as densities.
-_SEARCHED_AT = 256
 # All eigenvalues of a tridiagonal matrix of so many rows take a third of a second.
 MOST_SEARCHED = 4096
 
@@ -85,7 +84,7 @@ def best_prefix_densities(types: int, epsilon: float, objective: Objective) -> t
     even = np.ones(1)
     found = [(even_prefix_bound(types, epsilon), even, even)]
     if types <= MOST_SEARCHED:
-        few = min(types, _SEARCHED_AT)
+        few = min(types, INTERVALS.searched_at)
         matrix = np.tril(np.ones((few, few)))[:-1]
         rows, columns = ascended_weights(matrix, epsilon, objective)
         queries = [rows] if objective == "max" else []

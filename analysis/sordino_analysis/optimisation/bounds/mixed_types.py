@@ -19,13 +19,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats
+from sordino_analysis.optimisation.bounds.tuning import LARGEST_EPSILON, LARGEST_TYPES
 from sordino_analysis.optimisation.bounds.window_paths import ROUNDING, Integers
 from sordino_shared.errors import InvalidValue
 
-LARGEST_TYPES = 128
-LARGEST_EPSILON = 16.0
-_MOST_NODES, _MOST_GROUPS = 33, 32
+# More nodes than any ascent has: a document with more is refused before it takes minutes.
+_MOST_NODES = 33
+# The same of groups.
+_MOST_GROUPS = 32
+# e^ε is rounded, so that the lift is taken this share larger.
+_LIFTED = 1e-8
+# A ratio that rises by no more is the largest, up to rounding.
+_SAME_RATIO = 1e-13
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -118,7 +124,7 @@ def recheck_mixed_types(thresholds: Integers, epsilon: float, numbers: MixedType
         size = float(np.linalg.norm(form.types)) + squares + float((weighed**2).sum())
         lift = max(lift, ROUNDING * size - float(np.linalg.eigvalsh(least)[0]))
     types = rows.shape[1]
-    level = float(numbers.multipliers.sum()) + types * lift * float(np.exp(epsilon)) / 2 * (1 + 1e-8)
+    level = float(numbers.multipliers.sum()) + types * lift * float(np.exp(epsilon)) / 2 * (1 + _LIFTED)
     products = rows * np.where(np.arange(types) < thresholds[:, None], 0.5, -0.5)
     correlation = max(0.0, abs(float(products.sum())) - ROUNDING * float(np.abs(products).sum()))
     if not level > 0:
@@ -131,7 +137,7 @@ def reach(weights: Floats, epsilon: float) -> float:
     """The largest pᵀv/(p + p′)ᵀv of all v ∈ {1, e^ε}^k, for p and p′ = `weights` (2, k)."""
     total: Floats = weights.sum(axis=0)
     ratio, larger = 0.0, 0.5
-    while larger > ratio * (1 + 1e-13):
+    while larger > ratio * (1 + _SAME_RATIO):
         ratio = larger
         rows = np.where(weights[0] > ratio * total, float(np.exp(epsilon)), 1.0)
         larger = float(weights[0] @ rows) / float(total @ rows)
@@ -148,7 +154,9 @@ def _check(thresholds: Integers, epsilon: float, numbers: MixedTypes) -> None:
     if not all(np.isfinite(array).all() for array in vars(numbers).values()):
         raise InvalidValue("the numbers of a bound are finite", numbers.multipliers)
     sums = [*numbers.type_weights.sum(axis=1), numbers.shares.sum()]
-    if min(numbers.type_weights.min(), numbers.shares.min()) < 0 or not np.allclose(sums, 1, rtol=0, atol=1e-9):
+    if min(numbers.type_weights.min(), numbers.shares.min()) < 0 or not np.allclose(
+        sums, 1, rtol=0, atol=SUM_TOLERANCE
+    ):
         raise InvalidValue("the weights of a bound are non-negative and sum to 1", numbers.shares)
     if min(numbers.levels.min(), numbers.spans.min(), numbers.pairs.min()) < 0:
         raise InvalidValue("the factors of products are not negative", numbers.levels)
@@ -182,7 +190,7 @@ def _check_shapes(queries: int, numbers: MixedTypes) -> None:
 
 def _check_nodes(epsilon: float, numbers: MixedTypes) -> None:
     """Every row has its s between the first node and the last, by more than rounding."""
-    nodes, slack = numbers.nodes, 1e-9
+    nodes, slack = numbers.nodes, SUM_TOLERANCE
     if not (np.diff(nodes) > 0).all() or not 0 < nodes[0] < nodes[-1] < 1:
         raise InvalidValue("nodes increase from above 0 to below 1", nodes)
     largest, smallest = reach(numbers.type_weights, epsilon), 1 - reach(numbers.type_weights[::-1], epsilon)

@@ -16,14 +16,13 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.bounds.mixed_types import MixedTypes
 from sordino_analysis.optimisation.bounds.mixed_types_program import MixedTypesProgram, Terms
 from sordino_analysis.optimisation.bounds.trace import recheck
+from sordino_analysis.optimisation.bounds.tuning import MIXED_TYPES
 from sordino_analysis.optimisation.bounds.window_paths import Integers
 
-# Relative to the value: how far the first point of the path may be from the optimum, and the last.
-_FIRST, _LAST, _SHRINK = 3.0, 2e-3, 0.2
-_CENTRED, _MOST_STEPS = 0.5, 12
-# Steps go at most so far towards the boundary: those that go near it end at points from where they are short.
-_TO_BOUNDARY = 0.5
-_LEAST_EXPECTED, _SUFFICIENT, _SHORTEST, _RIDGE = 0.03, 0.1, 1e-6, 1e-11
+# A step that has to be shorter moves nothing.
+_SHORTEST = 1e-6
+# Keeps the scaled Hessian invertible in double precision.
+_RIDGE = 1e-11
 
 
 def mixed_types_bound(
@@ -44,7 +43,7 @@ def mixed_types_bound(
     even = recheck(rows.astype(float), epsilon, np.full(len(rows), 1 / len(rows)), np.full(types, 1 / types))
     program = MixedTypesProgram(thresholds, types, epsilon, intervals, growth)
     path = _Path(program)
-    return program.certificate(path.followed(max(even, _LEAST_EXPECTED), should_stop))
+    return program.certificate(path.followed(max(even, MIXED_TYPES.least_expected), should_stop))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,19 +77,19 @@ class _Path:
         """x (n,) near the optimum."""
         point = self._point(self.program.start(expected))
         assert point is not None, "the start is inside the cone"
-        weight = _FIRST * expected / self.rows
-        while weight * self.rows > _LAST * expected:
-            for _ in range(_MOST_STEPS):
+        weight = MIXED_TYPES.first * expected / self.rows
+        while weight * self.rows > MIXED_TYPES.last * expected:
+            for _ in range(MIXED_TYPES.most_steps):
                 if should_stop():
                     return point.x
                 moved, decrement = self._stepped(point, weight)
                 if moved is None:
                     break
                 point = moved
-                if decrement < _CENTRED:
+                if decrement < MIXED_TYPES.centred:
                     break
             expected = max(expected, float(self.objective @ point.x) - 0.25)
-            weight *= _SHRINK
+            weight *= MIXED_TYPES.shrink
         return point.x
 
     def matrices(self, x: Floats) -> list[Floats]:
@@ -132,9 +131,9 @@ class _Path:
         share, before = self._share(point, step), self._value(point, weight)
         while share > _SHORTEST:
             moved = self._point(point.x + share * step)
-            if moved is not None and self._value(moved, weight) <= before + _SUFFICIENT * share * slope:
+            if moved is not None and self._value(moved, weight) <= before + MIXED_TYPES.sufficient * share * slope:
                 return moved, decrement
-            share *= 0.6
+            share *= MIXED_TYPES.backtrack
         return None, decrement
 
     def _share(self, point: _Point, step: Floats) -> float:
@@ -144,7 +143,7 @@ class _Path:
             half = solve_triangular(factor, matrix, lower=True)
             both = solve_triangular(factor, half.T, lower=True)
             relative.append(float(np.linalg.eigvalsh((both + both.T) / 2)[0]))
-        return min(1.0, -_TO_BOUNDARY / min(*relative, -_TO_BOUNDARY))
+        return min(1.0, -MIXED_TYPES.to_boundary / min(*relative, -MIXED_TYPES.to_boundary))
 
     def slopes(self, point: _Point, weight: float) -> tuple[Floats, Floats]:
         """(n,) and (n, n) first and second derivatives of the function."""

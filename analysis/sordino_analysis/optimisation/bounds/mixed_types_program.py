@@ -18,15 +18,11 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.bounds.mixed_types import MixedTypes, groups_of, reach
+from sordino_analysis.optimisation.bounds.tuning import MIXED_TYPES
 from sordino_analysis.optimisation.bounds.window_paths import Integers
 
-# Of a query in the middle, p falls from both to nothing over about this share of the types.
-_WIDTH = 0.12
-_GROUPS = 8
 # Nodes go beyond what rows reach, by more than rounding.
 _BEYOND = 1e-6
-# Of the level: the multipliers of products at the start, small but for those of one type.
-_OF_LEVELS, _OF_SPANS, _OF_PAIRS = 0.8, 0.02, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,14 +66,14 @@ class MixedTypesProgram:
     def __init__(self, thresholds: Integers, types: int, epsilon: float, intervals: int, growth: int) -> None:
         self.thresholds, self.types, self.epsilon = thresholds, types, epsilon
         places = (np.arange(types) + 0.5) / types
-        first = 1.0 / (1.0 + np.exp((places - 0.5) / _WIDTH))
+        first = 1.0 / (1.0 + np.exp((places - 0.5) / MIXED_TYPES.width))
         first /= first.sum()
         self.weights = np.vstack([first, first[::-1]])
         self.total = self.weights.sum(axis=0)
         farthest = reach(self.weights, epsilon) + _BEYOND
         self.nodes = np.linspace(1 - farthest, farthest, 2 * intervals + 1)
         self.knots, self.intervals = knots_of(types, growth), intervals
-        groups = min(_GROUPS, types)
+        groups = min(MIXED_TYPES.groups, types)
         # An odd number of types has one in the middle.
         self.pairs = np.column_stack(np.triu_indices(groups - (groups - types) % 2))
         self.numerators = self._numerators()
@@ -128,12 +124,12 @@ class MixedTypesProgram:
         """(n,) numbers inside the cone that prove nothing, in units of a value."""
         found, level = np.zeros(self.size), (expected + 0.25) / 2
         ends, parts = 2 * self.intervals, self.parts
-        of_levels = 2 * _OF_LEVELS * level / np.cosh(self.epsilon / 2) ** 2
+        of_levels = 2 * MIXED_TYPES.of_levels * level / np.cosh(self.epsilon / 2) ** 2
         found[parts["shares"]] = 1 / (2 * len(self.thresholds))
         found[parts["multipliers"]] = level * self.total[: (self.types + 1) // 2]
         found[parts["levels"]] = of_levels * np.tile(self.total, ends)
-        found[parts["spans"]] = _OF_SPANS * level
-        found[parts["pairs"]] = _OF_PAIRS * level / self.types**2
+        found[parts["spans"]] = MIXED_TYPES.of_spans * level
+        found[parts["pairs"]] = MIXED_TYPES.of_pairs * level / self.types**2
         return found
 
     def certificate(self, x: Floats) -> MixedTypes:

@@ -22,6 +22,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.bounds.trace import Ascent, check_weights
+from sordino_analysis.optimisation.bounds.tuning import ODD
 from sordino_analysis.optimisation.factorization import Factorization, counted_rows
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.request_terms import Objective
@@ -29,7 +30,6 @@ from sordino_shared.errors import InvalidValue
 
 # Of the largest entry: what two centred columns may differ by and still be negatives of each other.
 _ROUNDING = 1e-9
-_MOST_ITERATIONS = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,7 +108,7 @@ def odd_bound(matrix: Floats, epsilon: float, objective: Objective, start: Facto
     centred = (matrix - odd.centre[:, None])[counted] / scale
     columns = (start.column_weights + start.column_weights[odd.partner]) / 2
     ascent = Ascent(centred, largest_odd_trace(epsilon), objective)
-    best = ascent.run(start.row_weights[counted], columns, _MOST_ITERATIONS, lambda: False)
+    best = ascent.run(start.row_weights[counted], columns, ODD.most_iterations, lambda: False)
     weights = np.zeros(len(matrix))
     weights[counted] = best.rows
     types = (best.columns + best.columns[odd.partner]) / 2

@@ -19,14 +19,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats
+from sordino_analysis.optimisation.bounds.tuning import LARGEST_EPSILON, LARGEST_TYPES
 from sordino_analysis.optimisation.bounds.window_paths import ROUNDING, Form, Integers, Windows, largest
 from sordino_shared.errors import InvalidValue
 
 # Windows of more types are checked for minutes.
 LONGEST_WINDOW = 8
-LARGEST_TYPES = 128
-LARGEST_EPSILON = 16.0
+# A violation is rounded, so that it is taken this share larger.
+_LIFTED = 1e-9
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -55,7 +56,7 @@ def recheck_own_types(
     form = Form(numerators, weights, multipliers)
     violation = largest(windows, epsilon, form)
     scale = largest(windows, epsilon, Form(numerators, weights, np.zeros(types)))
-    raised = float(multipliers.sum()) + max(0.0, violation) * (1 + 1e-9) + ROUNDING * scale
+    raised = float(multipliers.sum()) + max(0.0, violation) * (1 + _LIFTED) + ROUNDING * scale
     return _value(windows, thresholds, weights, numerators, raised)
 
 
@@ -103,7 +104,7 @@ def _checked(
 def _check_numbers(windows: Windows, weights: Floats, numerators: Floats, multipliers: Floats) -> None:
     if not all(np.isfinite(numbers).all() for numbers in (weights, numerators, multipliers)):
         raise InvalidValue("the numbers of a bound are finite", weights)
-    if not (weights >= 0).all() or not abs(float((weights * windows.sizes).sum()) - 1.0) <= 1e-9:
+    if not (weights >= 0).all() or not abs(float((weights * windows.sizes).sum()) - 1.0) <= SUM_TOLERANCE:
         raise InvalidValue("the weights of a bound are non-negative and sum to 1 over all types", weights)
     empty = windows.sizes == 0
     if weights[empty].any() or numerators[empty].any():

@@ -16,30 +16,13 @@ from scipy.optimize import minimize
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.bounds.own_types import OwnTypes, recheck_own_types, signed_sizes
-from sordino_analysis.optimisation.bounds.smooth_enumeration import MOST_ENUMERATED, EveryRow
+from sordino_analysis.optimisation.bounds.smooth_enumeration import EveryRow
 from sordino_analysis.optimisation.bounds.smooth_paths import SmoothMaximum, SmoothPaths
+from sordino_analysis.optimisation.bounds.tuning import MOST_ENUMERATED, OWN_TYPES
 from sordino_analysis.optimisation.bounds.window_paths import Form, Integers, Lattice, Windows
 
-# Relative to the value; from the solution for a smaller ε, all but the first are enough.
-_TEMPERATURES: tuple[float, ...] = (0.05, 0.01, 0.002, 0.0004)
-# On the way to a large ε, where values fall fast.
-_MORE_TEMPERATURES: tuple[float, ...] = (0.1, 0.03, 0.01, 0.003)
-# A value that no ε up to the largest cold one is below, and by how much one for ε + 1 may be smaller.
-_FIRST_EXPECTED, _EXPECTED_AFTER = 0.03, 0.35
-_MEMORY = 30
-# Beyond it an ascent starts from the solution for ε − 1: from nothing one for ε = 8 ends at half of it.
-_LARGEST_COLD = 4.5
-# By numbers of types, so many smaller ε later longer windows than these end lower in as many steps: the bound is a
-# small difference there, and their numbers are of ever more sizes. Of more types they end higher at every ε.
-_LENGTH_AT_LARGE = 2
-_LARGE_AFTER = ((MOST_ENUMERATED, 1), (24, 2), (64, 3))
-# Rows with more high types than some, and these times k/(e^ε + 1), hardly ever are the worst; the last check has all.
-_MOST_HIGH, _FEWEST_HIGH = 4.0, 16
-# Longer windows than these wait until unlikely rows are left out.
-_LONGEST_FIRST = 4
 # A share of the level, small against any gain.
 _NO_TEMPERATURE = 1e-4
-_LEAST_ROOT = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +53,8 @@ def own_types_bound(
     types: int,
     epsilon: float,
     *,
-    length: int = 4,
-    steps: int = 60,
+    length: int = OWN_TYPES.length,
+    steps: int = OWN_TYPES.steps,
     most_states: float = np.inf,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> OwnTypes:
@@ -81,11 +64,11 @@ def own_types_bound(
     way to a large one, and `should_stop()` is asked at every one. Windows are longer than `first_length` only while one
     step goes through up to `most_states`. Raises InvalidValue for what `recheck_own_types` refuses.
     """
-    before = max(0, int(np.ceil(epsilon - _LARGEST_COLD)))
-    if before >= next((after for most, after in _LARGE_AFTER if types <= most), np.inf):
-        length = min(length, _LENGTH_AT_LARGE)
-    length, expected = min(length, types), _FIRST_EXPECTED
-    temperatures = _MORE_TEMPERATURES if before else _TEMPERATURES
+    before = max(0, int(np.ceil(epsilon - OWN_TYPES.largest_cold)))
+    if before >= next((after for most, after in OWN_TYPES.large_after if types <= most), np.inf):
+        length = min(length, OWN_TYPES.length_at_large)
+    length, expected = min(length, types), OWN_TYPES.first_expected
+    temperatures = OWN_TYPES.more_temperatures if before else OWN_TYPES.temperatures
     point = _begun(thresholds, types, first_length(types, epsilon, length, most_states))
     for earlier in range(before, -1, -1):
         rows = _every_row(point.windows, epsilon - earlier)
@@ -94,7 +77,7 @@ def own_types_bound(
         if earlier == 0:
             point = ascent.lengthened(point, length, most_states)
         point = ascent.climb(point, temperatures[1:])
-        temperatures, expected = _MORE_TEMPERATURES[1:], _EXPECTED_AFTER * ascent.expected
+        temperatures, expected = OWN_TYPES.more_temperatures[1:], OWN_TYPES.expected_after * ascent.expected
     return ascent.proved(point)
 
 
@@ -103,7 +86,7 @@ def first_length(types: int, epsilon: float, length: int, most_states: float) ->
     if types <= MOST_ENUMERATED:
         return min(length, types)
     states = (_most_high(types, epsilon) + 1) ** 2 * types
-    lengths = _lengths(min(2, length), min(_LONGEST_FIRST, length))
+    lengths = _lengths(min(2, length), min(OWN_TYPES.longest_first, length))
     return max((one for one in lengths if states << one <= most_states), default=0)
 
 
@@ -113,7 +96,7 @@ def _lengths(shortest: int, longest: int) -> list[int]:
 
 
 def _most_high(types: int, epsilon: float) -> int:
-    return int(min(types, _FEWEST_HIGH + _MOST_HIGH * types / (np.exp(epsilon) + 1)))
+    return int(min(types, OWN_TYPES.fewest_high + OWN_TYPES.most_high * types / (np.exp(epsilon) + 1)))
 
 
 class _Rows(Protocol):
@@ -199,7 +182,7 @@ class _OwnTypesAscent:
             if self.should_stop():
                 raise StopIteration
 
-        options = {"maxfun": self.steps, "maxiter": self.steps, "maxcor": _MEMORY, "ftol": 0.0, "gtol": 0.0}
+        options = {"maxfun": self.steps, "maxiter": self.steps, "maxcor": OWN_TYPES.memory, "ftol": 0.0, "gtol": 0.0}
         found = minimize(
             objective, variables.start, jac=True, method="L-BFGS-B", options=options, callback=stop_when_late
         )
@@ -262,4 +245,4 @@ def lifted(point: WindowPoint, thresholds: Integers, length: int) -> WindowPoint
 
 def _roots(windows: Windows, shares: Floats) -> Floats:
     """Of the weights of cells, at most 1; not nothing, from where steps would not move them."""
-    return np.where(windows.sizes > 0, np.maximum(np.sqrt(shares / shares.max()), _LEAST_ROOT), 0.0)
+    return np.where(windows.sizes > 0, np.maximum(np.sqrt(shares / shares.max()), OWN_TYPES.least_root), 0.0)

@@ -7,9 +7,6 @@ import numpy as np
 from sordino_analysis.optimisation.bounds.smooth_paths import SmoothMaximum
 from sordino_analysis.optimisation.bounds.window_paths import Form, Windows
 
-# Up to these many types all rows take less time than paths along windows of four types.
-MOST_ENUMERATED = 11
-
 
 class EveryRow:
     """The rows {1, e^ε}^k (2^k, k) for windows over k types, with the mean of each."""

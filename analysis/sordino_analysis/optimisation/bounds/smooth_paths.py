@@ -12,15 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.bounds.tuning import OWN_TYPES
 from sordino_analysis.optimisation.bounds.window_paths import Form, Integers, Lattice, Windows
 
 # In place of −∞, whose differences are no numbers.
 _NEVER = -1e30
 # Entries of the arrays of one block of queries, which stay in a processor's cache.
 _BLOCK = 1 << 16
-# The largest numbers of high types are left out where they are less likely, but for some next to the others. Small ones
-# cost little, and left out an ascent runs there.
-_UNLIKELY, _SPARE = 1e-6, 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +56,7 @@ class SmoothPaths:
     def likely(self, form: Form, temperature: float) -> SmoothPaths:
         """Without the rows of so many high types that they have next to nothing of Σ_v exp(f(v)/τ)."""
         chances = self._last(self._forward(form, temperature), temperature)[0].sum(axis=0)
-        most = int(np.flatnonzero(chances > _UNLIKELY)[-1]) + 1 + _SPARE
+        most = int(np.flatnonzero(chances > OWN_TYPES.unlikely)[-1]) + 1 + OWN_TYPES.spare
         return SmoothPaths(Lattice(self.windows, self.lattice.epsilon, self.lattice.totals[:most]))
 
     def states(self, length: int) -> float:

@@ -5,22 +5,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats
+from sordino_analysis.optimisation.bounds.tuning import TRACE
 from sordino_analysis.optimisation.factorization import Factorization, counted_rows, factorize
 from sordino_analysis.optimisation.factorization.weighted import weighted_spectrum
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
 
-# The ascent starts at the duals of a factorization: a rough one is as good a start as a fine one.
-_START_GAP = 0.05
-_LARGEST_EXPONENT = 1.5
-_RECOVERY = 1.25
-# Below this exponent a step moves the bound by less than what anybody reads of it.
-_SMALLEST_EXPONENT = 0.02
-_GAIN = 1e-5
-_PATIENCE = 4
+# Of an even weight: one that falls to nothing could not come back.
 _WEIGHT_FLOOR = 1e-8
-_ASCENTS = 60
+# Squares of e^ε stay in double precision below it.
+_LARGEST_EPSILON = 500.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -59,7 +54,7 @@ def recheck(matrix: Floats, epsilon: float, query_weights: Floats, type_weights:
 def check_weights(query_weights: Floats, type_weights: Floats) -> None:
     """Raise InvalidValue unless ρ (Q,) and π (k,) are not negative and each sum to 1."""
     for weights in (query_weights, type_weights):
-        if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= 1e-9:
+        if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= SUM_TOLERANCE:
             raise InvalidValue("the weights of a bound are non-negative and sum to 1", weights)
 
 
@@ -68,7 +63,7 @@ def trace_bound(
     epsilon: float,
     objective: Objective = "max",
     start: Factorization | None = None,
-    max_iterations: int = 100,
+    max_iterations: int = TRACE.steps,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> TraceBound:
     """The bound of `recheck`, maximised over type weights π and, for "max", query weights ρ.
@@ -79,10 +74,10 @@ def trace_bound(
     Constant queries have no weight. Raises InvalidValue for ε ≤ 0 and FactorizationError for a bad matrix.
     `matrix` W (Q, k).
     """
-    if not 0 < epsilon < 500:
-        raise InvalidValue(f"ε must be positive and below 500, got {epsilon}", epsilon)
+    if not 0 < epsilon < _LARGEST_EPSILON:
+        raise InvalidValue(f"ε must be positive and below {_LARGEST_EPSILON:g}, got {epsilon}", epsilon)
     if start is None:
-        start = factorize(matrix, objective, _START_GAP)
+        start = factorize(matrix, objective, TRACE.start_gap)
     same = matrix.shape == (len(start.row_weights), len(start.column_weights))
     if not same or not start.centred or start.objective != objective:
         raise InvalidValue(f'start the "{objective}" bound at a centred factorization of the same matrix', start)
@@ -102,7 +97,7 @@ def ascended_weights(matrix: Floats, epsilon: float, objective: Objective) -> tu
     """ρ (Q,) and π (k,) of a bound on W (Q, k), ascended from even weights; ρ stays even for the mean."""
     queries, types = matrix.shape
     ascent = Ascent(matrix, _most(epsilon), objective)
-    best = ascent.run(np.full(queries, 1 / queries), np.full(types, 1 / types), _ASCENTS, lambda: False)
+    best = ascent.run(np.full(queries, 1 / queries), np.full(types, 1 / types), TRACE.ascents, lambda: False)
     return best.rows, best.columns
 
 
@@ -131,19 +126,19 @@ class Ascent:
 
         `rows` (Q,), `columns` (k,).
         """
-        best, exponent, idle = self._evaluate(rows, columns), _LARGEST_EXPONENT, 0
+        best, exponent, idle = self._evaluate(rows, columns), TRACE.largest_exponent, 0
         for _ in range(max_iterations - 1):
             if should_stop():
                 break
             point = self._step(best, exponent)
             if point.value <= best.value:
                 exponent /= 2
-                if exponent < _SMALLEST_EXPONENT:
+                if exponent < TRACE.smallest_exponent:
                     break
                 continue
-            idle = idle + 1 if point.value - best.value <= _GAIN * abs(best.value) else 0
-            best, exponent = point, min(_RECOVERY * exponent, _LARGEST_EXPONENT)
-            if idle >= _PATIENCE:
+            idle = idle + 1 if point.value - best.value <= TRACE.gain * abs(best.value) else 0
+            best, exponent = point, min(TRACE.recovery * exponent, TRACE.largest_exponent)
+            if idle >= TRACE.patience:
                 break
         return best
 

@@ -10,25 +10,14 @@ from scipy.optimize import minimize_scalar
 from sordino_analysis.arrays import Floats, Mask, varying_rows
 from sordino_analysis.optimisation.factorization.certificate import Factorization, FactorizationError
 from sordino_analysis.optimisation.factorization.gamma2 import factorize
+from sordino_analysis.optimisation.factorization.tuning import APPROXIMATION
 from sordino_analysis.optimisation.factorization.weighted import weighted_spectrum
 from sordino_analysis.request_terms import Objective
 
-# Entries of W are scaled to at most one; singular values are of this order then, and the penalty adapts from here.
-_PENALTY = 20.0
-_PENALTY_STEP = 1.5
-_UNEQUAL_RESIDUALS = 5.0
-# The weights move while the splitting does: slower once they gain less than this between two looks at the factors.
-_EXPONENT = 0.5
-_GAIN = 1e-4
-_SLOWER = 0.8
-# A row that no witness needs still has factors: without this share of uniform weights they grow without limit. The
-# value is concave in the weights, so the share costs the lower bound no more than itself.
-_UNIFORM_SHARE = 1e-3
-_STEPS_BETWEEN_LOOKS = 10
-_LEAST_RATIO = 1e-3
-# Of the gap asked for, the share that factorizing the approximation may take.
-_SHARE_OF_FACTORS = 0.3
-_MOST_TANGENTS = 8
+# Singular values below this share of the largest are rounding.
+_RANK = 1e-10
+# Slopes that differ by no more are the same up to rounding.
+_SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +43,7 @@ class Witness:
         `workload` W (Q, k).
         """
         shift = float(np.abs(self.matrix.sum(axis=1)).sum())
-        if shift > 1e-9 * self.slope:
+        if shift > _SAME * self.slope:
             raise FactorizationError(f"the rows of U sum to {shift} in all, not to zero: a centre is free", self)
         root = np.sqrt(np.outer(self.row_weights, self.column_weights))
         inner = np.divide(self.matrix, root, out=np.zeros_like(root), where=root > 0)
@@ -86,8 +75,8 @@ def approximate(
     matrix: Floats,
     alpha: float,
     objective: Objective = "max",
-    gap: float = 0.01,
-    max_iterations: int = 500,
+    gap: float = APPROXIMATION.gap,
+    max_iterations: int = APPROXIMATION.most_steps,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Approximation:
     """W̃ with |W̃ − W| ≤ α whose centred γ₂ (γ_F for "mean") is within 1 + gap of the least, with a proof.
@@ -109,7 +98,7 @@ def approximate(
     splitting.run(gap, max_iterations, should_stop)
     approximated = np.repeat(middle[:, None], matrix.shape[1], axis=1)
     approximated[kept] += splitting.best * scale
-    factorization = factorize(approximated, objective, _SHARE_OF_FACTORS * gap, should_stop=should_stop)
+    factorization = factorize(approximated, objective, APPROXIMATION.share_of_factors * gap, should_stop=should_stop)
     # Rows that became constant cost nothing, and are queries all the same.
     share = float(np.sqrt(kept.sum() / varying_rows(matrix).sum())) if objective == "mean" else 1.0
     witness = _spread(splitting.witness, kept, varying_rows(matrix), share, objective)
@@ -131,7 +120,7 @@ def tangent(matrix: Floats, factorization: Factorization) -> Witness:
     root = np.sqrt(np.outer(rows, columns))
     centred = matrix - (matrix @ columns)[:, None]
     left, values, right = np.linalg.svd(root * centred, full_matrices=False)
-    telling = values > 1e-10 * values[0]
+    telling = values > _RANK * values[0]
     inner = left[:, telling] @ right[telling]
     return Witness(_without_centre(inner, rows, columns), rows, columns)
 
@@ -140,7 +129,7 @@ def cheapest(
     matrix: Floats,
     exact: Factorization,
     cost: Callable[[float, float], float],
-    gap: float = 0.02,
+    gap: float = APPROXIMATION.cost_gap,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> tuple[Approximation | None, float]:
     """The approximation with the least cost(γ(W; α), α), None where no α saves a share `gap`; and a lower bound on it.
@@ -150,7 +139,7 @@ def cheapest(
     `matrix` W (Q, k).
     """
     witnesses, best, least = [tangent(matrix, exact)], None, cost(exact.upper, 0.0)
-    for _ in range(_MOST_TANGENTS):
+    for _ in range(APPROXIMATION.most_tangents):
         alpha, bound = _lowest(matrix, witnesses, cost)
         if alpha == 0 or bound >= (1 - gap) * least or should_stop():
             break
@@ -162,7 +151,9 @@ def cheapest(
     return best, _lowest(matrix, witnesses, cost)[1]
 
 
-def zeta(matrix: Floats, exact: Factorization, epsilon: float, users: int, gap: float = 0.02) -> tuple[float, float]:
+def zeta(
+    matrix: Floats, exact: Factorization, epsilon: float, users: int, gap: float = APPROXIMATION.cost_gap
+) -> tuple[float, float]:
     """Proved bounds, below and above, of ζ(W, n) = min over α of γ₂(W; α) + α·ε·√n, with a free centre.
 
     (Edmonds–Nikolov–Ullman 2020, where it governs the error of every mechanism with n users.)
@@ -187,7 +178,12 @@ def _lowest(matrix: Floats, witnesses: list[Witness], cost: Callable[[float, flo
 
     # At the half range constants answer everything; just below it factors still exist.
     largest = float(np.ptp(matrix, axis=1).max() / 2)
-    found = minimize_scalar(along, bounds=(0.0, 0.99 * largest), method="bounded", options={"xatol": 1e-4 * largest})
+    found = minimize_scalar(
+        along,
+        bounds=(0.0, APPROXIMATION.furthest * largest),
+        method="bounded",
+        options={"xatol": APPROXIMATION.precision * largest},
+    )
     alpha, value = float(found.x), float(found.fun)
     return (0.0, along(0.0)) if along(0.0) <= value else (alpha, min(value, cost(0.0, largest)))
 
@@ -200,7 +196,7 @@ class _Splitting:
         self.matrix, self.alpha, self.objective = matrix, alpha, objective
         self.rows, self.columns = np.full(queries, 1 / queries), np.full(size, 1 / size)
         self.inside, self.dual = matrix.copy(), np.zeros_like(matrix)
-        self.penalty, self.exponent = _PENALTY, _EXPONENT
+        self.penalty, self.exponent = APPROXIMATION.penalty, APPROXIMATION.exponent
         self.lower, self.upper = -np.inf, np.inf
         self.witness = Witness(np.zeros_like(matrix), self.rows, self.columns)
         self.best = self.inside
@@ -210,13 +206,13 @@ class _Splitting:
         for step in range(max_iterations):
             before = self.lower
             self._advance()
-            if step % _STEPS_BETWEEN_LOOKS:
+            if step % APPROXIMATION.steps_between_looks:
                 continue
             self._look()
             if self.upper <= (1 + gap) * self.lower or should_stop():
                 return
-            if self.lower <= before * (1 + _GAIN):
-                self.exponent *= _SLOWER
+            if self.lower <= before * (1 + APPROXIMATION.gain):
+                self.exponent *= APPROXIMATION.slower
 
     def _advance(self) -> None:
         root, direction = np.sqrt(np.outer(self.rows, self.columns)), np.sqrt(self.columns)
@@ -243,10 +239,10 @@ class _Splitting:
     def _adapt(self, primal: np.floating, dual: np.floating) -> None:
         """A penalty that keeps the two residuals of one size."""
         step = 1.0
-        if primal > _UNEQUAL_RESIDUALS * self.penalty * dual:
-            step = _PENALTY_STEP
-        elif self.penalty * dual > _UNEQUAL_RESIDUALS * primal:
-            step = 1 / _PENALTY_STEP
+        if primal > APPROXIMATION.unequal_residuals * self.penalty * dual:
+            step = APPROXIMATION.penalty_step
+        elif self.penalty * dual > APPROXIMATION.unequal_residuals * primal:
+            step = 1 / APPROXIMATION.penalty_step
         self.penalty *= step
         self.dual /= step
 
@@ -257,8 +253,10 @@ class _Splitting:
         self.columns = self._moved(self.columns, by_column / (self.columns * norm))
 
     def _moved(self, weights: Floats, ratio: Floats) -> Floats:
-        moved = weights * np.maximum(ratio, _LEAST_RATIO) ** self.exponent
-        return np.asarray((1 - _UNIFORM_SHARE) * moved / moved.sum() + _UNIFORM_SHARE / len(moved))
+        moved = weights * np.maximum(ratio, APPROXIMATION.least_ratio) ** self.exponent
+        return np.asarray(
+            (1 - APPROXIMATION.uniform_share) * moved / moved.sum() + APPROXIMATION.uniform_share / len(moved)
+        )
 
     def _look(self) -> None:
         """The value of the factors of W̃ at the weights, which is an upper bound."""

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats, Mask, varying_rows
+from sordino_analysis.arrays import NEARLY_ZERO, Floats, Mask, varying_rows
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
 
@@ -117,5 +117,5 @@ def _check_weights(f: Factorization, counted: Mask) -> None:
         if not (weights >= 0).all() or not abs(weights.sum() - 1.0) <= CERTIFICATE_TOLERANCE:
             raise FactorizationError("the dual weights are not non-negative with sum 1", f)
     uniform = counted / counted.sum()
-    if f.objective == "mean" and not np.allclose(f.row_weights, uniform, rtol=1e-12, atol=0):
+    if f.objective == "mean" and not np.allclose(f.row_weights, uniform, rtol=NEARLY_ZERO, atol=0):
         raise FactorizationError('for "mean" the row weights are uniform over the rows that cost something', f)

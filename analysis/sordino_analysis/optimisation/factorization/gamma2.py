@@ -12,16 +12,11 @@ from sordino_analysis.optimisation.factorization.certificate import (
     counted_rows,
     primal_value,
 )
+from sordino_analysis.optimisation.factorization.tuning import GAMMA2
 from sordino_analysis.optimisation.factorization.weighted import WeightedSpectrum, weighted_spectrum
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.request_terms import Objective
 
-# Measured on prefix and ranges, k = 48…1024: exponents of 1.4 to 1.8 need a third fewer steps than 1, while 2
-# oscillates when both sets of weights move.
-_RELAXATION = 1.5
-# A centred matrix of rank one swaps two weights endlessly at exponent 1: a step that loses ground is taken
-# back and halved, and the exponent recovers by this factor.
-_RECOVERY = 1.25
 # No weight falls below this share of a uniform one: the factors divide by its square root.
 _WEIGHT_FLOOR = 1e-8
 
@@ -29,9 +24,9 @@ _WEIGHT_FLOOR = 1e-8
 def factorize(
     matrix: Floats,
     objective: Objective = "max",
-    gap: float = 0.01,
+    gap: float = GAMMA2.gap,
     centred: bool = True,
-    max_iterations: int = 500,
+    max_iterations: int = GAMMA2.most_steps,
     progress: ProgressCallback = ignore_progress,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Factorization:
@@ -82,7 +77,7 @@ class _Search:
     def __init__(self, matrix: Floats, objective: Objective, centred: bool) -> None:
         queries, size = matrix.shape
         self.matrix, self.objective, self.centred = matrix, objective, centred
-        self.iterations, self.exponent, self.upper = 0, _RELAXATION, np.inf
+        self.iterations, self.exponent, self.upper = 0, GAMMA2.relaxation, np.inf
         self.best = self._evaluate(np.full(queries, 1 / queries), np.full(size, 1 / size))
 
     def advance(self) -> None:
@@ -94,7 +89,7 @@ class _Search:
             rows = _ascend(rows, best.row_squares / best.norm, self.exponent)
         point = self._evaluate(rows, columns)
         if point.norm > best.norm:
-            self.best, self.exponent = point, min(_RECOVERY * self.exponent, _RELAXATION)
+            self.best, self.exponent = point, min(GAMMA2.recovery * self.exponent, GAMMA2.relaxation)
         else:
             self.exponent /= 2
 

@@ -17,23 +17,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats, Mask
+from sordino_analysis.optimisation.gaussian.tuning import COVARIANCE
 from sordino_analysis.request_terms import Neighbours
 from sordino_shared.errors import InvalidValue
 
 Indices = NDArray[np.int64]
 
-# Steps of the ascent: larger ones oscillate. A step that loses ground is taken back and halved, and recovers.
-_EXPONENTS = {"replace": 1.0, "add-remove": 1.5}
-_RECOVERY = 1.25
 # Singular values below this share of the largest are zero up to rounding; a Gram matrix squares it.
 _RANK_TOLERANCE = 1e-10
+# The same of the roots that a Gram matrix gives.
 _GRAM_RANK_TOLERANCE = 1e-6
+# Of the largest: smaller eigenvalues are rounding, and roots of negative ones are none.
 _EIGENVALUE_FLOOR = 1e-13
-# How much of a start is weights that were best before.
-_NEAR = 0.9
-# Pairs of less weight than this share of an equal one are left out of the proof, unless that costs this much of it.
-_LEAST_SHARE, _LARGEST_LOSS = 0.01, 1e-3
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -61,8 +57,8 @@ class GaussianOptimum:
 def optimal_covariance(
     matrix: Floats,
     neighbours: Neighbours = "replace",
-    gap: float = 0.005,
-    max_iterations: int = 500,
+    gap: float = COVARIANCE.gap,
+    max_iterations: int = COVARIANCE.most_steps,
     should_stop: Callable[[], bool] = lambda: False,
     near: Floats | None = None,
 ) -> GaussianOptimum:
@@ -80,7 +76,7 @@ def optimal_covariance(
     start = np.full(size, 1 / size) if neighbours == "add-remove" else _equal(~np.eye(size, dtype=bool))
     if near is not None:
         # Weights that are zero stay zero, so that all get some.
-        start = _NEAR * near + (1 - _NEAR) * start
+        start = COVARIANCE.near * near + (1 - COVARIANCE.near) * start
     best, lowest, iterations = _ascended(reduced, start, gap, max_iterations, should_stop)
     scale = 1 / np.sqrt(len(matrix))
     proof = _sparse(reduced, best)
@@ -98,8 +94,8 @@ def optimal_covariance(
 def proof_from_types(
     matrix: Floats,
     present: Indices,
-    gap: float = 0.005,
-    max_iterations: int = 500,
+    gap: float = COVARIANCE.gap,
+    max_iterations: int = COVARIANCE.most_steps,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> Floats:
     """(k, k) weights P of pairs with a member in `present` (m,), whose `dual_value` is nearly the most there is.
@@ -129,7 +125,7 @@ def dual_value(matrix: Floats, weights: Floats) -> float:
         raise InvalidValue("the weights of a proof are not negative, one for each type or pair of types", weights)
     if on_pairs and not (np.array_equal(weights, weights.T) and (np.diag(weights) == 0).all()):
         raise InvalidValue("the weights of pairs are symmetric, and zero where a type is paired with itself", weights)
-    if abs(weights.sum() - (2 if on_pairs else 1)) > 1e-9:
+    if abs(weights.sum() - (2 if on_pairs else 1)) > SUM_TOLERANCE:
         raise InvalidValue("the weights of a proof sum to 1", weights)
     if on_pairs:
         matrix = matrix - matrix.mean(axis=1, keepdims=True)
@@ -153,7 +149,7 @@ def _ascended(
 ) -> tuple[_Point, _Point, int]:
     """The point that proves most, the one whose noise is least, and how many there were; pairs of weight 0 stay."""
     allowed = start > 0
-    exponent = largest = _EXPONENTS["replace" if start.ndim == 2 else "add-remove"]
+    exponent = largest = COVARIANCE.exponents["replace" if start.ndim == 2 else "add-remove"]
     best = lowest = _Point(reduced, start, allowed)
     iterations = 1
     while lowest.upper > (1 + gap) * best.trace and iterations < max_iterations and not should_stop():
@@ -162,7 +158,7 @@ def _ascended(
         iterations += 1
         lowest = min(lowest, point, key=lambda each: each.upper)
         if point.trace > best.trace:
-            best, exponent = point, min(_RECOVERY * exponent, largest)
+            best, exponent = point, min(COVARIANCE.recovery * exponent, largest)
         else:
             exponent /= 2
     return best, lowest, iterations
@@ -209,9 +205,9 @@ def _normalised(weights: Floats) -> Floats:
 
 def _sparse(reduced: Floats, point: _Point) -> _Point:
     """The point without its lightest weights: a proof speaks of fewer data sets the more pairs it needs."""
-    kept = point.weights >= _LEAST_SHARE * point.weights.sum() / point.weights.size
+    kept = point.weights >= COVARIANCE.least_share * point.weights.sum() / point.weights.size
     pruned = _Point(reduced, _normalised(np.where(kept, point.weights, 0)), point.allowed)
-    return pruned if pruned.trace >= (1 - _LARGEST_LOSS) * point.trace else point
+    return pruned if pruned.trace >= (1 - COVARIANCE.largest_loss) * point.trace else point
 
 
 def reduced_rows(matrix: Floats, neighbours: Neighbours) -> tuple[Floats, Floats]:

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats
+from sordino_analysis.optimisation.gaussian.tuning import DISTANCE_ORBITS
 from sordino_analysis.optimisation.symmetry.krawtchouk import krawtchouk
 from sordino_analysis.request_terms import Neighbours
 from sordino_shared.errors import InvalidValue
 
-_RECOVERY, _LARGEST_EXPONENT = 1.25, 1.5
 # No weight falls below this, so that one that was nearly zero comes back.
 _FLOOR = 1e-12
 
@@ -57,7 +57,12 @@ def marginal_spectrum(bits: int, width: int) -> Floats:
 
 
 def optimal_orbits(
-    bits: int, spectrum: Floats, queries: int, neighbours: Neighbours = "replace", gap: float = 1e-4, steps: int = 2000
+    bits: int,
+    spectrum: Floats,
+    queries: int,
+    neighbours: Neighbours = "replace",
+    gap: float = DISTANCE_ORBITS.gap,
+    steps: int = DISTANCE_ORBITS.steps,
 ) -> OrbitOptimum:
     """The best noise for Q queries of `spectrum` λ_j/k, (w+1,), with λ_0 first.
 
@@ -88,7 +93,7 @@ def orbit_dual_value(bits: int, spectrum: Floats, queries: int, distance_weights
     Raises InvalidValue unless p is on the simplex.
     """
     p = distance_weights
-    if p.shape != (bits,) or not (p >= 0).all() or abs(p.sum() - 1) > 1e-9:
+    if p.shape != (bits,) or not (p >= 0).all() or abs(p.sum() - 1) > SUM_TOLERANCE:
         raise InvalidValue("the weights of distances are not negative and sum to 1", p)
     return _Search(bits, spectrum).evaluate(p)[0] / math.sqrt(queries)
 
@@ -116,7 +121,7 @@ class _Search:
         return float(self._counts @ roots), np.asarray(self._squares @ (self._counts / roots))
 
     def run(self, gap: float, steps: int) -> None:
-        exponent = _LARGEST_EXPONENT
+        exponent = DISTANCE_ORBITS.largest_exponent
         self.value, distances = self.evaluate(self.weights)
         self.upper = math.sqrt(self.value * distances.max())
         for _ in range(steps):
@@ -128,6 +133,6 @@ class _Search:
             self.upper = min(self.upper, math.sqrt(value * there.max()))
             if value > self.value:
                 self.weights, self.value, distances = moved, value, there
-                exponent = min(_RECOVERY * exponent, _LARGEST_EXPONENT)
+                exponent = min(DISTANCE_ORBITS.recovery * exponent, DISTANCE_ORBITS.largest_exponent)
             else:
                 exponent /= 2

@@ -9,9 +9,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.gaussian.covariance import GaussianOptimum, optimal_covariance
-
-# No weight falls below this share of an equal one: strategies divide by its square root.
-_LEAST = 1e-4
+from sordino_analysis.optimisation.gaussian.tuning import WORST_QUERY
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,8 +28,8 @@ def weigh_worst_query(
     matrix: Floats,
     weights: Floats,
     start: GaussianOptimum,
-    gap: float = 0.01,
-    rounds: int = 40,
+    gap: float = WORST_QUERY.gap,
+    rounds: int = WORST_QUERY.rounds,
     should_stop: Callable[[], bool] = lambda: False,
 ) -> WorstQueryOptimum:
     """u ← u·Var_q/mean from u = `weights` (Q,), 1 on average, of which `start` is the optimum; `matrix` (Q, k).
@@ -48,7 +46,7 @@ def weigh_worst_query(
         proved = max(proved, optimum.lower)
         if least <= ((1 + gap) * proved) ** 2 or should_stop():
             break
-        weights = np.maximum(weights * variances / (weights @ variances / len(weights)), _LEAST)
+        weights = np.maximum(weights * variances / (weights @ variances / len(weights)), WORST_QUERY.least_weight)
         weights *= len(weights) / weights.sum()
         weighted = np.sqrt(weights)[:, None] * matrix
         optimum = optimal_covariance(weighted, start.neighbours, gap / 2, should_stop=should_stop, near=optimum.weights)

@@ -13,8 +13,12 @@ import numpy as np
 import scipy.linalg
 from scipy.special import expit
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, TINY, Floats
 from sordino_analysis.optimisation.search.images import NO_IMAGES, Images
+from sordino_analysis.optimisation.search.tuning import DESCENT
+
+# Columns that miss 1 by no more are balanced up to rounding, as singular values of this share are zero.
+_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -78,21 +82,23 @@ def balance(logits: Floats, weights: Floats, epsilon: float, images: Images = NO
     )
 
 
-def balanced_weights(levels: Floats, weights: Floats, images: Images = NO_IMAGES, *, iterations: int = 40) -> Floats:
+def balanced_weights(
+    levels: Floats, weights: Floats, images: Images = NO_IMAGES, *, steps: int | None = None
+) -> Floats:
     """Positive (m,) weights near `weights` under which every column of the (m, k) rows sums to one.
 
     By damped Newton steps; raises ValueError where the rows cannot be balanced from here.
     """
     weights, levels = weights.copy(), images.folded(levels)
-    for _ in range(iterations):
+    for _ in range(DESCENT.balancing_steps if steps is None else steps):
         residual = 1.0 - levels.T @ weights
-        if np.abs(residual).max() < 1e-13:
+        if np.abs(residual).max() < _ROUNDING:
             break
         gram = (levels * weights[:, None]).T @ levels
-        step = weights * (levels @ np.linalg.lstsq(gram, residual, rcond=1e-13)[0])
+        step = weights * (levels @ np.linalg.lstsq(gram, residual, rcond=_ROUNDING)[0])
         # Half-way to the boundary at most: a weight never dies here.
-        shrink = np.min(np.where(step < 0, -0.5 * weights / np.minimum(step, -1e-300), 1.0))
+        shrink = np.min(np.where(step < 0, -0.5 * weights / np.minimum(step, -TINY), 1.0))
         weights += min(1.0, shrink) * step
-    if np.abs(1.0 - levels.T @ weights).max() > 1e-9:
+    if np.abs(1.0 - levels.T @ weights).max() > SUM_TOLERANCE:
         raise ValueError("the rows cannot be weighted so that every column sums to one")
     return weights

@@ -12,29 +12,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 import scipy.linalg
 
-from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.arrays import TINY, Floats, Mask
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
 from sordino_analysis.optimisation.search.flips import climbed
 from sordino_analysis.optimisation.search.images import NO_IMAGES, Images
 from sordino_analysis.optimisation.search.objectives import averaged_by_type, information
+from sordino_analysis.optimisation.search.tuning import COLUMNS
 
 # A Newton step at 128 types and 1024 rows takes a tenth of a second, and grows with the cube of both.
 MOST_TYPES = 128
-# The barrier's share of the value, from round to round; in the end it is less than anybody measures.
-_FIRST_BARRIER, _LAST_BARRIER, _BARRIER_STEP = 1e-3, 1e-5, 0.5
-# Newton's method stops once a step promises less than this share of what the barrier costs.
-_MOST_NEWTON_STEPS, _SMALL_DECREMENT = 12, 0.05
-_TO_BOUNDARY = 0.9
-# A row is worth its place once a unit of it lowers the value by this share.
-_WORTH = 1e-5
-# Rows for each type that are kept, unless the start has more, and that one round may add; a handful of types keeps all
-# its sets.
-_MOST_ROWS_PER_TYPE, _NEW_ROWS_PER_TYPE, _FEWEST_ROWS = 8, 1, 256
-# The type weights move by a power of the variances that grows while the worst type's falls, until no more than this
-# share of it lies between their average and the worst, as between the least possible and what was found.
-_FIRST_EXPONENT, _EXPONENTS, _FASTER, _SLOWER, _SETTLED = 1.0, (0.05, 16.0), 1.3, 0.5, 1e-3
-_FIRST_SHARE = 0.2
+# Rows of less than this share of the weight are left out.
 _NEGLIGIBLE = 1e-6
+# A type without weight could not get any again.
+_LEAST_WEIGHT = 1e-9
+# Singular values below this share of the largest are rounding.
+_ROUNDING = 1e-13
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +82,7 @@ def generate_columns(
     and result hold the image of every row.
     """
     types = matrix.shape[1]
-    most_rows = max(len(start.members), _MOST_ROWS_PER_TYPE * types, _FEWEST_ROWS) // images.copies
+    most_rows = max(len(start.members), COLUMNS.most_rows_per_type * types, COLUMNS.fewest_rows) // images.copies
     generation = _Generation(_Master(matrix, epsilon, most_rows, images), _kept(start, images))
     try:
         for _ in range(rounds):
@@ -160,12 +152,12 @@ class _Master:
         slacks = target / rows.weights
         if prices is not None:
             slacks = np.maximum(slacks, -prices.gains(rows.members) * (levels @ rows.type_weights))
-        for _ in range(_MOST_NEWTON_STEPS):
+        for _ in range(COLUMNS.most_newton_steps):
             step, multipliers, promised = self._newton(rows, levels, slacks, target)
             turned = target / (rows.weights * slacks) - 1.0 - step
             rows = replace(rows, weights=rows.weights * (1.0 + _inside(step) * step))
             slacks = slacks * (1.0 + _inside(turned) * turned)
-            if promised <= _SMALL_DECREMENT * target * len(levels):
+            if promised <= COLUMNS.small_decrement * target * len(levels):
                 break
         return rows, Prices(self.priced(rows), multipliers, rows.type_weights, self.boost)
 
@@ -191,7 +183,7 @@ class _Master:
         system = scipy.linalg.cho_factor(hessian, check_finite=False)
         scaled = self.images.folded(rows.weights[:, None] * levels)
         solved = scipy.linalg.cho_solve(system, np.column_stack([downhill, scaled]), check_finite=False)
-        multipliers = np.linalg.lstsq(scaled.T @ solved[:, 1:], scaled.T @ solved[:, 0], rcond=1e-13)[0]
+        multipliers = np.linalg.lstsq(scaled.T @ solved[:, 1:], scaled.T @ solved[:, 0], rcond=_ROUNDING)[0]
         step = solved[:, 0] - solved[:, 1:] @ multipliers
         return step, self.images.unfolded(multipliers), float(step @ (downhill - scaled @ multipliers))
 
@@ -204,14 +196,14 @@ class _Master:
         fresh = np.array([row.tobytes() not in known for row in candidates])
         fresh &= candidates.any(axis=1) & ~candidates.all(axis=1)
         gains = np.where(fresh, prices.gains(candidates), -np.inf)
-        order = np.argsort(-gains, kind="stable")[: _NEW_ROWS_PER_TYPE * types // self.images.copies]
-        chosen = candidates[order[gains[order] > _WORTH * self.value(rows)]]
+        order = np.argsort(-gains, kind="stable")[: COLUMNS.new_rows_per_type * types // self.images.copies]
+        chosen = candidates[order[gains[order] > COLUMNS.worth * self.value(rows)]]
         if not len(chosen):
             return rows
         room = self.most_rows - len(chosen)
         kept = np.sort(np.argsort(-rows.weights, kind="stable")[:room])
         members = np.vstack([rows.members[kept], chosen])
-        weights = np.concatenate([rows.weights[kept], np.full(len(chosen), _FIRST_SHARE * rows.weights.mean())])
+        weights = np.concatenate([rows.weights[kept], np.full(len(chosen), COLUMNS.first_share * rows.weights.mean())])
         return self._balanced(replace(rows, members=members, weights=weights))
 
     def without_negligible(self, rows: WeightedRows) -> WeightedRows:
@@ -225,13 +217,13 @@ class _Master:
 
 def _shifted(weights: Floats, variance: Floats, exponent: float) -> Floats:
     """One multiplicative-weights update of π; the value is concave in π."""
-    moved = np.maximum(weights * np.maximum(variance / variance.max(), 0.0) ** exponent, 1e-9)
+    moved = np.maximum(weights * np.maximum(variance / variance.max(), 0.0) ** exponent, _LEAST_WEIGHT)
     return np.asarray(moved / moved.sum())
 
 
 def _inside(step: Floats) -> float:
     """How far along relative changes everything stays positive."""
-    return min(1.0, _TO_BOUNDARY / max(float(-step.min()), 1e-300))
+    return min(1.0, COLUMNS.to_boundary / max(float(-step.min()), TINY))
 
 
 class _Generation:
@@ -240,7 +232,7 @@ class _Generation:
     def __init__(self, master: _Master, start: WeightedRows) -> None:
         self.master, self.rows, self.best = master, start, start
         self.least = float(master.by_type(start).max())
-        self.barrier, self.exponent, self.before = _FIRST_BARRIER, _FIRST_EXPONENT, np.inf
+        self.barrier, self.exponent, self.before = COLUMNS.first_barrier, COLUMNS.first_exponent, np.inf
         self.prices: Prices | None = None
 
     def advance(self) -> bool:
@@ -254,11 +246,11 @@ class _Generation:
             self._keep(rows)
         grown = self.master.grown(rows, self.prices)
         uneven = 1.0 - float(rows.type_weights @ variance) / worst
-        if uneven <= _SETTLED and grown is rows and self.barrier <= _LAST_BARRIER:
+        if uneven <= COLUMNS.settled and grown is rows and self.barrier <= COLUMNS.last_barrier:
             return True
-        factor = _FASTER if uneven < self.before else _SLOWER
-        self.exponent = float(np.clip(self.exponent * factor, *_EXPONENTS))
-        self.before, self.barrier = uneven, max(self.barrier * _BARRIER_STEP, _LAST_BARRIER)
+        factor = COLUMNS.faster if uneven < self.before else COLUMNS.slower
+        self.exponent = float(np.clip(self.exponent * factor, *COLUMNS.exponents))
+        self.before, self.barrier = uneven, max(self.barrier * COLUMNS.barrier_step, COLUMNS.last_barrier)
         self.rows = replace(grown, type_weights=_shifted(rows.type_weights, variance, self.exponent))
         return False
 

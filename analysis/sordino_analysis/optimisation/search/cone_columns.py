@@ -13,11 +13,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.search.column_generation import Prices
 from sordino_analysis.optimisation.search.cone_program import ConeDesign, solve_cone_program
-
-_ROUNDS = 6
-# A row is worth its place where a unit of it lowers the value by this share.
-_WORTH = 1e-4
-_NEW_ROWS_PER_TYPE = 4
+from sordino_analysis.optimisation.search.tuning import CONE_COLUMNS
 
 
 def settle_columns(
@@ -30,7 +26,7 @@ def settle_columns(
     """
     rows = np.unique(np.vstack([members, np.eye(members.shape[1], dtype=bool)]), axis=0)
     design = solve_cone_program(matrix, rows, epsilon, "mean")
-    for _ in range(_ROUNDS):
+    for _ in range(CONE_COLUMNS.rounds):
         added = _worth_adding(design, rows, epsilon)
         if should_stop() or not len(added):
             break
@@ -49,5 +45,5 @@ def _worth_adding(design: ConeDesign, rows: Mask, epsilon: float) -> Mask:
     candidates = candidates[candidates.any(axis=1) & ~candidates.all(axis=1)]
     known = {row.tobytes() for row in rows}
     gains = np.where([row.tobytes() not in known for row in candidates], prices.gains(candidates), -np.inf)
-    order = np.argsort(-gains, kind="stable")[: _NEW_ROWS_PER_TYPE * types]
-    return np.asarray(candidates[order[gains[order] > _WORTH * abs(float(design.column_prices.sum()))]])
+    order = np.argsort(-gains, kind="stable")[: CONE_COLUMNS.new_rows_per_type * types]
+    return np.asarray(candidates[order[gains[order] > CONE_COLUMNS.worth * abs(float(design.column_prices.sum()))]])

@@ -11,14 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.arrays import NEARLY_ZERO, Floats, Mask
 from sordino_analysis.optimisation.conic_program import Affine, ConicProgram
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
+from sordino_analysis.optimisation.search.tuning import CONE_COLUMNS
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import SordinoError
 
-# The optimum has many supports, and beyond these the solver stalls on that.
-_TOLERANCES = {"tol_gap_abs": 1e-7, "tol_gap_rel": 1e-6, "tol_feas": 1e-8}
 # Rows of less than this share of the weight are the solver's zeros.
 _NEGLIGIBLE = 1e-7
 
@@ -111,13 +110,13 @@ def _solved(target: Floats, rows: Floats, objective: Objective) -> _Solution:
     moments = sparse.kron(np.eye(len(groups)), rows.T)
     means = np.array([(target[group] ** 2).sum(axis=0) for group in groups]).ravel()
     by_type = program.not_negative(Affine({"squares": -moments, "worst": np.ones((len(means), 1))}, means))
-    found = program.solve(**_TOLERANCES)
+    found = program.solve(**CONE_COLUMNS.tolerances)
     if not found.values:
         raise ConeProgramFailed(f"the cone program for the rows' weights ended {found.status}")
     return _Solution(
         weights=np.maximum(found.values["weights"], 0.0),
         decoded=found.values["decoded"].reshape(queries, outputs),
-        by_type=np.maximum(found.prices[by_type], 1e-12).reshape(-1, types).sum(axis=0),
+        by_type=np.maximum(found.prices[by_type], NEARLY_ZERO).reshape(-1, types).sum(axis=0),
         by_answer=found.prices[unbiased].reshape(queries, types),
         by_column=found.prices[balance],
     )

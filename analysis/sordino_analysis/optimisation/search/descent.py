@@ -8,22 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.optimize import Bounds, minimize
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import TINY, Floats
 from sordino_analysis.optimisation.search.balanced_rows import balance, balanced_weights
 from sordino_analysis.optimisation.search.images import NO_IMAGES, Images
+from sordino_analysis.optimisation.search.tuning import DESCENT
 
-# Logits are scaled so that a unit step moves them as much, relative to their gradients, as it moves a weight.
-_LOGIT_SCALE = 6.0
-_MEMORY = 10
+# From so many variables on L-BFGS keeps half of its memory: 32 MiB for each step.
 _LARGE = 1 << 22
 # From so many variables on bounds cost more than the descent.
 _MANY = 1 << 18
+# The floor of a weight that may come to nothing: its logarithm stays finite.
 _LEAST_WEIGHT = 1e-9
+# The value outside of the domain: above every objective.
 _WALL = 1e10
-# How softly row weights come to their floor, relative to their mean, and the least they start above it, to that.
-_BEND, _LEAST_ABOVE = 0.1, 0.1
-# The same of rows that may come to nothing.
-_UNFLOORED_BEND = 0.02
 
 # Value and derivatives by kernel and by decoder.
 Evaluate = Callable[[Floats, Floats | None], tuple[float, Floats, Floats | None]]
@@ -74,7 +71,7 @@ def descend(
         if should_stop():
             raise StopIteration
 
-    memory = _MEMORY if variables.start.size < _LARGE else _MEMORY // 2
+    memory = DESCENT.memory if variables.start.size < _LARGE else DESCENT.memory // 2
     options = {"maxfun": evaluations, "maxiter": evaluations, "maxcor": memory, "ftol": 0.0, "gtol": 0.0}
     bounds = variables.bounds()
     found = minimize(
@@ -82,7 +79,7 @@ def descend(
     )
     logits, weights, free = variables.parts(found.x)
     rows = balance(logits, weights, epsilon, images)
-    settled = balanced_weights(rows.levels, np.maximum(rows.row_weights, 1e-300), images)
+    settled = balanced_weights(rows.levels, np.maximum(rows.row_weights, TINY), images)
     return replace(point, logits=logits, weights=settled, free=free)
 
 
@@ -100,12 +97,12 @@ class _Variables:
         self.moving = point.logits.size if rows_move else 0
         self.weight_scale = float(point.weights.mean())
         self.floor = max(floor / self.weight_scale, _LEAST_WEIGHT)
-        self.bend = min(_BEND, self.floor) if floor > 0 else _UNFLOORED_BEND
+        self.bend = min(DESCENT.bend, self.floor) if floor > 0 else DESCENT.unfloored_bend
         self.free_shape = None if point.free is None else point.free.shape
         self.free_scale = 1.0 if point.free is None else float(np.sqrt((point.free**2).mean()))
         self._bounded = self.moving + point.weights.size + (0 if point.free is None else point.free.size) < _MANY
         self.start = self._joined(
-            point.logits / _LOGIT_SCALE,
+            point.logits / DESCENT.logit_scale,
             self._lifted(point.weights / self.weight_scale),
             None if point.free is None else point.free / self.free_scale,
         )
@@ -114,7 +111,7 @@ class _Variables:
         """u of the weights, which are at least the floor."""
         if self._bounded:
             return weights
-        above = np.maximum(weights - self.floor, _LEAST_ABOVE * self.bend)
+        above = np.maximum(weights - self.floor, DESCENT.least_above * self.bend)
         return np.asarray(above - self.bend**2 / (4 * above))
 
     def _weights(self, values: Floats) -> tuple[Floats, Floats]:
@@ -133,14 +130,16 @@ class _Variables:
 
     def parts(self, values: Floats) -> tuple[Floats, Floats, Floats | None]:
         end = self.moving + len(self.logits)
-        moved = values[: self.moving].reshape(self.logits.shape) * _LOGIT_SCALE if self.rows_move else self.logits
+        moved = (
+            values[: self.moving].reshape(self.logits.shape) * DESCENT.logit_scale if self.rows_move else self.logits
+        )
         free = None if self.free_shape is None else values[end:].reshape(self.free_shape) * self.free_scale
         return moved, self._weights(values[self.moving : end])[0] * self.weight_scale, free
 
     def gradient(self, values: Floats, by_logits: Floats, by_weights: Floats, by_free: Floats | None) -> Floats:
         scaled = None if by_free is None else by_free * self.free_scale
         slopes = self._weights(values[self.moving : self.moving + len(self.logits)])[1]
-        return self._joined(by_logits * _LOGIT_SCALE, by_weights * slopes * self.weight_scale, scaled)
+        return self._joined(by_logits * DESCENT.logit_scale, by_weights * slopes * self.weight_scale, scaled)
 
     def bounds(self) -> Bounds | None:
         """Of the weights, where variables are few."""

@@ -20,6 +20,8 @@ Entry = TypeVar("Entry", bound=np.generic)
 
 # Relative to the largest entry of W.
 _EQUAL = 1e-9
+# Equal entries round to the same of so many times larger units, whatever rounding adds.
+_UNITS = 2**10
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +167,7 @@ def reflected(matrix: Floats) -> Images:
     """The images under x → k − 1 − x of W (Q, k), whose rows sum to zero; none where W changes, or k is odd."""
     if matrix.shape[1] % 2:
         return NO_IMAGES
-    unit = _EQUAL * max(1.0, float(np.abs(matrix).max())) * 2**10
+    unit = _EQUAL * max(1.0, float(np.abs(matrix).max())) * _UNITS
     mirrored = matrix[:, ::-1]
     signs = np.ones(len(matrix))
     places: dict[bytes, int] = {}

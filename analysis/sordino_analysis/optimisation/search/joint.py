@@ -22,47 +22,18 @@ from sordino_analysis.optimisation.search.images import NO_IMAGES, reflected
 from sordino_analysis.optimisation.search.pace import Pace
 from sordino_analysis.optimisation.search.point_descents import Descents
 from sordino_analysis.optimisation.search.schedule import (
-    FEWEST_ROWS,
-    MANY_PRODUCTS,
-    MANY_TYPES,
     SCHEDULES,
     TRIAL,
     Schedule,
 )
-from sordino_analysis.optimisation.search.starts import Start, begin, near_sets, portfolio, short_intervals, small_sets
+from sordino_analysis.optimisation.search.starts import begin, near_sets, portfolio, short_intervals, small_sets
+from sordino_analysis.optimisation.search.tuning import JOINT, SCHEDULE, Start
 from sordino_analysis.optimisation.search.worst_columns import grown
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.request_terms import Effort
 
-# With weight on single types the codebook's weights must be free to fall from the start.
-_SINGLES_FLOORS = (0.05, 0.01)
-_SHARPEN = 1.3
-# Of ordered types. Over 64 at ε = 4 searches from it end up to .4 % lower than from the one that short runs choose, in
-# three quarters of the time; over 32 types .2 % higher. Where no new rows follow it is worth more: all ranges of 128
-# types end at 1.44 and not at 1.82, 511 prefix sums at 2.02 and not at 2.26.
-FEWEST_OF_ONE_START = 64
-# Fewer types take seconds whether or not half of the rows stand for all.
-_FEWEST_REFLECTED = 96
-# But for the worst of many queries, from an ε on where new rows follow: without them the variance rises by 2 %.
-_LEAST_FOR_REFLECTED = 1.5
-# Up to here the rows of one and two types are no more than those; without them a histogram over ten types at ε = 4
-# ends 22 % above its optimum, with them 0.3 %.
-_FEW_TYPES = 22
-_SMALL_SETS_SHARE = 0.2
-# Weights of rows that were added start far from their best, where steps are cheap.
-_LONGER_POLISH = 3
-# A last descent comes within a few per mille of the maximum over so many queries and types.
-_SHARPEST = 6400.0
-_MOST_IDLE_ROUNDS = 2
-# At smaller ε a likely row has more types than a short interval.
-_LEAST_FOR_INTERVALS = 1.5
-# Types in a likely row: where they are fewer, rows of one type are enough, and a start has them. Rectangles of 8×8
-# cells at ε = 4, with 1.2 of 64, end 5 % lower with near sets.
-_LEAST_FOR_NEAR = 0.5
 # The part of the reported progress that the first search has; new rows have the rest.
 _SHARE_OF_PHASES, _SHARE_OF_SNAPPING = 0.7, 0.1
-# Of a limited time; the rest is for the weights and the decoder of the rows that were found.
-_SHARE_FOR_ROWS = 0.7
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -98,7 +69,7 @@ def search_kernel(
     """
     deadline = deadline or Deadline()
     pace = Pace(progress)
-    search = _Search(matrix, epsilon, factorization, pace, deadline.sooner(_SHARE_FOR_ROWS))
+    search = _Search(matrix, epsilon, factorization, pace, deadline.sooner(JOINT.share_for_rows))
     schedule = search.schedule(effort)
     start = search.best_start(seed, schedule)
     point = search.begin(start, seed, schedule)
@@ -125,8 +96,8 @@ class _Search:
         self.types = matrix.shape[1]
         # The sum of a row, that no variance notices, is told by the number of the reports.
         constants = matrix.mean(axis=1, keepdims=True)
-        self.worst_of_many = factorization.objective == "max" and matrix.size * self.types >= MANY_PRODUCTS
-        many = self.types >= _FEWEST_REFLECTED or (self.worst_of_many and epsilon >= _LEAST_FOR_REFLECTED)
+        self.worst_of_many = factorization.objective == "max" and matrix.size * self.types >= SCHEDULE.many_products
+        many = self.types >= JOINT.fewest_reflected or (self.worst_of_many and epsilon >= JOINT.least_for_reflected)
         self.images = reflected(matrix - constants) if many else NO_IMAGES
         self.constants = constants if self.images.image is not None else np.zeros_like(constants)
         self.matrix = matrix - self.constants
@@ -153,9 +124,9 @@ class _Search:
         With more rows and evaluations from the start it ended at .622 over 128 types at ε = 4, a standard one at .620.
         """
         schedule = SCHEDULES[effort].fitted(len(self.matrix), self.types, self.epsilon, self.images.copies)
-        if not self.adds_rows_for_worst(schedule) or (self.types >= MANY_TYPES and self.ordered is None):
+        if not self.adds_rows_for_worst(schedule) or (self.types >= SCHEDULE.many_types and self.ordered is None):
             return schedule
-        if effort is Effort.THOROUGH and self.types >= MANY_TYPES:
+        if effort is Effort.THOROUGH and self.types >= SCHEDULE.many_types:
             standard = self.schedule(Effort.STANDARD)
             if self.adds_rows_for_worst(standard):
                 return standard.with_finer_rounds()
@@ -167,7 +138,7 @@ class _Search:
 
     def best_start(self, seed: int, schedule: Schedule) -> Start:
         """The start whose short run, under product weights, ends lowest."""
-        ordered = self.ordered is not None and self.types >= FEWEST_OF_ONE_START and schedule.worst_rounds > 0
+        ordered = self.ordered is not None and self.types >= JOINT.fewest_of_one_start and schedule.worst_rounds > 0
         starts = portfolio(self.epsilon, self.right, ordered=ordered)
         if len(starts) == 1:
             return starts[0]
@@ -188,10 +159,10 @@ class _Search:
 
     def begin(self, start: Start, seed: int, schedule: Schedule) -> Point:
         generator = np.random.Generator(np.random.PCG64(seed))
-        outputs = max(FEWEST_ROWS, schedule.rows_per_type * self.types)
+        outputs = max(SCHEDULE.fewest_rows, schedule.rows_per_type * self.types)
         logits, weights = begin(start, self.right, self.epsilon, outputs, generator, self.images)
         return Point(
-            logits=logits / _SHARPEN,
+            logits=logits / JOINT.sharpen,
             weights=weights,
             free=None,
             type_weights=self.type_weights,
@@ -201,9 +172,9 @@ class _Search:
     def phase(self, point: Point, schedule: Schedule, phase: int, start: Start) -> Point:
         """Sharpen, then descend under this phase's sharpness and floor."""
         if start.singles > 0:
-            schedule = replace(schedule, first_floor=_SINGLES_FLOORS[0], last_floor=_SINGLES_FLOORS[1])
+            schedule = replace(schedule, first_floor=JOINT.singles_floors[0], last_floor=JOINT.singles_floors[1])
         floor = schedule.floor(phase) * float(point.weights.mean())
-        logits = point.logits * _SHARPEN
+        logits = point.logits * JOINT.sharpen
         levels = balance(logits, point.weights, self.epsilon, self.images).levels
         weights = balanced_weights(levels, np.maximum(point.weights, floor), self.images)
         point = replace(point, logits=logits, weights=weights)
@@ -247,24 +218,24 @@ class _Search:
         sets = self._small_sets(schedule)
         if not len(sets):
             return members, weights
-        added = np.full(len(sets), _SMALL_SETS_SHARE * weights.sum() / len(sets))
+        added = np.full(len(sets), JOINT.small_sets_share * weights.sum() / len(sets))
         return np.vstack([members, sets]), np.concatenate([weights, added])
 
     def _small_sets(self, schedule: Schedule) -> Mask:
         """Where a likely row has a type or two: all such sets of a few types, near ones for many queries; or runs."""
         likely = self.types / (np.exp(self.epsilon) + 1.0)
-        if likely <= 2.0 and self.types <= _FEW_TYPES:
+        if likely <= 2.0 and self.types <= JOINT.few_types:
             return small_sets(self.types)
-        if self.ordered is not None and self.epsilon >= _LEAST_FOR_INTERVALS:
+        if self.ordered is not None and self.epsilon >= JOINT.least_for_intervals:
             return self.images.distinct(short_intervals(self.ordered.order))
         many = self.worst_of_many and self.adds_rows_for_worst(schedule)
-        if many and self.ordered is None and _LEAST_FOR_NEAR <= likely <= 2.0:
+        if many and self.ordered is None and JOINT.least_for_near <= likely <= 2.0:
             return self.images.distinct(near_sets(self.matrix))
         return np.zeros((0, self.types), dtype=bool)
 
     def _polished(self, point: Point, schedule: Schedule, soft: float) -> KernelDesign:
         """Weights and decoder together, for the rows as they are and for those that are worth adding."""
-        longer = 1 if self.types >= MANY_TYPES or self.worst_of_many else _LONGER_POLISH
+        longer = 1 if self.types >= SCHEDULE.many_types or self.worst_of_many else JOINT.longer_polish
         evaluations, done = longer * schedule.evaluations, _SHARE_OF_PHASES + _SHARE_OF_SNAPPING
         first = schedule.evaluations if schedule.worst_rounds else evaluations
         self.pace.begin(_SHARE_OF_PHASES, _SHARE_OF_SNAPPING, 2 * first)
@@ -280,7 +251,9 @@ class _Search:
     def _grown_and_polished(self, point: Point, schedule: Schedule, evaluations: int) -> Point:
         """The best of rounds of new rows, and of it after a last polish."""
         point = self._with_worst_rows(point, schedule)
-        return min(point, self.descents.settled(point, _SHARPEST, (evaluations, evaluations)), key=self.descents.worst)
+        return min(
+            point, self.descents.settled(point, JOINT.sharpest, (evaluations, evaluations)), key=self.descents.worst
+        )
 
     def _with_worst_rows(self, point: Point, schedule: Schedule) -> Point:
         """The best after rounds of new rows, each settled; rounds end when two in a row gain next to nothing.
@@ -291,7 +264,7 @@ class _Search:
         least, best, idle = self.descents.worst(point), point, 0
         for _ in range(schedule.worst_rounds):
             self.pace.variance = least
-            if self.descents.should_stop() or idle == _MOST_IDLE_ROUNDS:
+            if self.descents.should_stop() or idle == JOINT.most_idle_rounds:
                 break
             try:
                 decoder = self.descents.decoder(point)

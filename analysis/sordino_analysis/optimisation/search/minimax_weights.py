@@ -15,16 +15,13 @@ from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.search.objectives import gls_decoder, information
+from sordino_analysis.optimisation.search.tuning import MINIMAX_WEIGHTS
 
-# What the worst variance may be above the least possible, relative to it.
-_GAP = 2e-3
-_STEPS = 80
-# A step multiplies weights by (variance relative to the largest) to this power, which grows while steps gain.
-_FIRST_POWER, _LARGEST_POWER, _GROWTH, _RETREAT = 4.0, 64.0, 1.5, 0.25
-# Weights that another query's steps made nothing could not grow again.
-_SHARE_OF_COMMON = 0.1
 # Queries that new weights are tried on, the worst ones first, and those whose variances are found at once.
-_TRIED, _BLOCK = 256, 1024
+# Queries whose variances are found at once: megabytes of doubles.
+_BLOCK = 1 << 10
+# A weight whose variance is below the decoder's does not die in one step.
+_LEAST_SLOPE = 1e-6
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -82,7 +79,7 @@ class _Fit:
 
     @property
     def allowed(self) -> float:
-        return max(self.enough, (1 + _GAP) * self.least)
+        return max(self.enough, (1 + MINIMAX_WEIGHTS.gap) * self.least)
 
     def unsettled(self) -> int | None:
         """The worst query that has no weights of its own, unless it is good enough."""
@@ -93,7 +90,7 @@ class _Fit:
         """The best weights for a query, given to all bad ones that they serve better."""
         self.settled[query] = True
         reached, weights = self._ascended(self.matrix[query], self.weights[self.groups[query]])
-        tried = np.argsort(-self.worst, kind="stable")[:_TRIED]
+        tried = np.argsort(-self.worst, kind="stable")[: MINIMAX_WEIGHTS.tried]
         tried = tried[(self.worst[tried] > self.allowed) & (tried != query)]
         found = self._worst(weights, tried)
         better = found < self.worst[tried]
@@ -109,10 +106,10 @@ class _Fit:
 
         The envelope theorem gives the slopes: they are the variances. What each π proves raises `least`.
         """
-        weights = (1 - _SHARE_OF_COMMON) * start + _SHARE_OF_COMMON * self.weights[0]
+        weights = (1 - MINIMAX_WEIGHTS.share_of_common) * start + MINIMAX_WEIGHTS.share_of_common * self.weights[0]
         reached, best = np.inf, weights
-        proved, from_, slopes, power = -np.inf, weights, weights, _FIRST_POWER
-        for _ in range(_STEPS):
+        proved, from_, slopes, power = -np.inf, weights, weights, MINIMAX_WEIGHTS.first_power
+        for _ in range(MINIMAX_WEIGHTS.steps):
             found = information(self.kernel, weights)
             variance = (found.scaled @ found.solve(row)) ** 2 @ self.kernel - row**2
             if variance.max() < reached:
@@ -120,13 +117,13 @@ class _Fit:
             value = float(weights @ variance)
             if value > proved:
                 proved, from_, slopes = value, weights, variance
-                power = min(power * _GROWTH, _LARGEST_POWER)
+                power = min(power * MINIMAX_WEIGHTS.growth, MINIMAX_WEIGHTS.largest_power)
             else:
-                power *= _RETREAT
+                power *= MINIMAX_WEIGHTS.retreat
             self.least = max(self.least, proved)
             if reached <= self.allowed:
                 break
-            weights = from_ * np.maximum(slopes / slopes.max(), 1e-6) ** power
+            weights = from_ * np.maximum(slopes / slopes.max(), _LEAST_SLOPE) ** power
             weights /= weights.sum()
         return reached, best
 

@@ -19,9 +19,11 @@ from sordino_analysis.optimisation.search.objectives import (
     variances,
 )
 from sordino_analysis.optimisation.search.pace import Pace
+from sordino_analysis.optimisation.search.tuning import DESCENT
 from sordino_analysis.request_terms import Objective
 
-_REWEIGHTINGS = 3
+# A query or type without weight could not get any again.
+_LEAST_WEIGHT = 1e-9
 
 
 @dataclass(kw_only=True)
@@ -95,7 +97,7 @@ class Descents:
             by_type = self._by_type(point)
             return replace(point, type_weights=_shifted(point.type_weights, by_type, 1.0))
         kernel = self._kernel(point)
-        for _ in range(_REWEIGHTINGS):
+        for _ in range(DESCENT.reweightings):
             decoder = gls_decoder(kernel, self.matrix, point.type_weights, self.images)
             variance = variances(kernel, decoder, self.matrix, self.images)
             point = replace(
@@ -107,6 +109,6 @@ class Descents:
 
 
 def _shifted(weights: Floats, variance: Floats, exponent: float) -> Floats:
-    """Weights times (variance relative to its largest)^exponent, on the simplex and nowhere below 1e-9."""
-    moved = np.maximum(weights * np.maximum(variance / variance.max(), 0.0) ** exponent, 1e-9)
+    """Weights times (variance relative to its largest)^exponent, on the simplex and nowhere zero."""
+    moved = np.maximum(weights * np.maximum(variance / variance.max(), 0.0) ** exponent, _LEAST_WEIGHT)
     return np.asarray(moved / moved.sum())

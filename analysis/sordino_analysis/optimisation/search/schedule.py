@@ -4,66 +4,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from sordino_analysis.optimisation.search.tuning import (
+    FINER,
+    NEW_OF_MANY,
+    NEW_OF_MANY_QUERIES,
+    NEW_ROWS,
+    SCHEDULE,
+    NewRows,
+)
 from sordino_analysis.request_terms import Effort
 
+# Entries of the table of all rows and types: 16 MiB of doubles, which a step goes through several times.
 _LARGEST_TABLE = 1 << 21
-_FEWEST_ROWS_PER_TYPE = 3
-# At a handful of types rows cost nothing, and too few of them miss the optimum's support.
-FEWEST_ROWS = 256
-# Sizes Q·m·k past which a third, two thirds, all of the phases run under product weights.
-_JOINT_LIMITS = (2e7, 3e7, 9e8)
-# Q·m·k times the evaluations of a joint phase: 29 for prefix sums over 512 types, a second each. And m·k² times those
-# of an averaged phase: 18 at 1,024 types, a third of a second each.
-_MOST_ENTRIES, _MOST_PRODUCTS, _FEWEST_EVALUATIONS = 2.4e10, 2.9e10, 12
-
-
-@dataclass(frozen=True, kw_only=True)
-class NewRows:
-    """A round of new rows: `per_type` of those that climb from `starts` rows, priced at `softness` of the sharpness.
-
-    Then weights and decoder descend for so many `evaluations` at a quarter of the sharpness, and at all of it. After a
-    round that gains next to nothing the prices' sharpness is `after_idle` times what it was. After one that ends above
-    the best by less than the share `allowed_loss`, the next goes on from there. Rows of less than `least_share` of the
-    mean weight are left out.
-    """
-
-    per_type: int
-    starts: int
-    softness: float
-    evaluations: tuple[int, int]
-    after_idle: float
-    allowed_loss: float = 0.0
-    least_share: float = 1e-4
-
-
-# The largest variances alone may price few rows: 128 types at ε = 4 got 18 new ones, and lost by them.
-_NEW_ROWS = NewRows(per_type=2, starts=200, softness=1.0, evaluations=(60, 60), after_idle=0.25)
-# A descent of many queries takes seconds, and two rows of three weigh next to nothing. Without those, by more new rows
-# and shorter descents, all 1,295 rectangles of 8×8 cells end 1 % lower at ε = 2, in three fifths of the time.
-_NEW_OF_MANY_QUERIES = NewRows(
-    per_type=4, starts=400, softness=1.0, evaluations=(30, 50), after_idle=0.25, least_share=1e-2
-)
-# Of many types a descent takes seconds, and pricing more rows next to nothing. Soft prices gain most at first, and keep
-# few rows; then sharper ones gain for longer: at ε = 4 .632 becomes .625.
-_NEW_OF_MANY = NewRows(per_type=4, starts=600, softness=0.5, evaluations=(0, 50), after_idle=2.0)
-# Rows that are polished may lose by the first rounds, whose descents are shorter, and gain by those that follow: with
-# no loss allowed one seed of 128 types ended at .624 at ε = 4, with it at .611.
-_FINER = NewRows(per_type=4, starts=600, softness=1.0, evaluations=(0, 70), after_idle=1.0, allowed_loss=0.01)
-_FINER_SHARPNESS, _FINER_GAIN, _MOST_FINER_ROUNDS = 800.0, 5e-4, 12
-# From so many types on.
-MANY_TYPES = 96
-# Many queries, as all 1,295 rectangles of 8×8 cells, are so many entries of W times types, or more.
-MANY_PRODUCTS = 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
 class Schedule:
-    """Phases of `evaluations` each; sharpness and row-weight floor move geometrically from first to last.
+    """`phases` of `evaluations` each; sharpness and row-weight floor move geometrically from `first_sharpness` and
+    `first_floor` to `last_sharpness` and `last_floor`.
 
     The first `averaged` phases move the kernel under product weights and leave the decoder to GLS; the
     joint ones have at most `joint_evaluations`. For the mean the finished rows get `column_rounds` of new ones at 128
     types, and more where a round costs less; for the worst query there are at most `worst_rounds`, which end after one
-    that gains less than the share `least_gain`.
+    that gains less than the share `least_gain`. Larger problems take `patience` times as long before phases are left
+    out. Measured: `python -m benchmarks.tuning search.schedules`.
     """
 
     phases: int
@@ -74,7 +38,7 @@ class Schedule:
     column_rounds: int = 0
     worst_rounds: int = 0
     least_gain: float = 3e-3
-    new_rows: NewRows = _NEW_ROWS
+    new_rows: NewRows = NEW_ROWS
     finer_rounds: int = 0
     joint_evaluations: int = 1 << 20
     first_sharpness: float = 8.0
@@ -99,17 +63,21 @@ class Schedule:
         ε = 1, more at larger ε. Of fewer than three rows a type few weights, or none, balance the columns.
         """
         affordable = _LARGEST_TABLE * (1 + copies) // (4 * types * types)
-        rows_per_type = max(_FEWEST_ROWS_PER_TYPE, min(self.rows_per_type, affordable))
-        entries = queries * types * max(FEWEST_ROWS, rows_per_type * types)
-        patience = self.patience * (1.0 if epsilon < 1.5 else 8.0)
-        averaged = sum(entries > patience * limit for limit in _JOINT_LIMITS) * self.phases // len(_JOINT_LIMITS)
-        evaluations = int(max(1.0, self.patience) * _MOST_PRODUCTS * copies / (rows_per_type * types**3))
+        rows_per_type = max(SCHEDULE.fewest_rows_per_type, min(self.rows_per_type, affordable))
+        entries = queries * types * max(SCHEDULE.fewest_rows, rows_per_type * types)
+        patience = self.patience * (1.0 if epsilon < SCHEDULE.large_epsilon else SCHEDULE.patience_at_large)
+        averaged = (
+            sum(entries > patience * limit for limit in SCHEDULE.joint_limits)
+            * self.phases
+            // len(SCHEDULE.joint_limits)
+        )
+        evaluations = int(max(1.0, self.patience) * SCHEDULE.most_products * copies / (rows_per_type * types**3))
         return replace(
             self,
             rows_per_type=rows_per_type,
             averaged=averaged,
-            evaluations=min(self.evaluations, max(_FEWEST_EVALUATIONS, evaluations)),
-            joint_evaluations=max(_FEWEST_EVALUATIONS, int(patience * _MOST_ENTRIES / entries)),
+            evaluations=min(self.evaluations, max(SCHEDULE.fewest_evaluations, evaluations)),
+            joint_evaluations=max(SCHEDULE.fewest_evaluations, int(patience * SCHEDULE.most_entries / entries)),
         )
 
     def before_new_rows(self, queries: int, types: int) -> Schedule:
@@ -117,12 +85,14 @@ class Schedule:
 
         At 12 to 32 types a search takes a quarter less time, and values change by less than .4 % to either side.
         """
-        new_rows = _NEW_ROWS if queries * types**2 < MANY_PRODUCTS else _NEW_OF_MANY_QUERIES
-        return replace(self, phases=2 * self.phases // 3, new_rows=_NEW_OF_MANY if types >= MANY_TYPES else new_rows)
+        new_rows = NEW_ROWS if queries * types**2 < SCHEDULE.many_products else NEW_OF_MANY_QUERIES
+        return replace(
+            self, phases=2 * self.phases // 3, new_rows=NEW_OF_MANY if types >= SCHEDULE.many_types else new_rows
+        )
 
     def with_finer_rounds(self) -> Schedule:
         """The same search, after which finer rounds of new rows follow."""
-        return replace(self, finer_rounds=_MOST_FINER_ROUNDS)
+        return replace(self, finer_rounds=SCHEDULE.most_finer_rounds)
 
     def finer(self) -> Schedule:
         """Rounds for rows that are polished already, which settle under a sharper maximum, and a longer last polish.
@@ -132,9 +102,9 @@ class Schedule:
         return replace(
             self,
             worst_rounds=self.finer_rounds,
-            least_gain=_FINER_GAIN,
-            new_rows=_FINER,
-            last_sharpness=_FINER_SHARPNESS,
+            least_gain=SCHEDULE.finer_gain,
+            new_rows=FINER,
+            last_sharpness=SCHEDULE.finer_sharpness,
             evaluations=2 * self.evaluations,
             finer_rounds=0,
         )
@@ -144,6 +114,8 @@ class Schedule:
         return self.evaluations if phase < self.averaged else min(self.evaluations, self.joint_evaluations)
 
 
+# By effort: quick ends in a second at 32 types, thorough takes the minutes that the last percent needs.
+# Measured: `python -m benchmarks.tuning search.schedules`.
 SCHEDULES = {
     Effort.QUICK: Schedule(phases=3, evaluations=40, rows_per_type=6, patience=0.3),
     Effort.STANDARD: Schedule(phases=6, evaluations=70, rows_per_type=8, column_rounds=14, worst_rounds=14),
@@ -157,4 +129,5 @@ SCHEDULES = {
         least_gain=1e-3,
     ),
 }
+# A short run that compares starts. Measured: `python -m benchmarks.tuning search.trial`.
 TRIAL = Schedule(phases=3, evaluations=25, rows_per_type=4)

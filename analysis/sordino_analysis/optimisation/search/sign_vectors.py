@@ -14,13 +14,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import NEARLY_ZERO, Floats
+from sordino_analysis.optimisation.search.tuning import SIGN_VECTORS
 from sordino_analysis.request_terms import Objective
 
-_STARTS, _ROUNDS, _STEPS = 96, 60, 120
-_LEAST_CHANCE, _GAIN, _RIDGE = 1e-7, 1e-4, 1e-12
-_MOST_FLIPS = 400
-_COST_OF_FEWER = 5e-4
+# A vector of less chance is left out.
+_LEAST_CHANCE = 1e-7
+# Keeps the moment invertible in double precision.
+_RIDGE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,8 +42,8 @@ def sign_design(
     signs = _distinct(np.vstack([_half_spaces(folded, generator), _signs(folded), 2 * np.eye(size) - 1]))
     rho, chances = np.full(queries, 1 / queries), np.full(len(signs), 1 / len(signs))
     best = SignDesign(signs, chances, np.inf)
-    for _ in range(_ROUNDS):
-        for _ in range(_STEPS):
+    for _ in range(SIGN_VECTORS.rounds):
+        for _ in range(SIGN_VECTORS.steps):
             inverse = _inverse(signs, chances)
             moments = ((folded @ inverse) * folded).sum(axis=1)
             value = float(moments.max() if objective == "max" else moments.mean())
@@ -60,12 +61,12 @@ def sign_design(
         worth = _worth(signs, inverse, folded, rho)
         added = _climbed(_candidates(signs, size, generator), inverse, folded, rho)
         gains = _worth(added, inverse, folded, rho)
-        added = added[gains > (1 + _GAIN) * float(chances @ worth)]
+        added = added[gains > (1 + SIGN_VECTORS.gain) * float(chances @ worth)]
         if not len(added) or should_stop():
             break
         signs = _distinct(np.vstack([signs, added]))
-        share = 0.1 / max(1, len(signs) - len(chances))
-        chances = np.append(0.9 * chances, np.full(len(signs) - len(chances), share))
+        share = SIGN_VECTORS.share_of_new / max(1, len(signs) - len(chances))
+        chances = np.append((1 - SIGN_VECTORS.share_of_new) * chances, np.full(len(signs) - len(chances), share))
         chances /= chances.sum()
     return _fewer(best, folded, objective)
 
@@ -73,14 +74,14 @@ def sign_design(
 def _fewer(design: SignDesign, folded: Floats, objective: Objective) -> SignDesign:
     """The design without its rarest vectors, as far as that costs next to nothing."""
     order = np.argsort(-design.chances)
-    for count in np.unique(np.geomspace(len(folded[0]), len(order), 12).astype(int)).tolist():
+    for count in np.unique(np.geomspace(len(folded[0]), len(order), SIGN_VECTORS.sizes_tried).astype(int)).tolist():
         signs, chances = design.signs[order[:count]], design.chances[order[:count]]
         chances = chances / chances.sum()
         if np.linalg.matrix_rank(signs) < signs.shape[1]:
             continue
         moments = ((folded @ _inverse(signs, chances)) * folded).sum(axis=1)
         value = float(moments.max() if objective == "max" else moments.mean())
-        if value <= (1 + _COST_OF_FEWER) * design.value:
+        if value <= (1 + SIGN_VECTORS.cost_of_fewer) * design.value:
             return SignDesign(signs, chances, value)
     return design
 
@@ -101,7 +102,7 @@ def _half_spaces(folded: Floats, generator: np.random.Generator) -> Floats:
     """Signs of random combinations of the columns of the factor R: within π/2 of the best before any search."""
     _, values, right = np.linalg.svd(folded, full_matrices=False)
     factor = np.sqrt(values)[:, None] * right
-    return _signs(generator.standard_normal((_STARTS, len(factor))) @ factor)
+    return _signs(generator.standard_normal((SIGN_VECTORS.starts, len(factor))) @ factor)
 
 
 def _signs(values: Floats) -> Floats:
@@ -116,7 +117,7 @@ def _distinct(signs: Floats) -> Floats:
 
 def _candidates(signs: Floats, size: int, generator: np.random.Generator) -> Floats:
     """Vectors to climb from: those that there are, and random ones."""
-    return np.vstack([signs, _signs(generator.standard_normal((_STARTS, size)))])
+    return np.vstack([signs, _signs(generator.standard_normal((SIGN_VECTORS.starts, size)))])
 
 
 def _climbed(signs: Floats, inverse: Floats, folded: Floats, rho: Floats) -> Floats:
@@ -124,10 +125,10 @@ def _climbed(signs: Floats, inverse: Floats, folded: Floats, rho: Floats) -> Flo
     factor = np.sqrt(rho)[:, None] * (folded @ inverse)
     likeness = factor.T @ factor
     signs, everyone = signs.copy(), np.arange(len(signs))
-    for _ in range(_MOST_FLIPS):
+    for _ in range(SIGN_VECTORS.most_flips):
         gains = np.diag(likeness) - signs * (signs @ likeness)
         best = gains.argmax(axis=1)
-        better = gains[everyone, best] > 1e-12 * np.trace(likeness)
+        better = gains[everyone, best] > NEARLY_ZERO * np.trace(likeness)
         if not better.any():
             break
         signs[everyone[better], best[better]] *= -1

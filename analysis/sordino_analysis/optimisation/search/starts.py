@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.special import ndtri
 
-from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.arrays import NEARLY_ZERO, Floats, Mask
 from sordino_analysis.optimisation.bounds.window_paths import Integers
 from sordino_analysis.optimisation.search.balanced_rows import balance, balanced_weights
 from sordino_analysis.optimisation.search.images import NO_IMAGES, Images
+from sordino_analysis.optimisation.search.tuning import STARTS, Start
 
-# e^ε + 1 types share the upper level of a codebook row on average, but no row is made for less than one type.
-_FEWEST_TYPES = 1.0
-# The share of single types where half-spaces do not tell all types apart, and the cosine's distance from one below
-# which they do not.
-_TELLING_SHARE = 0.2
+# Cosines nearer to 1 are those of one direction.
 _ONE_DIRECTION = 1e-6
-# How many of the nearest types join one in pairs, and in threes.
-_NEAR, _NEAREST = 8, 4
-# Up to this ε half-spaces alone are the best start.
-_LARGEST_OF_ONE = 1.5
-
-
-@dataclass(frozen=True)
-class Start:
-    """`fill` times 1/(e^ε+1) is the share of types at the upper level, `steepness` the slope of the soft step,
-    `singles` the share of the probability that starts on rows of a single type."""
-
-    fill: float
-    steepness: float
-    singles: float
 
 
 def portfolio(epsilon: float, right: Floats, *, ordered: bool = False) -> tuple[Start, ...]:
@@ -40,10 +23,10 @@ def portfolio(epsilon: float, right: Floats, *, ordered: bool = False) -> tuple[
     Half-spaces cannot tell types apart that lie in one direction of the factor R, or in none; single types can.
     `right` R (r, k). Where types are `ordered` and 64 or more, one is best and needs no run.
     """
-    starts = _by_epsilon(epsilon) if not ordered or epsilon <= _LARGEST_OF_ONE else (_of_ordered(epsilon),)
+    starts = _of_ordered(epsilon) if ordered and epsilon > STARTS.largest_of_one else _by_epsilon(epsilon)
     if not _coincide(right):
         return starts
-    return tuple(replace(start, singles=max(start.singles, _TELLING_SHARE)) for start in starts)
+    return tuple(replace(start, singles=max(start.singles, STARTS.telling_share)) for start in starts)
 
 
 def _coincide(right: Floats) -> bool:
@@ -51,25 +34,20 @@ def _coincide(right: Floats) -> bool:
     lengths = np.linalg.norm(right, axis=0)
     if lengths.min() < _ONE_DIRECTION * lengths.max():
         return True
-    directions = right / np.maximum(lengths, 1e-12 * lengths.max())
+    directions = right / np.maximum(lengths, NEARLY_ZERO * lengths.max())
     cosines = directions.T @ directions - 2.0 * np.eye(len(lengths))
     return bool(cosines.max() > 1.0 - _ONE_DIRECTION)
 
 
-def _of_ordered(epsilon: float) -> Start:
-    """Short runs under product weights do not tell what a start is worth to the worst query of 128 types.
-
-    At ε = 4 the one they chose ends at .74 after six phases, this one at .66; at ε = 2 after four 3.47 and 3.34.
-    """
-    return Start(2.0 if epsilon <= 3 else 3.0, 4.0, 0.0)
+def _of_ordered(epsilon: float) -> tuple[Start, ...]:
+    """One start, without short runs: under product weights they do not tell what it is worth to the worst query."""
+    return (STARTS.ordered if epsilon <= STARTS.largest_of_half_spaces else STARTS.ordered_at_large,)
 
 
 def _by_epsilon(epsilon: float) -> tuple[Start, ...]:
-    if epsilon <= _LARGEST_OF_ONE:
-        return (Start(1.0, 4.0, 0.0),)
-    if epsilon <= 3:
-        return (Start(1.0, 4.0, 0.0), Start(2.0, 4.0, 0.0), Start(1.0, 4.0, 0.3))
-    return (Start(1.0, 4.0, 0.3), Start(2.0, 4.0, 0.3), Start(1.0, 4.0, 0.8), Start(1.0, 6.0, 0.95))
+    if epsilon <= STARTS.largest_of_one:
+        return STARTS.at_small
+    return STARTS.at_medium if epsilon <= STARTS.largest_of_half_spaces else STARTS.at_large
 
 
 def begin(
@@ -87,7 +65,7 @@ def begin(
     weights = np.full(len(logits), (1.0 - start.singles) / max(1, len(logits)))
     if singles:
         low = -2.0 * start.steepness - 0.5 * epsilon
-        logits = np.vstack([logits, np.where(alone, 1.5 * start.steepness, low)])
+        logits = np.vstack([logits, np.where(alone, STARTS.singles_height * start.steepness, low)])
         weights = np.concatenate([weights, np.full(singles, start.singles / singles)])
     levels = balance(logits, weights, epsilon, images).levels
     weights /= images.by_type(levels.T @ weights).mean()
@@ -110,10 +88,10 @@ def near_sets(matrix: Floats) -> Mask:
     squares = (matrix**2).sum(axis=0)
     distances = squares[:, None] + squares - 2.0 * matrix.T @ matrix
     np.fill_diagonal(distances, np.inf)
-    nearest = np.argsort(distances, axis=1, kind="stable")[:, : min(_NEAR, types - 1)]
+    nearest = np.argsort(distances, axis=1, kind="stable")[:, : min(STARTS.near, types - 1)]
     members = np.eye(types, dtype=bool)
     pairs = members[:, None] | members[nearest]
-    first, second = np.triu_indices(min(_NEAREST, types - 1), 1)
+    first, second = np.triu_indices(min(STARTS.nearest, types - 1), 1)
     triples = members[:, None] | members[nearest[:, first]] | members[nearest[:, second]]
     return np.unique(np.vstack([members, pairs.reshape(-1, types), triples.reshape(-1, types)]), axis=0)
 
@@ -121,7 +99,10 @@ def near_sets(matrix: Floats) -> Mask:
 def short_intervals(order: Integers) -> Mask:
     """(m, k) all runs of one to three types in the `order` (k,), m = 3k − 3."""
     types = len(order)
-    runs = [np.arange(types - length + 1)[:, None] + np.arange(length) for length in range(1, min(3, types) + 1)]
+    runs = [
+        np.arange(types - length + 1)[:, None] + np.arange(length)
+        for length in range(1, min(STARTS.longest_interval, types) + 1)
+    ]
     sets = np.zeros((sum(len(run) for run in runs), types), dtype=bool)
     place = 0
     for run in runs:
@@ -133,8 +114,8 @@ def short_intervals(order: Integers) -> Mask:
 def _codebook(start: Start, right: Floats, epsilon: float, outputs: int, generator: np.random.Generator) -> Floats:
     """κ(⟨g, r_x⟩/‖r_x‖ − Φ⁻¹(1 − q)) for Gaussian directions g and their negatives."""
     lengths = np.linalg.norm(right, axis=0)
-    directions = right / np.maximum(lengths, 1e-12 * lengths.max())
+    directions = right / np.maximum(lengths, NEARLY_ZERO * lengths.max())
     half = generator.standard_normal((outputs // 2, len(right)))
     projections = np.vstack([half, -half]) @ directions
-    share = min(0.5, max(start.fill / (np.exp(epsilon) + 1.0), _FEWEST_TYPES / right.shape[1]))
+    share = min(0.5, max(start.fill / (np.exp(epsilon) + 1.0), STARTS.fewest_types / right.shape[1]))
     return np.asarray(start.steepness * (projections + ndtri(share)))

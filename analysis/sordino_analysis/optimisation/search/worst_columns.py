@@ -11,23 +11,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.arrays import NEARLY_ZERO, Floats, Mask
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
 from sordino_analysis.optimisation.search.descent import Point
 from sordino_analysis.optimisation.search.flips import climbed
 from sordino_analysis.optimisation.search.images import Images
 from sordino_analysis.optimisation.search.objectives import variances
-from sordino_analysis.optimisation.search.schedule import NewRows
+from sordino_analysis.optimisation.search.tuning import WORST_COLUMNS, NewRows
 
-# Of Λ, on all queries and types alike: nothing is priced at no weight.
-_SPREAD = 1e-3
+# Keeps the system invertible in double precision.
 _RIDGE = 1e-11
-# Of the sets found so many are taken at least.
-_FEWEST_NEW = 60
-# A row is worth its place where a unit of it lowers the value by this share.
-_WORTH = 1e-4
-# The first weights of new rows, to the mean.
-_FIRST_SHARE = 0.02
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,9 +66,9 @@ class OwnPrices:
         known = {row.tobytes() for row in images.distinct(members)}
         fresh = np.array([row.tobytes() not in known for row in found]) & found.any(axis=1) & ~found.all(axis=1)
         gains = np.where(fresh, self.gains(found), -np.inf)
-        most = max(_FEWEST_NEW, new_rows.per_type * types) // images.copies
+        most = max(WORST_COLUMNS.fewest_new, new_rows.per_type * types) // images.copies
         order = np.argsort(-gains, kind="stable")[:most]
-        return np.asarray(found[order[gains[order] > _WORTH * abs(float(self.columns.sum()))]])
+        return np.asarray(found[order[gains[order] > WORST_COLUMNS.worth * abs(float(self.columns.sum()))]])
 
 
 def own_prices(
@@ -85,7 +78,7 @@ def own_prices(
 
     `pressure` (Q, k) is Λ up to a factor. Raises LinAlgError where rows do not tell all types apart.
     """
-    spread = (1.0 - _SPREAD) * pressure / pressure.sum() + _SPREAD / pressure.size
+    spread = (1.0 - WORST_COLUMNS.spread) * pressure / pressure.sum() + WORST_COLUMNS.spread / pressure.size
     rows = 1.0 + boost * images.all_rows(members)
     shares = np.tile(weights, images.copies)
     answers = np.empty_like(matrix)
@@ -97,7 +90,7 @@ def own_prices(
     # The rows in use are worth what their columns cost.
     worth = ((answers @ rows.T) ** 2 / (spread @ rows.T)).sum(axis=0)
     roots = np.sqrt(shares)
-    columns = np.linalg.lstsq(rows * roots[:, None], worth * roots, rcond=1e-12)[0]
+    columns = np.linalg.lstsq(rows * roots[:, None], worth * roots, rcond=NEARLY_ZERO)[0]
     return OwnPrices(answers, spread, columns, boost)
 
 
@@ -121,7 +114,9 @@ def grown(
     prices = own_prices(matrix, members, point.weights, boost, pressure, images)
     added = prices.worth_adding(members, images, new_rows)
     kept = point.weights > new_rows.least_share * point.weights.mean()
-    weights = np.concatenate([point.weights[kept], np.full(len(added), _FIRST_SHARE * point.weights.mean())])
+    weights = np.concatenate(
+        [point.weights[kept], np.full(len(added), WORST_COLUMNS.first_share * point.weights.mean())]
+    )
     members = np.vstack([members[kept], added])
     weights = balanced_weights(np.where(members, 1.0 + boost, 1.0), weights, images)
     free = np.hstack([decoder[:, kept], prices.decoded(added)])

@@ -29,6 +29,7 @@ from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
 from sordino_analysis.request_terms import Objective
 
+# Digits beyond which the solver's shares are rounding.
 _DIGITS = 9
 # The solver returns shares of 0 as small numbers: a character whose shares are all at most this is not drawn.
 _LEAST_SHARE = 1e-4

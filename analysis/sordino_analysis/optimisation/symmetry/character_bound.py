@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats
 from sordino_analysis.optimisation.symmetry.group_orbits import GroupOrbits, group_orbits
 from sordino_analysis.optimisation.symmetry.programs import best_multipliers
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
@@ -65,7 +65,7 @@ def recheck_characters(
     needs, sizes = query_fourier_weights(operator), operator.characters.orbit_sizes
     if block_weights.shape != needs.shares.shape or spectrum.shape != sizes.shape:
         raise InvalidValue("the certificate has weights for other blocks of queries or other orbits", block_weights)
-    if (block_weights < 0).any() or (spectrum < 0).any() or not abs(block_weights.sum() - 1) <= 1e-9:
+    if (block_weights < 0).any() or (spectrum < 0).any() or not abs(block_weights.sum() - 1) <= SUM_TOLERANCE:
         raise InvalidValue("weights of a bound are not negative, and those of the blocks sum to 1", block_weights)
     needed = block_weights @ needs.by_orbit
     if len(multipliers) == 1:

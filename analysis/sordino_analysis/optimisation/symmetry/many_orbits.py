@@ -14,11 +14,9 @@ import numpy as np
 from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape, row_shapes
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
+from sordino_analysis.optimisation.symmetry.tuning import MANY_ORBITS
 from sordino_analysis.questions.linear.widths import CharacterMap
 
-_STEPS = 400
-_DRAWN, _MOST_OF_A_SHAPE = 256, 4
-_MOST_FLIPS = 40
 # Less information than this is nothing.
 _NOTHING = 1e-12
 
@@ -34,7 +32,7 @@ def rows_of_shapes(
     generator = np.random.Generator(np.random.PCG64(seed))
     costs = characters.orbit_sizes**2 * (needs.shares @ needs.by_orbit)
     shapes = [shape for shape in row_shapes(characters) if len(shape.sizes) == characters.width]
-    each = max(1, min(_MOST_OF_A_SHAPE, most_rows // len(shapes)))
+    each = max(1, min(MANY_ORBITS.most_of_a_shape, most_rows // len(shapes)))
     # Characters of fewer attributes are told by many shapes, so that none needs to be good at them.
     whole = np.where([len(key) == characters.width for key in characters.orbits], costs, 0.0)
     found = [_even_sets(shape, each, whole, epsilon, generator) for shape in shapes]
@@ -63,7 +61,7 @@ def _even_sets(
 def _flipped(members: Mask, shape: RowShape, others: Floats, wanted: Floats, epsilon: float) -> Mask:
     """The set after the best single flip, repeated while it lowers the costs beside what others tell."""
     value = math.inf
-    for _ in range(_MOST_FLIPS):
+    for _ in range(MANY_ORBITS.most_flips):
         flipped = members ^ np.eye(len(members), dtype=bool)
         flipped = flipped[flipped.any(axis=1) & ~flipped.all(axis=1)]
         costs = _costs(others + shape.profiles(flipped, epsilon, len(wanted)), wanted)
@@ -83,7 +81,7 @@ def _candidates(shape: RowShape, orbits: int, epsilon: float, generator: np.rand
     if shape.listed:
         return shape.every_set(epsilon, orbits)
     size = max(1, round(shape.cells / (math.exp(epsilon) + 1)))
-    ranks = np.argsort(np.argsort(generator.random((_DRAWN, shape.cells)), axis=1), axis=1)
+    ranks = np.argsort(np.argsort(generator.random((MANY_ORBITS.drawn, shape.cells)), axis=1), axis=1)
     return np.vstack([shape.most_informative_sets(np.ones(orbits), epsilon, generator), ranks < size])
 
 
@@ -92,7 +90,7 @@ def best_mean_chances(profiles: Floats, costs: Floats) -> Floats:
     used = costs > 0
     known, wanted = profiles[:, used], costs[used]
     chances = np.full(len(profiles), 1 / len(profiles))
-    for _ in range(_STEPS):
+    for _ in range(MANY_ORBITS.steps):
         information = chances @ known
         chances = chances * np.sqrt(known @ (wanted / information**2))
         chances /= chances.sum()

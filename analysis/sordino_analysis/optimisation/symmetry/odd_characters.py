@@ -16,7 +16,7 @@ from itertools import combinations
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats
 from sordino_analysis.optimisation.bounds.odd import largest_odd_trace
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.questions.linear.characters import Kind, OrbitKey
@@ -25,6 +25,7 @@ from sordino_shared.errors import InvalidValue
 
 # Subsets of the kinds of binary attributes are tried one by one; there are one or two kinds.
 _MOST_KINDS = 8
+# What double precision loses in sums of this length, relative to their largest term.
 _ROUNDING = 1e-10
 
 
@@ -41,7 +42,11 @@ def recheck_odd_characters(operator: CharacterMap, epsilon: float, block_weights
     Raises InvalidValue for weights that are negative or do not sum to 1. `block_weights` (blocks,).
     """
     needs, sizes = query_fourier_weights(operator), operator.characters.orbit_sizes
-    if block_weights.shape != needs.shares.shape or (block_weights < 0).any() or abs(block_weights.sum() - 1) > 1e-9:
+    if (
+        block_weights.shape != needs.shares.shape
+        or (block_weights < 0).any()
+        or abs(block_weights.sum() - 1) > SUM_TOLERANCE
+    ):
         raise InvalidValue("each block of queries has a weight, none is negative, and they sum to 1", block_weights)
     if not odd_under_a_shift(operator):
         return None

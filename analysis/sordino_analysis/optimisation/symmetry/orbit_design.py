@@ -19,16 +19,13 @@ from sordino_analysis.arrays import Floats, Mask
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape, row_shapes
 from sordino_analysis.optimisation.symmetry.programs import best_chances
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
+from sordino_analysis.optimisation.symmetry.tuning import ORBIT_DESIGN
 from sordino_analysis.questions.linear.characters import Characters
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_analysis.request_terms import Objective
 
-_MOST_ROUNDS = 40
-# Rounds in which sets that are not listed are searched: the first find most of what they gain.
-_ROUNDS_OF_SEARCH = 12
-_GAIN = 1e-4
+# A row of less chance is left out: the solver returns it in place of 0.
 _LEAST_CHANCE = 1e-7
-_TAKEN_OF_A_SHAPE = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +64,13 @@ def design_rows(operator: CharacterMap, epsilon: float, objective: Objective, se
     characters, needs = operator.characters, query_fourier_weights(operator)
     source = _RowSource(characters, epsilon, seed)
     rows = source.first()
-    for number in range(_MOST_ROUNDS):
+    for number in range(ORBIT_DESIGN.most_rounds):
         chances, weights, prices = best_chances(rows.profiles, characters.orbit_sizes, needs, objective)
         worth = float((chances @ rows.profiles) @ prices)
-        found = source.worth_more(prices, worth * (1 + _GAIN), search=number < _ROUNDS_OF_SEARCH)
-        if not found.sets or number == _MOST_ROUNDS - 1:
+        found = source.worth_more(
+            prices, worth * (1 + ORBIT_DESIGN.gain), search=number < ORBIT_DESIGN.rounds_of_search
+        )
+        if not found.sets or number == ORBIT_DESIGN.most_rounds - 1:
             break
         rows = rows.take(np.flatnonzero(chances > _LEAST_CHANCE).tolist()) + found
     kept, chances = few_rows(rows.profiles, chances)
@@ -104,7 +103,7 @@ class _RowSource:
 
     def _best(self, rows: Rows, prices: Floats, least: float) -> Rows:
         values = rows.profiles @ prices
-        order = np.argsort(-values, kind="stable")[:_TAKEN_OF_A_SHAPE]
+        order = np.argsort(-values, kind="stable")[: ORBIT_DESIGN.taken_of_a_shape]
         return rows.take(order[values[order] > least].tolist())
 
     def _search(self, shape: RowShape, prices: Floats) -> Rows:

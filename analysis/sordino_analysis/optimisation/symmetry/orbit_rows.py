@@ -16,15 +16,13 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.arrays import NEARLY_ZERO, Floats, Mask
+from sordino_analysis.optimisation.symmetry.tuning import ORBIT_ROWS
 from sordino_analysis.questions.linear.characters import Characters, Integers, orbit_key
 
 # Every marginal that can be asked fits a row.
 MOST_CELLS = 2048
-_LISTED_CELLS = 16
-_MOST_SEARCHED_CELLS = 256
-_MOST_SHAPES = 32
-_STARTS, _LINEAR_STEPS, _MOST_FLIPS = 32, 20, 400
+# Profiles that agree in so many digits are those of one orbit.
 _PROFILE_DIGITS = 10
 
 
@@ -43,7 +41,7 @@ class RowShape:
     @property
     def listed(self) -> bool:
         """Whether all sets are few enough to be listed."""
-        return self.cells <= _LISTED_CELLS
+        return self.cells <= ORBIT_ROWS.listed_cells
 
     def profiles(self, sets: Mask, epsilon: float, orbits: int) -> Floats:
         """(n, orbits) Σ |û(r)|² over each orbit, for (n, K) sets."""
@@ -80,10 +78,10 @@ class RowShape:
         """(n, K) sets that no single flip makes tell more, from random starts; `prices` (orbits,) are not negative."""
         likeness = self._likeness(prices)
         size = self.cells / (math.exp(epsilon) + 1)
-        sizes = np.clip(np.rint(size + generator.uniform(-1, 1, _STARTS)), 1, self.cells - 1).astype(int)
-        slopes = generator.standard_normal((_STARTS, self.cells)) @ likeness
+        sizes = np.clip(np.rint(size + generator.uniform(-1, 1, ORBIT_ROWS.starts)), 1, self.cells - 1).astype(int)
+        slopes = generator.standard_normal((ORBIT_ROWS.starts, self.cells)) @ likeness
         sets = _largest(slopes, sizes)
-        for _ in range(_LINEAR_STEPS):
+        for _ in range(ORBIT_ROWS.linear_steps):
             moved = _largest(sets @ likeness, sizes)
             if (moved == sets).all():
                 break
@@ -119,11 +117,11 @@ def row_shapes(characters: Characters) -> list[RowShape]:
     longer: list[tuple[int, ...]] = []
     for slots in range(width + 1, most + 1):
         sizes = [first + free for free in _multisets(present, slots)]
-        fitting = [one for one in sizes if math.prod(one) <= _MOST_SEARCHED_CELLS]
+        fitting = [one for one in sizes if math.prod(one) <= ORBIT_ROWS.most_searched_cells]
         if not fitting:
             break
         longer += fitting
-    return [row_shape(sizes, characters) for sizes in needed + longer[:_MOST_SHAPES]]
+    return [row_shape(sizes, characters) for sizes in needed + longer[: ORBIT_ROWS.most_shapes]]
 
 
 def row_shape(sizes: tuple[int, ...], characters: Characters) -> RowShape:
@@ -154,7 +152,7 @@ def _flipped(sets: Mask, likeness: Floats, boost: float) -> Mask:
     """
     sets, everyone = sets.copy(), np.arange(len(sets))
     cells = sets.shape[1]
-    for _ in range(_MOST_FLIPS):
+    for _ in range(ORBIT_ROWS.most_flips):
         near = sets @ likeness
         held, total = sets.sum(axis=1), (near * sets).sum(axis=1)
         signs = np.where(sets, -1, 1)
@@ -162,7 +160,7 @@ def _flipped(sets: Mask, likeness: Floats, boost: float) -> Mask:
         values = (total[:, None] + 2 * signs * near + likeness[0, 0]) / (cells + (boost - 1) * after) ** 2
         values[(after == 0) | (after == cells)] = -np.inf
         best = values.argmax(axis=1)
-        better = values[everyone, best] > total / (cells + (boost - 1) * held) ** 2 * (1 + 1e-12)
+        better = values[everyone, best] > total / (cells + (boost - 1) * held) ** 2 * (1 + NEARLY_ZERO)
         if not better.any():
             break
         sets[everyone[better], best[better]] ^= True

@@ -18,12 +18,13 @@ import math
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats
+from sordino_analysis.optimisation.symmetry.tuning import PINNED_BOUND
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
 from sordino_shared.errors import InvalidValue
 
+# What double precision loses in sums of this length, relative to their largest term.
 _ROUNDING = 1e-10
-_LEAST_WEIGHT = 1e-3
 
 
 def recheck_pinned(operator: CharacterMap, epsilon: float, block_weights: Floats, member_weight: float) -> float:
@@ -35,7 +36,11 @@ def recheck_pinned(operator: CharacterMap, epsilon: float, block_weights: Floats
     blocks = operator.blocks
     if not 0 < member_weight < 1:
         raise InvalidValue(f"the weight of a member lies between 0 and 1, got {member_weight}", member_weight)
-    if block_weights.shape != (len(blocks),) or (block_weights < 0).any() or abs(block_weights.sum() - 1) > 1e-9:
+    if (
+        block_weights.shape != (len(blocks),)
+        or (block_weights < 0).any()
+        or abs(block_weights.sum() - 1) > SUM_TOLERANCE
+    ):
         raise InvalidValue("each block of queries has a weight, none is negative, and they sum to 1", block_weights)
     free = len(operator.characters.shape) - 1
     total = np.zeros((operator.characters.width, 2, 2))
@@ -55,7 +60,7 @@ def best_member_weight(operator: CharacterMap, epsilon: float, block_weights: Fl
     def shortfall(weight: float) -> float:
         return -recheck_pinned(operator, epsilon, block_weights, weight)
 
-    least = _LEAST_WEIGHT
+    least = PINNED_BOUND.least_weight
     found = minimize_scalar(shortfall, bounds=(least, 1 - least), method="bounded", options={"xatol": least / 2})
     return min((0.5, least, 1 - least, float(found.x)), key=shortfall)
 

@@ -12,10 +12,9 @@ from sordino_analysis.optimisation.conic_program import Affine, ConicProgram
 from sordino_analysis.optimisation.symmetry.group_orbits import GroupOrbits
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import QueryFourierWeights
 from sordino_analysis.optimisation.symmetry.rows_not_found import RowsNotFound
+from sordino_analysis.optimisation.symmetry.tuning import PROGRAMS
 from sordino_analysis.questions.linear.characters import Integers
 from sordino_analysis.request_terms import Objective
-
-_GRID = 64
 
 
 def best_chances(
@@ -98,7 +97,9 @@ def best_multipliers(needed: Floats, orbits: GroupOrbits, epsilon: float) -> tup
 
 def _multiplier_program(gains: Floats, places: Integers, orbits: GroupOrbits, epsilon: float) -> ConicProgram:
     """max Σ gains · √spectrum for spectrum (used,) at most the multipliers at its `places`, and F ≤ 1 on the grid."""
-    low = 1 - np.union1d(np.linspace(math.exp(-epsilon), 1.0, _GRID), np.geomspace(math.exp(-epsilon), 1.0, _GRID))
+    low = 1 - np.union1d(
+        np.linspace(math.exp(-epsilon), 1.0, PROGRAMS.grid), np.geomspace(math.exp(-epsilon), 1.0, PROGRAMS.grid)
+    )
     high = np.maximum(math.exp(epsilon) * (1 - low) - 1, 0.0)
     mixed, least = np.array([low * high, np.minimum(low, high) ** 2]) / math.sinh(epsilon / 2) ** 2
     used, others = len(gains), len(orbits.sizes) - 1

@@ -16,6 +16,7 @@ from sordino_shared.randomizers import OrbitKernel
 Complex = NDArray[np.complex128]
 
 
+# Numbers below this share of the largest are rounding.
 _ROUNDING = 1e-9
 
 

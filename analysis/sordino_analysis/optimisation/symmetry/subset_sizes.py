@@ -29,9 +29,16 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
 
-# ln(π/(1 − π)) between which the best π is searched: a double can say no more of 1 − π. Halved so often they are one.
-_LEAST_ODDS, _MOST_ODDS, _HALVINGS = -36.0, 36.0, 60
+# ln(π/(1 − π)) between which the best π is searched: a double can say no more of 1 − π.
+_LEAST_ODDS = -36.0
+# The largest of them.
+_MOST_ODDS = 36.0
+# Halved so often, the interval is one number in double precision.
+_HALVINGS = 60
+# What double precision loses in sums of this length, relative to their largest term.
 _ROUNDING = 1e-12
+# Shares that differ by no more are the same up to rounding.
+_SAME_SHARE = 1e-14
 
 
 @dataclass(frozen=True)
@@ -164,5 +171,5 @@ def _chances(own: Floats, other: Floats, weight: float) -> Floats:
     if ends[0] * ends[1] >= 0:
         share = float(abs(ends[1]) <= abs(ends[0]))
     else:
-        share = float(brentq(imbalance, 0.0, 1.0, xtol=1e-14))
+        share = float(brentq(imbalance, 0.0, 1.0, xtol=_SAME_SHARE))
     return np.array([share, 1 - share])

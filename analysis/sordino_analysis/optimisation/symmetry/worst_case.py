@@ -21,19 +21,22 @@ from sordino_analysis.optimisation.symmetry.orbit_rows import row_shapes
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.row_moments import local_query, moments
 from sordino_analysis.optimisation.symmetry.row_spectrum import likelihood_ratios, orbit_weights
+from sordino_analysis.optimisation.symmetry.tuning import WORST_CASE
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.questions.linear.widths import CharacterMap
 
-# Against the worst type larger sets are better than against the mean one: those that are best at a smaller ε.
-_SHARES_OF_EPSILON = np.linspace(1.0, 0.1, 10)
-_ROWS_PER_SIZE, _ROWS_PER_SHAPE = 4, 60
-# Where single cells tell most on average, some pairs help the worst type, and not those that tell most on average.
-_CELLS_PER_PAIR = 2
+# Moments of rows and types: 32 MiB of doubles.
 _MOST_MOMENTS = 1 << 22
-_STEPS, _FIRST_STEP, _STEPS_TO_HALF = 1200, 8.0, 60
-_PRUNE_EVERY, _LEAST_SHARE = 100, 1e-7
+# Of the largest chance: rows of less are left out.
+_LEAST_SHARE = 1e-7
+# Profiles that agree in so many digits are those of one orbit.
 _PROFILE_DIGITS = 9
+# Keeps the moments invertible in double precision.
 _RIDGE = 1e-13
+# A query and type without weight could not get any again.
+_FIRST_WEIGHT = 1e-9
+# After a step, too.
+_LEAST_WEIGHT = 1e-12
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -121,11 +124,14 @@ def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator:
         if shape.listed:
             sets = shape.every_set(epsilon, orbits)
         else:
-            smaller = (shape.most_informative_sets(prices, share * epsilon, generator) for share in _SHARES_OF_EPSILON)
+            smaller = (
+                shape.most_informative_sets(prices, share * epsilon, generator)
+                for share in WORST_CASE.shares_of_epsilon
+            )
             sets = np.unique(np.vstack(list(smaller)), axis=0)
         sets = sets[_most_valuable(sets, shape.profiles(sets, epsilon, orbits) @ prices)]
         # Of two cells the only pair is all of them, which tells nothing.
-        if 2 < shape.cells < _CELLS_PER_PAIR * (math.exp(epsilon) + 1):
+        if 2 < shape.cells < WORST_CASE.cells_per_pair * (math.exp(epsilon) + 1):
             sets = np.vstack([sets, shape.pairs()])
         found += [members.reshape(shape.sizes) for members in sets]
         profiles.append(shape.profiles(sets, epsilon, orbits))
@@ -149,9 +155,9 @@ def _most_valuable(sets: Mask, values: Floats) -> list[int]:
     sizes = sets.sum(axis=1)
     kept: list[int] = []
     for size in np.unique(sizes):
-        kept += order[sizes[order] == size][:_ROWS_PER_SIZE].tolist()
+        kept += order[sizes[order] == size][: WORST_CASE.rows_per_size].tolist()
     kept.sort(key=lambda row: -float(values[row]))
-    return kept[:_ROWS_PER_SHAPE]
+    return kept[: WORST_CASE.rows_per_shape]
 
 
 def _representatives(shape: tuple[int, ...]) -> tuple[Indices, Floats]:
@@ -191,7 +197,7 @@ def _block(
         means, found = moments(coefficients, operator.characters, features.query.query.kinds, features.tables[None])
         responses[indices], squares[indices] = features.responses(means), found[..., types]
     values = features.query.waves[1:, types].sum(axis=0)
-    counted, first = operator.blocks[number].weight, np.maximum(weight * shares, 1e-9)
+    counted, first = operator.blocks[number].weight, np.maximum(weight * shares, _FIRST_WEIGHT)
     return _Block(
         orbits=_needed(operator, number),
         features=features,
@@ -208,17 +214,17 @@ def _play(blocks: list[_Block]) -> tuple[Indices, Floats, _Point]:
     chances = np.full(len(live), 1 / len(live))
     weights, before = [block.weights / sum(b.weights.sum() for b in blocks) for block in blocks], None
     best = (live, chances, _point(blocks, chances, weights))
-    for step in range(_STEPS):
+    for step in range(WORST_CASE.steps):
         point = _point(blocks, chances, weights)
         if point.worst < best[2].worst:
             best = (live, chances, point)
-        pace = _FIRST_STEP / (1 + step / _STEPS_TO_HALF)
+        pace = WORST_CASE.first_step / (1 + step / WORST_CASE.steps_to_half)
         ahead = [2 * now - then for now, then in zip(point.variances, before or point.variances, strict=True)]
         moved = [w * np.exp(pace * (v / point.worst - 1)) for w, v in zip(weights, ahead, strict=True)]
-        weights = [np.maximum(w / sum(m.sum() for m in moved), 1e-12) for w in moved]
+        weights = [np.maximum(w / sum(m.sum() for m in moved), _LEAST_WEIGHT) for w in moved]
         chances = chances * np.sqrt(point.missed)
         chances, before = chances / chances.sum(), point.variances
-        if step % _PRUNE_EVERY == _PRUNE_EVERY - 1:
+        if step % WORST_CASE.prune_every == WORST_CASE.prune_every - 1:
             kept = np.flatnonzero(chances > _LEAST_SHARE * chances.max())
             live, chances, blocks = live[kept], chances[kept] / chances[kept].sum(), [b.only(kept) for b in blocks]
     return best

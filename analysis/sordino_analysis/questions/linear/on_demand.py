@@ -28,6 +28,7 @@ QUESTION_KINDS: tuple[QuestionKind, ...] = (*get_args(BoxKind), "quantile")
 # Short, so that no text is a number of millions of digits.
 _NUMBER = r"-?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?"
 _RANGE = re.compile(rf"({_NUMBER})?\.\.({_NUMBER})?")
+# Answers that a message lists.
 _SHOWN = 100
 
 

@@ -55,6 +55,7 @@ def published_indicators(written: ArrangementSpecification, domain: Domain) -> t
 Kind = Literal["histogram", "prefix", "ranges", "total"]
 # Squares of the entries and their sums over a workload must stay within the range of a double.
 _LARGEST, _SMALLEST = 1e100, 1e-100
+# Of more bins the queries are not written out.
 _MOST_LISTED_BINS = 1024
 # One decoder serves all queries: what a double rounds off in the largest must leave seven digits of the smallest.
 _MOST_TIMES_AS_LARGE = 1e9

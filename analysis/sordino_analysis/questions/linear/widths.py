@@ -23,9 +23,11 @@ from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers.orbit_kernel import MAX_SUMS
 
+# Queries whose characters are listed: 32 MiB.
 _MOST_QUERIES = 1 << 22
 # The table of one marginal has the square of its cells.
 _MOST_CELLS = 2048
+# Numbers this close to a whole one are meant to be whole.
 _ROUNDING = 1e-9
 
 

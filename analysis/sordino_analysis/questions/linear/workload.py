@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import SUM_TOLERANCE, Floats
 from sordino_analysis.documents.queries import Queries
 from sordino_analysis.questions.linear.items import AnyItem
 from sordino_analysis.questions.linear.operators import Indices, LinearMap, Symmetry
@@ -111,7 +111,7 @@ class Workload:
     def are_shares_of_mean(self, weights: Floats) -> bool:
         """Whether `weights` (Q,) are `shares_of_mean`, up to rounding."""
         shares = self.shares_of_mean
-        return weights.shape == shares.shape and bool(np.allclose(weights, shares, rtol=1e-9, atol=0))
+        return weights.shape == shares.shape and bool(np.allclose(weights, shares, rtol=SUM_TOLERANCE, atol=0))
 
     @cached_property
     def query_weights(self) -> Floats:

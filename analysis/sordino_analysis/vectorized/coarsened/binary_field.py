@@ -8,6 +8,8 @@ from sordino_analysis.vectorized.randomness import Words
 from sordino_shared.randomizers.coarsened.binary_field import low_part
 
 _ONE = np.uint64(1)
+# Halves of words of 64 bits: the parity of a word is that of its halves, xored.
+_HALVES = (32, 16, 8, 4, 2, 1)
 
 
 def times_x(elements: Words, degree: int) -> Words:
@@ -30,6 +32,6 @@ def multiply(first: Words, second: Words, degree: int) -> Words:
 def parity(words: Words) -> Words:
     """(n,) the sum of a word's bits modulo 2."""
     folded = words.copy()
-    for shift in (32, 16, 8, 4, 2, 1):
+    for shift in _HALVES:
         folded ^= folded >> np.uint64(shift)
     return folded & _ONE

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sordino_analysis.vectorized.payloads import Payloads
 from sordino_analysis.vectorized.randomness import Words
 
+# Bits of a machine word.
 WORD = 64
 
 

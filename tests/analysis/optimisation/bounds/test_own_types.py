@@ -1,6 +1,7 @@
 """The bound with type weights of each query's own: below the exact optimum, near it, and no tampering gets above it."""
 
 import itertools
+from dataclasses import replace
 from itertools import count
 
 import numpy as np
@@ -12,6 +13,7 @@ from sordino_analysis.optimisation.bounds.own_types_ascent import WindowPoint, l
 from sordino_analysis.optimisation.bounds.smooth_enumeration import EveryRow
 from sordino_analysis.optimisation.bounds.smooth_paths import SmoothPaths
 from sordino_analysis.optimisation.bounds.thresholds import find_thresholds
+from sordino_analysis.optimisation.bounds.tuning import OWN_TYPES
 from sordino_analysis.optimisation.bounds.window_paths import Form, Lattice, Windows, largest
 from sordino_analysis.questions.linear import builtin
 from sordino_shared.errors import InvalidValue
@@ -161,7 +163,8 @@ def test_sixty_four_types_have_the_bound_that_was_asked():
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
 def test_windows_of_all_types_have_no_gap(optimum, epsilon, monkeypatch):
     """At temperatures lower than those of plans, which leave half of a per mille."""
-    monkeypatch.setattr(own_types_ascent, "_TEMPERATURES", (*own_types_ascent._TEMPERATURES, 1e-4, 2e-5))
+    colder = replace(OWN_TYPES, temperatures=(*OWN_TYPES.temperatures, 1e-4, 2e-5))
+    monkeypatch.setattr(own_types_ascent, "OWN_TYPES", colder)
     found = own_types_bound(THRESHOLDS, 8, epsilon, length=8, steps=1500)
     assert (1 - 1e-4) * optimum[epsilon] < found.value <= optimum[epsilon] * (1 + SOLVER)
 

@@ -1,5 +1,7 @@
 """A search over half of a mirrored kernel, against the whole kernel."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.optimize import check_grad
@@ -16,6 +18,7 @@ from sordino_analysis.optimisation.search.objectives import (
     gls_decoder,
     variances,
 )
+from sordino_analysis.optimisation.search.tuning import JOINT
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
 
@@ -110,7 +113,7 @@ def test_a_search_over_half_ends_where_one_over_all_rows_does(monkeypatch, objec
     factors = factorize(matrix, objective)
     found = []
     for least in (8, 1000):
-        monkeypatch.setattr(joint, "_FEWEST_REFLECTED", least)
+        monkeypatch.setattr(joint, "JOINT", replace(JOINT, fewest_reflected=least))
         design = joint.search_kernel(matrix, EPSILON, factors, effort=Effort.QUICK)
         kernel = design.low[:, None] * np.where(design.members, np.exp(EPSILON), 1.0)
         decoder = design.decoder

@@ -12,7 +12,8 @@ from sordino_analysis.optimisation.search import joint, schedule, search_kernel
 from sordino_analysis.optimisation.search.images import NO_IMAGES
 from sordino_analysis.optimisation.search.objectives import gls_decoder, variances
 from sordino_analysis.optimisation.search.pace import Pace
-from sordino_analysis.optimisation.search.starts import Start, short_intervals
+from sordino_analysis.optimisation.search.starts import short_intervals
+from sordino_analysis.optimisation.search.tuning import JOINT, SCHEDULE, Start
 from sordino_analysis.progress import ignore_progress
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
@@ -118,7 +119,7 @@ def test_rows_that_the_search_loses_are_given_back(monkeypatch):
     """Images and short intervals: without them 23 prefix sums end 1 % higher at quick effort."""
     matrix = builtin("prefix", 24).operator.dense()
     found = searched(matrix, 4.0, "max", effort=Effort.QUICK)
-    monkeypatch.setattr(joint, "_LEAST_FOR_INTERVALS", 99.0)
+    monkeypatch.setattr(joint, "JOINT", replace(JOINT, least_for_intervals=99.0))
     monkeypatch.setattr(joint, "reflected", lambda matrix: NO_IMAGES)
     assert found < 0.995 * searched(matrix, 4.0, "max", effort=Effort.QUICK)
 
@@ -131,8 +132,8 @@ def test_short_intervals_are_of_the_order_given():
 def test_the_fewest_rows_that_a_search_may_have_can_be_balanced(monkeypatch):
     """A schedule of 1,024 types has no more; with two rows a type no weights balanced the columns."""
     monkeypatch.setattr(schedule, "_LARGEST_TABLE", 1)
-    monkeypatch.setattr(schedule, "FEWEST_ROWS", 1)
-    monkeypatch.setattr(joint, "FEWEST_ROWS", 1)
+    for module in (schedule, joint):
+        monkeypatch.setattr(module, "SCHEDULE", replace(SCHEDULE, fewest_rows=1))
     matrix = builtin("prefix", 96).operator.dense()
     for seed in range(2):
         assert searched(matrix, 1.0, "mean", effort=Effort.QUICK, seed=seed) < 15
@@ -175,7 +176,7 @@ def test_over_many_ordered_types_one_start_is_taken_without_short_runs(monkeypat
 
 def test_over_many_types_a_thorough_search_begins_with_all_of_a_standard_one():
     """It had more rows and evaluations from the start, and ended at .622 over 128 types at ε = 4, above .620."""
-    matrix = builtin("prefix", joint.MANY_TYPES).operator.dense()
+    matrix = builtin("prefix", SCHEDULE.many_types).operator.dense()
     search = joint._Search(matrix, 4.0, factorize(matrix, "max", 0.2), Pace(ignore_progress), lambda: False)
     standard, thorough = (search.schedule(effort) for effort in (Effort.STANDARD, Effort.THOROUGH))
     assert standard.finer_rounds == 0 < thorough.finer_rounds

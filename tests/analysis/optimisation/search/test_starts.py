@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sordino_analysis.optimisation.search.balanced_rows import balance
-from sordino_analysis.optimisation.search.starts import Start, begin, near_sets, portfolio, small_sets
+from sordino_analysis.optimisation.search.starts import begin, near_sets, portfolio, small_sets
+from sordino_analysis.optimisation.search.tuning import Start
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0, 8.0])

@@ -11,7 +11,7 @@ from sordino_analysis.optimisation.search.images import NO_IMAGES, reflected
 from sordino_analysis.optimisation.search.objectives import variances
 from sordino_analysis.optimisation.search.pace import Pace
 from sordino_analysis.optimisation.search.schedule import SCHEDULES
-from sordino_analysis.optimisation.search.starts import Start
+from sordino_analysis.optimisation.search.tuning import Start
 from sordino_analysis.optimisation.search.worst_columns import OwnPrices, own_prices
 from sordino_analysis.progress import ignore_progress
 from sordino_analysis.questions.linear import builtin

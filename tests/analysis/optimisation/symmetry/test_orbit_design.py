@@ -1,6 +1,7 @@
 """Rows for parities and marginals: the figures promised, exactness, and what a wrong decoder would show."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from sordino_analysis.optimisation.symmetry.orbit_design import design_rows
 from sordino_analysis.optimisation.symmetry.orbit_rows import row_shape, row_shapes
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum, orbit_weights
+from sordino_analysis.optimisation.symmetry.tuning import WORST_CASE
 from sordino_analysis.optimisation.symmetry.worst_case import worst_case_design
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
@@ -133,7 +135,7 @@ def test_pairs_of_cells_help_the_worst_type_at_a_large_epsilon(workload_of, monk
     operator = workload_of((3, 3, 3), {"kind": "marginals", "width": 2}).operator
     start, found = design_rows(operator, 4, "max", seed=0), []
     for cells in (0, 2):
-        monkeypatch.setattr(worst_case, "_CELLS_PER_PAIR", cells)
+        monkeypatch.setattr(worst_case, "WORST_CASE", replace(WORST_CASE, cells_per_pair=cells))
         found.append(worst_case_design(operator, 4, start, seed=0, by_overlap=True).variance)
     assert found[1] < 0.99 * found[0]
 

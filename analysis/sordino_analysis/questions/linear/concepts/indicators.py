@@ -6,6 +6,9 @@ from sordino_analysis.questions.linear.factors import interval_label
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_shared.domains import Attribute, Categorical, Domain, Indicator, Integers, Ordinal, Span
 
+# Members of an attribute whose names are compared.
+_MOST_MEMBERS = 4096
+
 
 def member_indicator(attribute: Attribute, member: str) -> Indicator:
     """Whether the attribute is the member; raises WorkloadError where there is none of that name."""
@@ -14,7 +17,7 @@ def member_indicator(attribute: Attribute, member: str) -> Indicator:
             f"attribute {attribute.name!r} is {attribute.kind} and has no named members: test a range, `from` and `to`",
             attribute.name,
         )
-    if attribute.size > 4096:
+    if attribute.size > _MOST_MEMBERS:
         raise WorkloadError(f"attribute {attribute.name!r} has {attribute.size} members: test a range", attribute.name)
     members = [attribute.label(index) for index in range(attribute.size)]
     if member not in members:

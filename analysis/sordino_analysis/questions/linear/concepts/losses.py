@@ -26,7 +26,9 @@ from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_shared.domains import Attribute, Domain, Indicator
 from sordino_shared.randomizers.orbit_kernel import MAX_SUMS
 
+# Rules of a class that are listed and weighed one by one.
 MOST_CONCEPTS = 1 << 20
+# Energies that agree in so many digits are one.
 _DIGITS = 9
 
 

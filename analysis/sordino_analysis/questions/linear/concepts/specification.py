@@ -16,6 +16,7 @@ from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.strict_model import Listed
 from sordino_shared.domains import Attribute, Domain, Ordered
 
+# One kind of mistake may cost at most so many times the other.
 _LARGEST_RATIO = 1e6
 
 Cost = Annotated[Number, Field(gt=0)]

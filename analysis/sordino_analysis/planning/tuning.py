@@ -1,0 +1,96 @@
+"""When a bound is worth its time trade, quality against time, memory or bytes.
+
+`python -m benchmarks.tuning planning` plans with each value at half, once and twice; see benchmarks/README.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sordino_analysis.optimisation.bounds.tuning import LARGEST_TYPES
+from sordino_analysis.request_terms import Effort
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixedTypeCertificatesTuning:
+    """When the bound over mixed types is made: `mixed_type_certificates.py`. Measured: `python -m
+    benchmarks.tuning planning.mixed_types`."""
+
+    fewest_types: int = 17
+    """Few types fit into a window, whose weights are free."""
+    largest_epsilons: tuple[tuple[int, float], ...] = ((32, 1.5), (64, 2.2), (LARGEST_TYPES, 3.0))
+    """By numbers of types, up to which ε it proved more than windows."""
+    least_epsilon: float = 0.7
+    """Below it the variances of a query hardly depend on the type, and the trace bound proves as much."""
+    many_types: int = 64
+    """Beyond it the coarser of the two grids that follow is taken, on which a step takes up to a second."""
+    intervals: Mapping[Effort, tuple[int, int]] = field(
+        default_factory=lambda: {Effort.STANDARD: (2, 1), Effort.THOROUGH: (4, 2)}
+    )
+    """Half of the intervals between nodes, where types are few and where they are many."""
+    growth: Mapping[Effort, tuple[int, int]] = field(
+        default_factory=lambda: {Effort.STANDARD: (2, 1), Effort.THOROUGH: (2, 2)}
+    )
+    """The growth of distances between nodes."""
+    share_of_time: float = 0.15
+    """Of the time that is left. Plans without a time limit do not depend on it."""
+    steps: int = 50
+    """Newton steps that an ascent takes, for its progress alone."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnTypeCertificatesTuning:
+    """When the bound over windows is made: `own_type_certificates.py`. Measured: `python -m benchmarks.tuning
+    planning.own_types`."""
+
+    lengths: Mapping[Effort, int] = field(
+        default_factory=lambda: {Effort.QUICK: 2, Effort.STANDARD: 4, Effort.THOROUGH: 8}
+    )
+    """The longest windows by effort."""
+    steps: Mapping[Effort, int] = field(
+        default_factory=lambda: {Effort.QUICK: 40, Effort.STANDARD: 60, Effort.THOROUGH: 100}
+    )
+    """Steps at each temperature."""
+    states: Mapping[Effort, float] = field(
+        default_factory=lambda: {Effort.QUICK: 2e4, Effort.STANDARD: 2.5e6, Effort.THOROUGH: 3e7}
+    )
+    """States of all windows: a million take 40 ms a step."""
+    thorough_steps: int = 3200
+    """Few types need many steps, which are cheap there: so many over their number."""
+    least_of_enumerated: int = 150
+    """Where rows are enumerated, so many steps take up to a quarter of a second."""
+    least_epsilons: tuple[tuple[int, float], ...] = ((32, 0.5), (64, 2.0), (LARGEST_TYPES, 3.0))
+    """By numbers of types, below which ε sets are longer than any window: the bounds with common weights prove more
+    there."""
+    least_of_some_types: float = 3.0
+    """Where some types stand for more of them: below it the trace bound of all of them proves more."""
+    largest_epsilon: float = 11.0
+    """Beyond this ε the ascent ends at zero."""
+    share_of_time: float = 0.15
+    """Of the time that is left. Plans without a time limit do not depend on it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairCertificatesTuning:
+    """When the bound over pairs is made: `pair_certificates.py`. Measured: `python -m benchmarks.tuning
+    planning.pairs`."""
+
+    evaluations: Mapping[Effort, int] = field(
+        default_factory=lambda: {Effort.QUICK: 1500, Effort.STANDARD: 5000, Effort.THOROUGH: 15000}
+    )
+    """One takes 6 ms at 128 types, and some hundreds are enough at ε ≤ 4."""
+    share_of_time: float = 0.15
+    """Of the time that is left, as for the steps before it. Plans without a time limit do not depend on it."""
+    least_epsilons: tuple[tuple[int, float], ...] = ((16, 0.5), (LARGEST_TYPES, 1.0))
+    """By numbers of types, up to which ε it gained less than 2 per mille on the trace bound of prefix sums and
+    ranges."""
+    least_of_some_types: float = 2.5
+    """Where some types stand for more of them: below it the trace bound of all of them proves more."""
+    largest_epsilon: float = 11.0
+    """Beyond it neither proved anything."""
+
+
+MIXED_TYPES = MixedTypeCertificatesTuning()
+OWN_TYPES = OwnTypeCertificatesTuning()
+PAIRS = PairCertificatesTuning()
