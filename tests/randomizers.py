@@ -23,13 +23,14 @@ from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_analysis.vectorized.kernels import two_level_rows
 from sordino_analysis.vectorized.orbits import base_row
 from sordino_analysis.vectorized.randomizers import split_pair
-from sordino_shared.domains import Domain, Ordinal
+from sordino_shared.domains import Domain, Integers, Ordinal
 from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio, exp_lower_bound
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import (
     AnyRandomizer,
     Coarsened,
     DenseRows,
+    Dithered,
     FieldLabel,
     FiniteKernel,
     GridPartition,
@@ -60,6 +61,7 @@ class Sample:
     claim: PureEpsilon
     worse: AnyRandomizer
     shape: tuple[int, ...] | None = None
+    stated: Domain | None = None
 
     @property
     def is_listed(self) -> bool:
@@ -75,6 +77,8 @@ class Sample:
 
     @property
     def domain(self) -> Domain:
+        if self.stated is not None:
+            return self.stated
         shape = self.shape or (self.randomizer.size,)
         return Domain(tuple(Ordinal(f"a{i}", tuple(map(float, range(1, size)))) for i, size in enumerate(shape)))
 
@@ -135,6 +139,11 @@ def coarsened(sizes: tuple[int, ...], *levels: Level) -> Sample:
     return Sample(randomizer, ONE, replace(randomizer, high=randomizer.high + 1), sizes)
 
 
+def dithered(attribute: Integers, knots: tuple[int, ...], inner: AnyRandomizer, worse: AnyRandomizer) -> Sample:
+    """One attribute on these knots."""
+    return Sample(Dithered((knots,), inner), ONE, Dithered((knots,), worse), stated=Domain((attribute,)))
+
+
 RESPONSE, TWO = RandomizedResponse.for_guarantee(5, ONE), RandomizedResponse.for_guarantee(2, ONE)
 MIXTURE = SubsetMixture.for_guarantee(5, (1, 3), (0.3, 0.7), ONE)
 LINE, PLANE, TURNED = ((5,), (-7,), (2,)), ((10, 0), (0, 10), (-6, 8)), ((3, 4), (5, -12), (1, 0))
@@ -192,6 +201,21 @@ SAMPLES: dict[type, dict[str, Sample]] = {
             (2, 3, 2, 2),
             Level(1 << 30, SubsetPartition((2, 2)), ResidueLabel((2, 2)), b"\x07"),
             Level(3 << 30, SubsetPartition((3, 2)), ResidueLabel((3, 2)), b"\x15"),
+        ),
+    },
+    Dithered: {
+        "response": dithered(
+            Integers("a", -3, 4, missing=True),
+            (0, 3, 3, 7),
+            RESPONSE,
+            replace(RESPONSE, other_weight=RESPONSE.other_weight - 1),
+        ),
+        "kernel": dithered(Integers("a", 0, 5), (0, 2, 5), staircase(ONE), staircase(ONE, 1)),
+        "pair": dithered(
+            Integers("a", 0, 4),
+            (0, 1, 4),
+            Pair(staircase(HALF), staircase(HALF)),
+            Pair(staircase(HALF), staircase(HALF, 1)),
         ),
     },
     Pair: {

@@ -15,14 +15,15 @@ import pytest
 from sordino_analysis.vectorized.coarsened.labels import labels_of, minus
 from sordino_analysis.vectorized.coarsened.partitions import cell_coordinates
 from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
-from sordino_analysis.vectorized.randomizers import in_alphabet
+from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_codes
 from sordino_analysis.vectorized.randomness import uniform_bits
 from sordino_client._delivery import Counted, RetryLater, delay_s, read_upload
 from sordino_client._session import Session, VerifiedPart, pin_manifest, verify_part
 from sordino_client._transport import DEADLINE_S, USER_AGENT, Response
+from sordino_shared.domains import Domain
 from sordino_shared.protocol import CampaignId, DevicePart, Digest, Problem, RetryWindow
 from sordino_shared.protocol.schema import from_plain
-from sordino_shared.randomizers import Coarsened
+from sordino_shared.randomizers import Coarsened, Dithered
 from sordino_shared.randomness import Randomness
 from tests.patience import PATIENCE_S
 from tests.shared.test_vectors import plain
@@ -42,11 +43,24 @@ class Listed(Randomness):
         return self._by_length[count]
 
 
+class InOrder(Randomness):
+    """Gives words one by one."""
+
+    def __init__(self, *words: bytes) -> None:
+        self.left = list(words)
+
+    def bytes(self, count: int) -> bytes:
+        assert count == len(self.left[0])
+        return self.left.pop(0)
+
+
 def content(document: str) -> bytes:
     return bytes.fromhex(TRACE["documents"][document]["hex"])
 
 
-@pytest.mark.parametrize(("script", "least"), [("worked_trace", 5000), ("worked_coarsened", 2000)])
+@pytest.mark.parametrize(
+    ("script", "least"), [("worked_trace", 5000), ("worked_coarsened", 2000), ("worked_dithered", 1000)]
+)
 def test_a_block_of_the_page_is_the_one_that_its_script_writes(script: str, least: int) -> None:
     code = f"import {script}, sys; sys.stdout.buffer.write({script}.rendered().encode())"
     run = subprocess.run(
@@ -103,6 +117,23 @@ def test_a_coarsened_report_of_the_page_is_read_by_its_bits(report: dict[str, An
     coordinates = cell_coordinates(level.partition, member, found.public)
     labels = labels_of(level.label, coordinates, level.shape(randomizer.sizes), found.words)
     assert minus(level.label, labels, found.shifted).tolist() == [report["steps"]["z"]]
+
+
+def test_a_dithered_report_of_the_page_is_drawn_by_its_words() -> None:
+    """Both implementations take the words of the page and send its payload."""
+    of, steps = TRACE["dithered"], TRACE["dithered"]["steps"]
+    domain, randomizer = from_plain(Domain, plain(of["domain"])), from_plain(Dithered, plain(of["randomizer"]))
+    words = [int(word, 16).to_bytes(8, "little") for word in of["words"]]
+    codes = domain.codes(of["value"])
+    assert codes == [steps["member"]]
+    one = randomizer.randomize_codes(codes, domain.shape, InOrder(*words))
+    many = randomize_codes(randomizer, np.array([codes], dtype=np.uint64), domain.shape, InOrder(*words))
+    assert one.hex() == many.tobytes().hex() == steps["payload"]
+    for value, kind in ((60_000, 16), (1e9, 16), (None, 17), ("no number", 17)):
+        second = InOrder(words[1])
+        sent = randomizer.randomize_codes(domain.codes(value), domain.shape, second)
+        assert sent == randomizer.inner.randomize(kind, InOrder(words[1]))
+        assert not second.left
 
 
 def answer(problem: Problem, status: int) -> Response:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.vectorized.directions import directions
+from sordino_analysis.vectorized.dithered import dithered_types
 from sordino_analysis.vectorized.randomizers import in_alphabet
 from sordino_shared.audit import check_guarantee, prove_epsilon
 from sordino_shared.domains import Domain, Text
@@ -29,7 +30,8 @@ from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio, exp_lower_b
 from sordino_shared.protocol import DevicePart, Digest, Document, Manifest, ReportId, Rotating, successor_faults
 from sordino_shared.protocol.codec import decode_value, encode_value
 from sordino_shared.protocol.schema import from_plain
-from sordino_shared.randomizers import RandomizedResponse, SeededDirection, SubsetSelection
+from sordino_shared.randomizers import Dithered, RandomizedResponse, SeededDirection, SubsetSelection
+from sordino_shared.randomness import Randomness
 
 DOCUMENTS = (
     "manifest",
@@ -178,12 +180,41 @@ def test_laws(vectors: dict[str, Any]) -> None:
 def test_randomizers(vectors: dict[str, Any], document_types: dict[str, type[Document]]) -> None:
     parts = {v["name"]: DevicePart.read(bytes.fromhex(v["hex"])) for v in vectors["good/device_part"]["vectors"]}
     for case in vectors["good/randomizers"]["vectors"]:
-        randomizer = parts[case["name"]].randomizer
-        assert (randomizer.size, randomizer.payload_bytes) == (plain(case["size"]), case["payload_bytes"])
+        part = parts[case["name"]]
+        randomizer = part.randomizer
+        assert (part.domain.size, randomizer.payload_bytes) == (plain(case["size"]), case["payload_bytes"])
         assert (randomizer.accumulator, randomizer.accumulator_size) == (case["statistic"], case["accumulator_size"])
         assert prove_epsilon(randomizer) == PureEpsilon(case["nano_epsilon"])
         payloads = np.array([list(bytes.fromhex(p["hex"])) for p in case["payloads"]], dtype=np.uint8)
         assert in_alphabet(randomizer, payloads).tolist() == [p["in_alphabet"] for p in case["payloads"]]
+
+
+def test_dithered(vectors: dict[str, Any]) -> None:
+    """Each type by one number, of a device and of many values at once."""
+    tried = 0
+    for case in vectors["good/dithered"]["vectors"]:
+        knots, members = tuple(map(int, case["knots"])), int(case["members"])
+        types = len(knots) + members - 1 - knots[-1]
+        inner = RandomizedResponse.for_guarantee(types, PureEpsilon.of(1))
+        dithered, own = Dithered((knots,), inner), bytes(7) + b"\0"
+        for draw in case["draws"]:
+            words = [] if draw["drawn"] is None else [int(draw["drawn"]).to_bytes(8, "little")]
+            sent = dithered.randomize(int(draw["member"]), Words(*words, own))
+            assert sent == bytes([draw["type"]]), draw
+            codes = np.array([[int(draw["member"])]], dtype=np.uint64)
+            assert dithered_types(dithered, codes, Words(*words)).tolist() == [[draw["type"]]], draw
+            tried += 1
+    assert tried >= 40
+
+
+class Words(Randomness):
+    """Words in order; all of them have to be taken, and no more."""
+
+    def __init__(self, *words: bytes) -> None:
+        self._left = list(words)
+
+    def bytes(self, count: int) -> bytes:
+        return self._left.pop(0) if count else b""
 
 
 def test_domains(vectors: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from bad_encodings import entry, plain
+from dithering import changes_of_dithered
 from good_documents import documents
 from log import changes_of_entries
 from routes import changes_of_routes
@@ -262,6 +263,17 @@ def _parts() -> list[dict[str, Any]]:
         *_kernels(),
         *_orbits(),
         *_coarsened(),
+        *_dithered(),
+    ]
+
+
+def _dithered() -> list[dict[str, Any]]:
+    """One past the ends of knots, and inner randomizers for other types."""
+    return [
+        entry(f"dithered_{number}#{place}", why, encode_value(changed(good, where, wrong)), "device_part")
+        for number, (example, where, values, why) in enumerate(changes_of_dithered())
+        for good in (plain(documents()["device_part"][example]),)
+        for place, wrong in enumerate(values)
     ]
 
 

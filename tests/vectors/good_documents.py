@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from dithering import dithered_parts
 from log import entries
 from routes import TASK_SECRET, manifests_of_routes
 from sealing import shuffled_documents
@@ -220,6 +221,7 @@ def small_subsets() -> Coarsened:
 
 
 RANDOMIZERS: dict[str, tuple[Domain, PureEpsilon, AnyRandomizer]] = {
+    **dithered_parts(),
     "randomized_response": (PRODUCT, EPSILON, RandomizedResponse.for_guarantee(PRODUCT.size, EPSILON)),
     "subset_selection": (PRODUCT, EPSILON, SubsetSelection.for_guarantee(PRODUCT.size, 4, EPSILON)),
     "subset_mixture": (

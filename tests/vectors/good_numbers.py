@@ -29,6 +29,7 @@ from sordino_shared.protocol import ReportId
 from sordino_shared.protocol.schema import to_plain
 from sordino_shared.randomizers import (
     Coarsened,
+    Dithered,
     OrbitKernel,
     Pair,
     RandomizedResponse,
@@ -119,11 +120,14 @@ def _law(size: int, epsilon: str) -> dict[str, Any]:
 
 
 def _alphabet(name: str) -> dict[str, Any]:
-    _, _, randomizer = RANDOMIZERS[name]
+    domain, _, randomizer = RANDOMIZERS[name]
     width, ratio, proved = randomizer.payload_bytes, randomizer.likelihood_ratio(), prove_epsilon(randomizer)
     assert ratio is not None
     assert proved is not None
-    if width == 1 and not isinstance(randomizer, Coarsened):
+    if isinstance(randomizer, Dithered):
+        count = randomizer.inner.size
+        candidates = [index.to_bytes(width, "little") for index in (0, 1, count - 1, count)]
+    elif width == 1 and not isinstance(randomizer, Coarsened):
         candidates = [bytes([index]) for index in range(20)]
     elif isinstance(randomizer, (SubsetSelection, SubsetMixture)):
         candidates = [bytes.fromhex(text) for text in ("0f00", "0100", "1f00", "0740", "0780", "00f0", "0000", "ffff")]
@@ -143,7 +147,7 @@ def _alphabet(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "randomizer": meaning(to_plain(randomizer)),
-        "size": meaning(randomizer.size),
+        "size": meaning(domain.size),
         "payload_bytes": width,
         "statistic": randomizer.accumulator,
         "accumulator_size": randomizer.accumulator_size,

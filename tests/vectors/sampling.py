@@ -7,20 +7,23 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from dithering import sampled_part
 from good_documents import small_directions, small_kernel, two_level_kernel
 from good_numbers import SEEDS
 
 from sordino_analysis.conformance.enumeration import bit_law, payload_law
+from sordino_analysis.conformance.part_counts import part_law
 from sordino_analysis.vectorized.arrays import array_of
 from sordino_analysis.vectorized.kernels import two_level_rows
 from sordino_analysis.vectorized.orbits import base_row
-from sordino_shared.domains import Categorical, Domain
+from sordino_shared.domains import Categorical, Domain, Integers
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import (
     AnyRandomizer,
     Coarsened,
     DenseRows,
+    Dithered,
     FieldLabel,
     FiniteKernel,
     GridPartition,
@@ -145,6 +148,17 @@ def sampling_parts() -> dict[str, DevicePart]:
     """Device parts around them, whose ε covers the integers."""
     return {
         name: DevicePart(_domain(randomizer), PureEpsilon.of(3), randomizer) for name, randomizer in sampled().items()
+    } | {name: DevicePart(domain, PureEpsilon.of(3), randomizer) for name, (domain, randomizer) in dithered().items()}
+
+
+def dithered() -> dict[str, tuple[Domain, Dithered]]:
+    """Dithered ones, which know numbers from other members by their domain."""
+    few = Domain((Integers("a", 0, 6), Categorical("b", ("x", "y")), Integers("c", 1, 4, missing=True)))
+    return {
+        "dithered": sampled_part(),
+        "dithered_attributes": (few, Dithered(((0, 2, 6), (), (0, 3)), three_attributes())),
+        "dithered_kernel": (Domain((Integers("a", 0, 12),)), Dithered(((0, 3, 12),), two_level_kernel())),
+        "dithered_direction": (Domain((Integers("a", 0, 12),)), Dithered(((0, 3, 12),), long_directions())),
     }
 
 
@@ -158,8 +172,7 @@ def _domain(randomizer: AnyRandomizer) -> Domain:
     return Domain(tuple(Categorical(f"a{at}", tuple(labels[:size])) for at, size in enumerate(shape)))
 
 
-def _listed(randomizer: AnyRandomizer) -> dict[str, Any]:
-    laws: list[dict[bytes, Fraction]] = [dict(payload_law(randomizer, cell)) for cell in range(randomizer.size)]
+def _listed(laws: list[dict[bytes, Fraction]]) -> dict[str, Any]:
     denominator = math.lcm(*(chance.denominator for law in laws for chance in law.values()))
     numerators = [{payload.hex(): str(int(p * denominator)) for payload, p in law.items()} for law in laws]
     types = [{"type": cell, "numerators": law} for cell, law in enumerate(numerators)]
@@ -178,18 +191,26 @@ def _given_seeds(randomizer: SeededDirection) -> dict[str, Any]:
     return {"denominator_given_seed": str(1 << randomizer.bits), "seeds": seeds}
 
 
+def _law_of_part(part: DevicePart) -> dict[str, Any]:
+    if isinstance(part.randomizer, Dithered) and not isinstance(part.randomizer.inner, SeededDirection):
+        return _listed([part_law(part, cell) for cell in range(part.domain.size)])
+    return _law(part.randomizer)
+
+
 def _law(randomizer: AnyRandomizer) -> dict[str, Any]:
+    if isinstance(randomizer, Dithered):
+        return {"inner": _law(randomizer.inner)}
     if isinstance(randomizer, SeededDirection):
         return _given_seeds(randomizer)
     if isinstance(randomizer, Pair) and isinstance(randomizer.first, SeededDirection):
         return {"first": _law(randomizer.first), "second": _law(randomizer.second)}
-    return _listed(randomizer)
+    return _listed([dict(payload_law(randomizer, cell)) for cell in range(randomizer.size)])
 
 
 def sampling() -> dict[str, Any]:
     """The file of laws, by path."""
     vectors = [
-        {"name": name, "device_part": part.content.hex(), **_law(part.randomizer)}
+        {"name": name, "device_part": part.content.hex(), **_law_of_part(part)}
         for name, part in sampling_parts().items()
     ]
     return {"good/sampling.json": {"vectors": vectors}}

@@ -16,6 +16,7 @@ import numpy as np
 from bad_encodings import ARRAY, MAP, head, plain
 from good_documents import EPSILON, SMALL, analyst_parts, meaning
 from worked_coarsened import coarsened
+from worked_dithered import dithered_report
 
 from sordino_shared.audit import check_guarantee
 from sordino_shared.guarantees import exp_lower_bound
@@ -122,7 +123,14 @@ def trace() -> dict[str, Any]:
         name: {"meaning": meaning(plain(value)), "hex": value.content.hex(), "sha256": str(value.digest)}
         for name, value in documents().items()
     }
-    return {"good/trace.json": {"documents": named, "steps": steps(), "coarsened": coarsened()}}
+    return {
+        "good/trace.json": {
+            "documents": named,
+            "steps": steps(),
+            "coarsened": coarsened(),
+            "dithered": dithered_report(),
+        }
+    }
 
 
 def annotated(value: Any, depth: int = 0) -> Iterator[tuple[int, str, str]]:

@@ -79,7 +79,7 @@ def _of_rules(of: RankedRules) -> Picture:
 @chart.register
 def _of_plan(of: Plan) -> Picture:
     subtitle = f"{of.mechanism}, {of.device.guarantee}, {of.domain.size:,} types of user"
-    return Picture(draw_kernel(f"Kernel of {of.analyst.workload}", subtitle, of.device.randomizer, of.domain))
+    return Picture(draw_kernel(f"Kernel of {of.analyst.workload}", subtitle, of.device))
 
 
 @chart.register(list)

@@ -16,12 +16,14 @@ from importlib import resources
 from itertools import combinations, product
 
 from sordino_analysis.conformance.coarsened import level_count, level_law
+from sordino_analysis.conformance.dithering import types_of
 from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import (
     BaseRow,
     Coarsened,
     DenseRows,
+    Dithered,
     FiniteKernel,
     OrbitKernel,
     Pair,
@@ -205,6 +207,20 @@ def _coarsened_law(randomizer: Coarsened, cell: int) -> Law:
     values = digits(cell, randomizer.sizes)
     for number in range(len(randomizer.levels)):
         yield from level_law(randomizer, number, values)
+
+
+@payload_count.register
+def _dithered_count(randomizer: Dithered) -> int | None:
+    return payload_count(randomizer.inner)
+
+
+@payload_law.register
+def _dithered_law(randomizer: Dithered, cell: int) -> Law:
+    """Of one attribute, whose size the inner randomizer tells."""
+    types = types_of(randomizer, (cell,), (randomizer.size,))
+    laws = [(chance, dict(payload_law(randomizer.inner, number))) for number, chance in types]
+    for payload in dict.fromkeys(payload for _, law in laws for payload in law):
+        yield payload, sum((chance * law.get(payload, 0) for chance, law in laws), Fraction(0))
 
 
 def bit_law(randomizer: SeededDirection, cell: int, seed: bytes) -> tuple[int, int, int]:

@@ -60,12 +60,13 @@ _BATCH_ENTRIES = 1 << 22
 def all_counts(randomizer: Randomizer, cell: int, payloads: Payloads) -> list[Counts]:
     """Every count of the payloads (n, width) of one value that is held against the law."""
     listed = payload_count(randomizer)
-    whole = _listed(randomizer, cell, payloads) if listed is not None and listed <= MOST_LISTED else []
+    is_small = listed is not None and listed <= MOST_LISTED
+    whole = listed_counts(dict(payload_law(randomizer, cell)), payloads) if is_small else []
     return [*whole, *features(randomizer, cell, payloads)]
 
 
-def _listed(randomizer: Randomizer, cell: int, payloads: Payloads) -> list[Counts]:
-    law = dict(payload_law(randomizer, cell))
+def listed_counts(law: dict[bytes, Fraction], payloads: Payloads) -> list[Counts]:
+    """How often each payload of a law came among the (n, width) payloads."""
     names, places = list(law), {payload: place for place, payload in enumerate(law)}
     outcomes = np.array([places[bytes(row)] for row in payloads], dtype=np.int64)
     return partition(outcomes, list(map(float, law.values())), "the payload", lambda place: names[place].hex())
@@ -116,13 +117,13 @@ def _response_features(randomizer: RandomizedResponse, cell: int, payloads: Payl
 @truth.register
 def _kernel_truth(randomizer: FiniteKernel, cell: int) -> Fraction:
     weights = kernel_weights(randomizer, cell)
-    favoured = [weight for weight, favours in zip(weights, _favours(randomizer, cell), strict=True) if favours]
+    favoured = [weight for weight, favours in zip(weights, favoured_outputs(randomizer, cell), strict=True) if favours]
     return Fraction(sum(favoured), 1 << randomizer.bits)
 
 
 @tells_truth.register
 def _kernel_tells(randomizer: FiniteKernel, cell: int, payloads: Payloads) -> NDArray[np.bool_]:
-    favours: NDArray[np.bool_] = _favours(randomizer, cell)[_indices(payloads)]
+    favours: NDArray[np.bool_] = favoured_outputs(randomizer, cell)[_indices(payloads)]
     return favours
 
 
@@ -132,7 +133,7 @@ def _row_means(randomizer: FiniteKernel) -> NDArray[np.float64]:
     return np.asarray(kernel_integers(randomizer.rows).mean(axis=1, dtype=np.float64))
 
 
-def _favours(randomizer: FiniteKernel, cell: int) -> NDArray[np.bool_]:
+def favoured_outputs(randomizer: FiniteKernel, cell: int) -> NDArray[np.bool_]:
     """(outputs,) whether an output is likelier for this value than for the mean of all."""
     mean, weights = _row_means(randomizer), np.array(kernel_weights(randomizer, cell), dtype=np.float64)
     null = [2.0**randomizer.bits - mean.sum()] if len(weights) > len(mean) else []
@@ -205,10 +206,11 @@ def _direction_truth(randomizer: SeededDirection, cell: int) -> Fraction:
 
 @tells_truth.register
 def _direction_tells(randomizer: SeededDirection, cell: int, payloads: Payloads) -> NDArray[np.bool_]:
-    return np.asarray(_side(randomizer, cell, payloads) == (payloads[:, SEED_BYTES] == 1))
+    return np.asarray(sides_of(randomizer, cell, payloads) == (payloads[:, SEED_BYTES] == 1))
 
 
-def _side(randomizer: SeededDirection, cell: int, payloads: Payloads) -> NDArray[np.bool_]:
+def sides_of(randomizer: SeededDirection, cell: int, payloads: Payloads) -> NDArray[np.bool_]:
+    """(n,) whether the direction of each payload's seed is on the side of the type's vector."""
     return np.asarray(_products(randomizer, [cell], payloads)[:, 0] >= 0)
 
 
@@ -227,13 +229,17 @@ def _products(randomizer: SeededDirection, types: Sequence[int], payloads: Paylo
 
 @features.register
 def _direction_features(randomizer: SeededDirection, cell: int, payloads: Payloads) -> Iterator[Counts]:
-    types = types_looked_at(randomizer.size, cell, _MOST_TYPES)
-    products, keep = _products(randomizer, types, payloads), float(truth(randomizer, cell))
-    side = products[:, 0] >= 0
+    side, keep = sides_of(randomizer, cell, payloads), float(truth(randomizer, cell))
     kept = side == (payloads[:, SEED_BYTES] == 1)
     for positive, name in ((True, "≥ 0"), (False, "< 0")):
         yield from share(kept[side == positive], keep, f"with its true bit where ⟨g, vector⟩ {name}")
-    yield from _fair_sides(randomizer, types, products)
+    yield from public_seed_counts(randomizer, cell, payloads)
+
+
+def public_seed_counts(randomizer: SeededDirection, cell: int, payloads: Payloads) -> Iterator[Counts]:
+    """The sides of a type and of others, which are fair; the bits of the seeds, and whether one came again."""
+    types = types_looked_at(randomizer.size, cell, _MOST_TYPES)
+    yield from _fair_sides(randomizer, types, _products(randomizer, types, payloads))
     seeds = np.ascontiguousarray(payloads[:, :SEED_BYTES])
     bits = np.unpackbits(seeds, axis=1, bitorder="little").sum(axis=0, dtype=np.int64)
     yield Counts(len(seeds), bits, np.full(len(bits), 0.5), lambda bit: f"bit {bit % 8} of seed byte {bit // 8} was 1")

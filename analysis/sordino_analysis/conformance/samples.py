@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
-from sordino_shared.randomizers import Randomizer
 
 # Reports that a failed test prints at most.
 _SHOWN = 40
@@ -31,7 +31,7 @@ class Samples:
         return np.frombuffer(bytes(self.content), dtype=np.uint8).reshape(-1, self.width)
 
 
-def read_samples(lines: Iterable[bytes], randomizer: Randomizer) -> dict[int, Samples]:
+def read_samples(lines: Iterable[bytes], part: DevicePart) -> dict[int, Samples]:
     """Samples by value; blank lines are skipped. Raises `InvalidValue` with the number of the first line at fault."""
     found: dict[int, Samples] = {}
     for number, line in enumerate(lines, 1):
@@ -39,11 +39,11 @@ def read_samples(lines: Iterable[bytes], randomizer: Randomizer) -> dict[int, Sa
         if not words:
             continue
         try:
-            cell, payload = _parsed(words, randomizer)
+            cell, payload = _parsed(words, part)
         except InvalidValue as error:
             shown = line[:_SHOWN].decode("utf-8", "replace").strip()
             raise InvalidValue(f"line {number} ({shown!r}): {error}", line) from error
-        samples = found.setdefault(cell, Samples(randomizer.payload_bytes))
+        samples = found.setdefault(cell, Samples(part.randomizer.payload_bytes))
         samples.content += payload
         samples.lines.append(number)
     if not found:
@@ -51,20 +51,21 @@ def read_samples(lines: Iterable[bytes], randomizer: Randomizer) -> dict[int, Sa
     return found
 
 
-def _parsed(words: list[bytes], randomizer: Randomizer) -> tuple[int, bytes]:
+def _parsed(words: list[bytes], part: DevicePart) -> tuple[int, bytes]:
     if len(words) != 2:
         raise InvalidValue(f"a line has two words, VALUE and PAYLOAD, not {len(words)}", words)
     value, payload = words
+    size, width = part.domain.size, part.randomizer.payload_bytes
     # A number with more digits than any cell's would take its time.
-    if not value.isdigit() or len(value) > len(str(randomizer.size)) or int(value) >= randomizer.size:
-        raise InvalidValue(f"VALUE must be the number of a cell, 0 to {randomizer.size - 1}", value)
+    if not value.isdigit() or len(value) > len(str(size)) or int(value) >= size:
+        raise InvalidValue(f"VALUE must be the number of a cell, 0 to {size - 1}", value)
     try:
         content = bytes.fromhex(payload.decode("ascii"))
     except ValueError as error:
         raise InvalidValue("PAYLOAD must be written in hexadecimal digits, two a byte", payload) from error
-    if len(content) != randomizer.payload_bytes:
+    if len(content) != width:
         raise InvalidValue(
-            f"PAYLOAD has {quantity(len(content), 'byte')}, those of this device part have {randomizer.payload_bytes}",
+            f"PAYLOAD has {quantity(len(content), 'byte')}, those of this device part have {width}",
             payload,
         )
     return int(value), content

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import norm
 
-from sordino_analysis.conformance.features import all_counts, truth
+from sordino_analysis.conformance.part_counts import counts_of, truth_of
 from sordino_analysis.conformance.samples import Samples
 from sordino_analysis.vectorized.randomizers import in_alphabet
 from sordino_shared.protocol import DevicePart
@@ -49,8 +49,7 @@ class ConformanceResult:
 
 def judge(part: DevicePart, samples: Mapping[int, Samples], false_alarm: float = FALSE_ALARM) -> ConformanceResult:
     """The verdict on samples by value."""
-    randomizer = part.randomizer
-    p, seen = _outside_alphabet(randomizer, samples) or _least_likely(randomizer, samples)
+    p, seen = _outside_alphabet(part.randomizer, samples) or _least_likely(part, samples)
     sizes = [len(taken.lines) for taken in samples.values()]
     needed = max(reports_needed(part, cell, len(samples), false_alarm) for cell in samples)
     return ConformanceResult(
@@ -69,11 +68,9 @@ def _outside_alphabet(randomizer: AnyRandomizer, samples: Mapping[int, Samples])
     return None
 
 
-def _least_likely(randomizer: AnyRandomizer, samples: Mapping[int, Samples]) -> tuple[float, str]:
+def _least_likely(part: DevicePart, samples: Mapping[int, Samples]) -> tuple[float, str]:
     found = [
-        (*counts.worst(), cell)
-        for cell, taken in samples.items()
-        for counts in all_counts(randomizer, cell, taken.payloads)
+        (*counts.worst(), cell) for cell, taken in samples.items() for counts in counts_of(part, cell, taken.payloads)
     ]
     p, seen, cell = min(found)
     return min(1.0, p * len(found)), f"value {cell}: {seen}"
@@ -84,13 +81,13 @@ def reports_needed(part: DevicePart, cell: int, values: int, false_alarm: float 
 
     The odds of the most informative event are then e^(ε/10) times what they should be. Normal approximation.
     """
-    stated = float(truth(part.randomizer, cell))
+    stated = float(truth_of(part, cell))
     if not 0 < stated < 1:
         return 1
     odds = stated / (1 - stated) * math.exp(EPSILON_OFF * part.guarantee.epsilon)
     wrong = odds / (1 + odds)
     empty = np.zeros((0, part.randomizer.payload_bytes), dtype=np.uint8)
     # The count of that event is one of two, by two sides, of all that is counted.
-    threshold = norm.isf(false_alarm / (4 * values * len(all_counts(part.randomizer, cell, empty))))
+    threshold = norm.isf(false_alarm / (4 * values * len(counts_of(part, cell, empty))))
     spread = threshold * math.sqrt(stated * (1 - stated)) + norm.isf(MISSED) * math.sqrt(wrong * (1 - wrong))
     return math.ceil(float((spread / (wrong - stated)) ** 2))

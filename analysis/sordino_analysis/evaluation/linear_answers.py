@@ -39,8 +39,7 @@ def linear_decoder(decoder: PlainDecoder, randomizer: Randomizer, workload: Work
     if not isinstance(decoder, LinearDecoder):
         raise InvalidValue("a decoder of characters goes with an orbit kernel only", decoder)
     types = workload.size
-    if randomizer.size != types:
-        raise InvalidValue(f"the randomizer is for {randomizer.size} types, the workload for {types}", randomizer)
+    randomizer.check_domain(workload.domain.shape)
     expected = decoder.height(workload.queries, types), randomizer.accumulator_size
     if decoder.shape(types) != expected:
         raise InvalidValue(

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.vectorized.coarsened.reports import coarsened_produces, numbered_codes, randomize_coarsened
 from sordino_analysis.vectorized.directions import randomize_directions
+from sordino_analysis.vectorized.dithered import dithered_types
 from sordino_analysis.vectorized.kernels import kernel_produces, randomize_kernel
 from sordino_analysis.vectorized.orbits import cell_codes, orbit_produces, randomize_orbits
 from sordino_analysis.vectorized.payloads import (
@@ -25,6 +26,7 @@ from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import (
     AnyRandomizer,
     Coarsened,
+    Dithered,
     FiniteKernel,
     OrbitKernel,
     Pair,
@@ -61,6 +63,8 @@ def randomize_many(randomizer: AnyRandomizer, cells: Cells, randomness: Randomne
             return np.concatenate(drawn, axis=1)
         case Coarsened():
             return randomize_coarsened(randomizer, numbered_codes(randomizer, cells), randomness)
+        case Dithered():
+            return randomize_codes(randomizer, cells[:, None].astype(np.uint64), (randomizer.size,), randomness)
         case _:
             assert_never(randomizer)
 
@@ -80,6 +84,9 @@ def randomize_codes(
             return randomize_orbits(randomizer, codes.astype(np.int64), randomness)
         case Coarsened():
             return randomize_coarsened(randomizer, codes, randomness)
+        case Dithered():
+            types = dithered_types(randomizer, codes, randomness)
+            return randomize_codes(randomizer.inner, types, randomizer.type_shape(shape), randomness)
         case _:
             return randomize_many(randomizer, _cell_numbers(codes, shape), randomness)
 
@@ -110,6 +117,8 @@ def in_alphabet(randomizer: AnyRandomizer, payloads: Payloads) -> NDArray[np.boo
             return in_alphabet(first, here) & in_alphabet(second, there)
         case Coarsened():
             return coarsened_produces(randomizer, payloads)
+        case Dithered():
+            return in_alphabet(randomizer.inner, payloads)
         case _:
             assert_never(randomizer)
 

@@ -28,6 +28,17 @@ def uniform_below(randomness: Randomness, bound: int, count: int) -> Words:
     return words % np.uint64(bound)
 
 
+def uniform_below_each(randomness: Randomness, bounds: Words) -> Words:
+    """(n,) independent integers, each uniform in [0, bound) of the (n,) `bounds` from 1 to 2^63."""
+    most = np.uint64(2**64 - 1)
+    # 2^64 modulo the bound, for its last multiple.
+    beyond = (most % bounds + np.uint64(1)) % bounds
+    words = uniform_bits(randomness, 64, len(bounds))
+    while (rejected := words > most - beyond).any():
+        words[rejected] = uniform_bits(randomness, 64, int(rejected.sum()))
+    return words % bounds
+
+
 class SeededRandomness(Randomness):
     """A reproducible stream for simulations and tests; never for a real device."""
 

@@ -21,7 +21,6 @@ from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue, ProtocolError
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
-from sordino_shared.randomizers import Randomizer
 from sordino_shared.randomizers.base import MAX_DEVICE_TYPES
 
 
@@ -77,7 +76,7 @@ def conformance(
         _print_needed(part, false_alarm, as_json)
         return
     verdict = _judged(part, sampler or [], fresh, false_alarm)
-    unseen = part.randomizer.size - verdict.values
+    unseen = part.domain.size - verdict.values
     if as_json:
         print_json(_summary(verdict) | {"values_without_reports": unseen})
     else:
@@ -89,8 +88,8 @@ def _judged(part: DevicePart, sampler: list[str], fresh: int | None, false_alarm
     if (fresh is None) != (not sampler):
         raise InvalidValue("a command after `--` and --fresh N belong together: the sampler is started N times")
     if fresh is None:
-        return judge(part, read_samples(sys.stdin.buffer, part.randomizer), false_alarm)
-    samples = started_samples(sampler, part.randomizer, fresh)
+        return judge(part, read_samples(sys.stdin.buffer, part), false_alarm)
+    samples = started_samples(sampler, part, fresh)
     needed = starts_needed(part, samples, false_alarm)
     return replace(judge(part, samples, false_alarm), needed=needed)
 
@@ -115,12 +114,12 @@ def _read_part(path: Path) -> DevicePart:
 
 def _print_needed(part: DevicePart, false_alarm: float, as_json: bool) -> None:
     # Nobody draws every value of a larger domain: the false alarms are shared by as many as one may draw.
-    values = min(part.randomizer.size, MAX_DEVICE_TYPES)
+    values = min(part.domain.size, MAX_DEVICE_TYPES)
     most = max(reports_needed(part, cell, values, false_alarm) for cell in range(min(values, 64)))
     if as_json:
         print_json({"reports_a_value": most, "values": values, "false_alarm": false_alarm})
     else:
-        which = f"each of the {values}" if values == part.randomizer.size else f"each of up to {values}"
+        which = f"each of the {values}" if values == part.domain.size else f"each of up to {values}"
         _say(f"{most} reports of {which} values detect an ε 10 % too large in 99 of 100 runs")
 
 
@@ -154,11 +153,11 @@ _SHOWN = 300
 _MOST_STARTS = 1 << 20
 
 
-def started_samples(command: Sequence[str], randomizer: Randomizer, starts: int) -> dict[int, Samples]:
+def started_samples(command: Sequence[str], part: DevicePart, starts: int) -> dict[int, Samples]:
     """One report of each start, of the first value and of the last in turn; raises InvalidValue for another output."""
-    values = (0, randomizer.size - 1)
+    values = (0, part.domain.size - 1)
     lines = [_line(command, values[number % 2], number + 1) for number in range(starts)]
-    return read_samples(lines, randomizer)
+    return read_samples(lines, part)
 
 
 def starts_needed(part: DevicePart, samples: Mapping[int, Samples], false_alarm: float) -> int:

@@ -106,8 +106,8 @@ def draw_plan_kernel(_: Analyst, context: Injected, request_id: RequestPath) -> 
         if row.device_digest is None:
             raise ServerError(Problem.PLAN_NOT_READY, "the plan has no device part yet: wait until its state is ready")
         part = plans.device_part(session, row.device_digest)
-    subtitle = f"{part.randomizer.kind}, {part.guarantee}, {part.randomizer.size:,} types of user"
-    return svg(draw_kernel("What a device sends", subtitle, part.randomizer, part.domain))
+    subtitle = f"{part.randomizer.kind}, {part.guarantee}, {part.domain.size:,} types of user"
+    return svg(draw_kernel("What a device sends", subtitle, part))
 
 
 @router.get("/populations/{population_id}/ledger.svg")

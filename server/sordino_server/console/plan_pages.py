@@ -90,7 +90,7 @@ def _read(context: Context, request_id: str) -> tuple[PlanRequestDocument, AnySu
     return (
         PlanRequestDocument.of(row),
         service.known_summary(row),
-        device is not None and is_drawable(device.randomizer),
+        device is not None and is_drawable(device),
     )
 
 

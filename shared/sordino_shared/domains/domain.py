@@ -59,6 +59,11 @@ class Domain:
         """k, the number of cells."""
         return math.prod(self.shape)
 
+    @property
+    def ordered(self) -> tuple[int, ...]:
+        """How many ordered members each attribute has; 0 where they have no order."""
+        return tuple(a.bins if isinstance(a, (Ordered, Number)) else 0 for a in self.attributes)
+
     def label(self, cell: int) -> str:
         """What a person reads for a cell."""
         self._check_numbered()

@@ -11,7 +11,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.protocol.documents import Document
 from sordino_shared.protocol.ids import Digest
-from sordino_shared.randomizers import AnyRandomizer, Coarsened
+from sordino_shared.randomizers import AnyRandomizer, Coarsened, Dithered
 from sordino_shared.randomness import Randomness
 
 
@@ -32,6 +32,8 @@ class DevicePart(Document):
         check_round_guarantee(self.guarantee)
         self.domain.check_salted()
         self.randomizer.check_domain(self.domain.shape)
+        if isinstance(self.randomizer, Dithered):
+            self.randomizer.check_ordered(self.domain.ordered)
         if self.domain.holds_strings and not isinstance(self.randomizer, Coarsened):
             raise InvalidValue("a domain of strings is randomized by `coarsened` alone", self.randomizer.kind)
 

@@ -12,6 +12,7 @@ from sordino_shared.randomizers.coarsened import (
     SubsetPartition,
 )
 from sordino_shared.randomizers.directions import direction
+from sordino_shared.randomizers.dithered import Dithered, InnerRandomizer
 from sordino_shared.randomizers.finite_kernel import DenseRows, FiniteKernel, TwoLevelRows
 from sordino_shared.randomizers.orbit_kernel import BaseRow, OrbitKernel
 from sordino_shared.randomizers.pair import Pair
@@ -29,6 +30,7 @@ AnyRandomizer = (
     | OrbitKernel
     | Pair
     | Coarsened
+    | Dithered
 )
 
 __all__ = [
@@ -36,9 +38,11 @@ __all__ = [
     "BaseRow",
     "Coarsened",
     "DenseRows",
+    "Dithered",
     "FieldLabel",
     "FiniteKernel",
     "GridPartition",
+    "InnerRandomizer",
     "Level",
     "LevelFamily",
     "LinearLabel",

@@ -6,6 +6,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import (
     AnyRandomizer,
     Coarsened,
+    Dithered,
     FiniteKernel,
     OrbitKernel,
     RandomizedResponse,
@@ -27,5 +28,8 @@ def draw_blanket_report(randomizer: AnyRandomizer, randomness: Randomness) -> by
             return randomizer.randomize(randomness.below(randomizer.size), randomness)
         case Coarsened() | OrbitKernel() | SeededDirection():
             return randomizer.uniform_output(randomness)
+        case Dithered():
+            # Of a uniform type: no value is rounded to a knot.
+            return draw_blanket_report(randomizer.inner, randomness)
         case _:
             raise InvalidValue(f"reports of kind {randomizer.kind!r} have no blanket", randomizer)

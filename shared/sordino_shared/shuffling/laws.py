@@ -14,6 +14,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import (
     AnyRandomizer,
     Coarsened,
+    Dithered,
     FiniteKernel,
     OrbitKernel,
     RandomizedResponse,
@@ -36,6 +37,8 @@ BlanketLaw = Literal["types", "outputs"]
 
 def blanket_law(randomizer: AnyRandomizer) -> BlanketLaw:
     """How a report of the blanket is drawn: of a uniform type, or as a uniform output."""
+    if isinstance(randomizer, Dithered):
+        return blanket_law(randomizer.inner)
     drawn = (RandomizedResponse, SubsetSelection, SubsetMixture, FiniteKernel)
     return "types" if isinstance(randomizer, drawn) else "outputs"
 
@@ -54,6 +57,9 @@ def loss_of(randomizer: AnyRandomizer, power: float) -> LossLaw:
         case SeededDirection():
             # As if every seed told any two values apart.
             return TwoLevels(_ratio(randomizer), 0.5, 0.0).losses(power)
+        case Dithered():
+            # Laws of values are mixtures of the types', and δ is convex in both laws: some two types are hidden least.
+            return loss_of(randomizer.inner, power)
         case _:
             raise InvalidValue(
                 f"reports of kind {randomizer.kind!r} have no blanket: ask one linear question", randomizer

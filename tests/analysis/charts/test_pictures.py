@@ -251,16 +251,16 @@ def test_steps_rise_to_the_level_that_is_wanted() -> None:
 @pytest.mark.parametrize("mechanism", ["optimised_kernel", "randomized_response", "subset_selection"])
 def test_a_kernel_is_between_0_and_epsilon(mechanism: str) -> None:
     plan = sa.plan(sa.histogram(5), epsilon=1, mechanism=mechanism, effort="quick", seed=1)
-    table = kernel_table(plan.device.randomizer)
+    table = kernel_table(plan.device)
     ratio = np.log(table.max(axis=1) / table.min(axis=1))
     assert ratio.max() <= 1
     assert ratio.max() == pytest.approx(1, abs=1e-4)
-    root = ET.fromstring(draw_kernel("Kernel", mechanism, plan.device.randomizer, plan.domain))
+    root = ET.fromstring(draw_kernel("Kernel", mechanism, plan.device))
     assert sum(cells(root).values()) == table.size + SHADES
 
 
 def test_a_kernel_with_a_seed_is_not_drawn() -> None:
-    direction = next(iter(SAMPLES[SeededDirection].values())).randomizer
+    direction = next(iter(SAMPLES[SeededDirection].values())).part
     with pytest.raises(InvalidValue, match="too many reports"):
         kernel_table(direction)
 

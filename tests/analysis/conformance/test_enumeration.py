@@ -12,13 +12,14 @@ import pytest
 
 from sordino_analysis.conformance.enumeration import direction, payload_count, payload_law
 from sordino_analysis.conformance.features import all_counts, truth
+from sordino_analysis.conformance.part_counts import part_law
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_analysis.vectorized.directions import directions
 from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
-from sordino_shared.randomizers import DenseRows, FiniteKernel, SeededDirection, SubsetSelection
+from sordino_shared.randomizers import DenseRows, Dithered, FiniteKernel, SeededDirection, SubsetSelection
 
 VECTORS = Path(__file__).parents[3] / "tests/vectors/v1/good/sampling.json"
 CASES = json.loads(VECTORS.read_text("ascii"))["vectors"]
@@ -36,10 +37,12 @@ def laws(case: dict[str, Any]) -> list[dict[bytes, Fraction]]:
 
 @pytest.mark.parametrize("case", LISTED, ids=lambda case: case["name"])
 def test_a_listed_law_is_whole_and_has_the_ratio_that_is_proved(case: dict[str, Any]) -> None:
-    randomizer, found = part_of(case).randomizer, laws(case)
-    assert len(found) == randomizer.size
+    part, found = part_of(case), laws(case)
+    randomizer = part.randomizer
+    assert found == [part_law(part, cell) for cell in range(part.domain.size)]
     assert all(sum(law.values()) == 1 for law in found)
-    assert len(found[0]) == payload_count(randomizer) or isinstance(randomizer, FiniteKernel) or "pair" in case["name"]
+    kernels = isinstance(randomizer, (FiniteKernel, Dithered)) or "pair" in case["name"]
+    assert len(found[0]) == payload_count(randomizer) or kernels
     worst = max(one[payload] / two[payload] for one in found for two in found for payload in one if two[payload])
     ratio = randomizer.likelihood_ratio()
     assert ratio is not None

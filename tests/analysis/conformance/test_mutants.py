@@ -26,7 +26,7 @@ from sordino_analysis.vectorized.coarsened.binary_field import multiply, parity
 from sordino_analysis.vectorized.coarsened.bit_fields import pack_fields, unpack_fields
 from sordino_analysis.vectorized.directions import directions
 from sordino_analysis.vectorized.kernels import kernel_integers
-from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomizers import randomize_many, randomize_part
 from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_bits
 from sordino_shared.domains import Domain, Integers
 from sordino_shared.guarantees import PureEpsilon
@@ -41,6 +41,7 @@ from sordino_shared.randomizers import (
     ResidueLabel,
     SubsetSelection,
 )
+from sordino_shared.randomizers.base import cell_codes
 
 ROOT = Path(__file__).parents[3]
 REPORTS = 40_000
@@ -51,6 +52,16 @@ ONE = PureEpsilon.of(1)
 
 def true_payloads(randomizer, cell, count, rng):
     return randomize_many(randomizer, np.full(count, cell), SeededRandomness(int(rng.integers(2**32))))
+
+
+def drawn_by_codes(part):
+    """The shipped sampler of many values, which reads members of attributes."""
+
+    def draw(randomizer, cell, count, rng):
+        codes = np.tile(np.array(cell_codes(cell, part.domain.shape), dtype=np.uint64), (count, 1))
+        return randomize_part(part, codes, SeededRandomness(int(rng.integers(2**32))))
+
+    return draw
 
 
 def raw_value(randomizer, cell, count, rng):
@@ -246,6 +257,43 @@ def digits_as_one_number(randomizer, cell, count, rng):
     return _altered(randomizer, true_payloads(randomizer, cell, count, rng), 0, change)
 
 
+def _rounded(randomizer, members, count, rng, to_type):
+    """Payloads of the inner randomizer for the type that each member becomes by `to_type`."""
+    [knots] = randomizer.knots
+    types = np.array([to_type(knots, member) for member in np.full(count, members).tolist()])
+    return randomize_many(randomizer.inner, types, SeededRandomness(int(rng.integers(2**32))))
+
+
+def _place(knots, member):
+    """(place of the last knot at or below, span, what the member is above it); no span where nothing is drawn."""
+    if member >= knots[-1]:
+        return len(knots) - 1 + member - knots[-1], None, 0
+    place = max(at for at, knot in enumerate(knots) if knot <= member)
+    return place, knots[place + 1] - knots[place], member - knots[place]
+
+
+def _mutated(decides):
+    """A sampler that takes the upper knot where `decides(rng, span, above)` says so."""
+
+    def draw(randomizer, cell, count, rng):
+        def to_type(knots, member):
+            place, span, above = _place(knots, member)
+            return place if span is None else place + bool(decides(rng, span, above))
+
+        return _rounded(randomizer, cell, count, rng, to_type)
+
+    return draw
+
+
+def first_of_a_jump(randomizer, cell, count, rng):
+    def to_type(knots, member):
+        place, span, above = _place(knots, member)
+        lowest = knots.index(member) if member in knots else place
+        return lowest if above == 0 and member < knots[-1] else place + bool(span and rng.integers(span) < above)
+
+    return _rounded(randomizer, cell, count, rng, to_type)
+
+
 # The mistake in the words of the checklist: the vector that shows it, and the sampler that makes it.
 MUTANTS: dict[str, tuple[str, Draw]] = {
     "the raw value is sent": ("randomized_response", raw_value),
@@ -270,8 +318,19 @@ MUTANTS: dict[str, tuple[str, Draw]] = {
     "residues are combined by XOR": ("coarsened_grids", residues_by_xor),
     "an offset is the rest of a random number": ("coarsened_offsets", offset_of_a_random_byte),
     "digits are subtracted as one number": ("coarsened_axes", digits_as_one_number),
+    "a number is rounded to the nearest knot": ("dithered", _mutated(lambda rng, span, above: 2 * above >= span)),
+    "the drawn number is the rest of a byte": (
+        "dithered", _mutated(lambda rng, span, above: rng.integers(256) % span < above)
+    ),
+    "the number is drawn twice": (
+        "dithered", _mutated(lambda rng, span, above: rng.integers(span, size=2).min() < above)
+    ),
+    "the upper knot is taken at u = U − knot": (
+        "dithered", _mutated(lambda rng, span, above: rng.integers(span) <= above)
+    ),
+    "a jump goes to the first of both": ("dithered", first_of_a_jump),
     "both parts of a pair share a seed": ("pair_with_directions", parts_share_randomness),
-}
+}  # fmt: skip
 
 
 def words_in_favour(randomizer, cell, count, rng):
@@ -290,7 +349,14 @@ def offsets_in_favour(randomizer, cell, count, rng):
     return payloads[moved[0] == moved[1]][:count]
 
 
-NEEDS_ALL = ("ε is 10 % too large", "an offset is the rest of a random number")
+NEEDS_ALL = (
+    "ε is 10 % too large",
+    "an offset is the rest of a random number",
+    "the drawn number is the rest of a byte",
+    "the upper knot is taken at u = U − knot",
+)
+# Values whose reports are drawn, where the domain has them: of `dithered` a knot, the next one, one within, a jump.
+VALUES = (0, 1, 16, 40)
 
 
 # Too many payloads to list, and values of many bits: no bit of what is drawn again comes too often.
@@ -357,7 +423,7 @@ PARTS = parts()
 def verdict_on(draw, part: DevicePart, seed: int, reports: int = REPORTS):
     rng, randomizer = np.random.default_rng(seed), part.randomizer
     samples = {}
-    for cell in {0, 1, randomizer.size - 1}:
+    for cell in {*(cell for cell in VALUES if cell < part.domain.size), part.domain.size - 1}:
         payloads = draw(randomizer, cell, reports, rng)
         samples[cell] = Samples(
             randomizer.payload_bytes, bytearray(payloads.tobytes()), array("Q", range(len(payloads)))
@@ -367,7 +433,7 @@ def verdict_on(draw, part: DevicePart, seed: int, reports: int = REPORTS):
 
 @pytest.mark.parametrize("name", PARTS)
 def test_the_shipped_sampler_conforms(name: str) -> None:
-    verdict = verdict_on(true_payloads, PARTS[name], seed=11)
+    verdict = verdict_on(drawn_by_codes(PARTS[name]), PARTS[name], seed=11)
     assert verdict.p > verdict.false_alarm
     assert verdict.outcome == "conforms" or verdict.needed > REPORTS
 

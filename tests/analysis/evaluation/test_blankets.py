@@ -13,7 +13,7 @@ import pytest
 from sordino_analysis.guarantees.blanket import law_of_sum
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers import AnyRandomizer, Coarsened, Pair, SeededDirection
+from sordino_shared.randomizers import AnyRandomizer, Coarsened, Dithered, Pair, SeededDirection
 from sordino_shared.shuffling.blanket import draw_blanket_report
 from sordino_shared.shuffling.laws import loss_of
 from sordino_shared.shuffling.profile import delta_of
@@ -33,6 +33,9 @@ def _blanket(randomizer: AnyRandomizer, laws: list[Law]) -> Law:
     for law in laws:
         for outcome, chance in law.items():
             mean[outcome] += chance / len(laws)
+    if isinstance(randomizer, Dithered):
+        # Of a uniform type, which is drawn without any knot.
+        return _blanket(randomizer.inner, [law_of(randomizer.inner, cell) for cell in range(randomizer.inner.size)])
     if not isinstance(randomizer, Coarsened):
         # Over all types shifts are uniform by themselves.
         return {outcome: chance for outcome, chance in mean.items() if chance}
@@ -63,10 +66,14 @@ def _sums_to_one(losses: list[tuple[float, float]]) -> list[tuple[float, float]]
     return [(value, chance / total) for value, chance in losses]
 
 
+def _is_of_pairs(randomizer: AnyRandomizer) -> bool:
+    return isinstance(randomizer.inner if isinstance(randomizer, Dithered) else randomizer, Pair)
+
+
 @pytest.mark.parametrize("sample", list(every_sample()))
 def test_no_pair_is_hidden_less_than_is_said(sample: Sample) -> None:
     randomizer = sample.randomizer
-    if isinstance(randomizer, Pair):
+    if _is_of_pairs(randomizer):
         with pytest.raises(InvalidValue, match="one linear question"):
             loss_of(randomizer, POWER)
         return
@@ -89,7 +96,7 @@ def test_no_pair_is_hidden_less_than_is_said(sample: Sample) -> None:
 def test_reports_of_a_blanket_have_the_law_that_claims_are_proved_with(sample: Sample) -> None:
     """False alarms: one seed in a million."""
     randomizer, randomness = sample.randomizer, SeededRandomness(5)
-    if isinstance(randomizer, Pair):
+    if _is_of_pairs(randomizer):
         with pytest.raises(InvalidValue, match="have no blanket"):
             draw_blanket_report(randomizer, randomness)
         return

@@ -125,7 +125,7 @@ def test_hundreds_of_thousands_of_types_need_no_matrix():
 
 def test_parts_that_do_not_fit_are_told_apart(kernel):
     randomizer, decoder, workload, *_ = kernel
-    with pytest.raises(InvalidValue, match="for 4 types, the workload for 7"):
+    with pytest.raises(InvalidValue, match="for 4 types, the domain has 7"):
         answer_moments(randomizer, decoder, builtin("prefix", 7))
     with pytest.raises(InvalidValue, match="the decoder has shape"):
         answer_moments(randomizer, ScaledHistogramDecoder(1.0, 0.0), workload)

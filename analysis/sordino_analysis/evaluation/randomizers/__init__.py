@@ -8,6 +8,7 @@ from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
 from sordino_shared.randomizers import (
     AnyRandomizer,
     Coarsened,
+    Dithered,
     FiniteKernel,
     OrbitKernel,
     Pair,
@@ -61,5 +62,9 @@ def for_randomizer(randomizer: AnyRandomizer) -> ServerHalf:
             from sordino_analysis.evaluation.randomizers.coarsened import CoarsenedHalf
 
             return CoarsenedHalf(randomizer)
+        case Dithered():
+            from sordino_analysis.evaluation.randomizers.dithered import DitheredHalf
+
+            return DitheredHalf(randomizer, for_randomizer(randomizer.inner))
         case _:
             assert_never(randomizer)
