@@ -15,7 +15,7 @@ from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import console
 from sordino_server.cli.remote import Remote
-from sordino_server.cli.remote_command import Listing, Shown, Unfinished, remote_command
+from sordino_server.cli.remote_command import Csv, Listing, Shown, Unfinished, remote_command
 from sordino_server.cli.series_file import read_series
 from sordino_server.cli.series_results import print_rates, print_terms, rates
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
@@ -126,15 +126,24 @@ def estimates(
         Literal["reports", "periods"], typer.Option(metavar="reports|periods", help="What weighs the periods.")
     ] = "reports",
     trend: Annotated[bool, typer.Option("--trend", help="Add the smoothed line.")] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print a table as CSV.")] = False,
     chart: ChartOption = None,
 ) -> Shown:
-    """Print the estimates of the closed periods, of windows of them and of changes between windows."""
+    """Print the estimates of the closed periods, of windows of them and of changes between windows.
+
+    Example:
+
+        sordino series estimates versions --window 7 --csv > versions.csv
+    """
     options: dict[str, Any] = {"from": first, "to": last, "window": window, "by": by, "trend": str(trend).lower()}
     given = {name: value for name, value in options.items() if value is not None}
     with drawn(chart) as picture:
         series = remote.campaign_id(series)
-        document = remote.get(f"/v1/campaigns/{series}/series", **given)
+        path = f"/v1/campaigns/{series}/series"
+        document = remote.get(path, **given)
         picture.draw(document, remote, series)
+        if as_csv:
+            return document, Csv(remote.text(path, format="csv", **given))
     return document, partial(print_estimate, document)
 
 

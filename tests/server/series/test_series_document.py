@@ -204,5 +204,8 @@ def test_the_console_and_the_command_draw_the_document(fortnight, tmp_path):
     result = CliRunner().invoke(app, words, env=environment)
     assert result.exit_code == 0, result.stderr
     assert (tmp_path / "series.svg").read_text(encoding="utf-8") == drawn
+    printed = CliRunner().invoke(app, [*words[:-2], "--csv"], env=environment)
+    assert printed.exit_code == 0, printed.stderr
+    assert printed.stdout.splitlines() == browser.page(f"{path}.csv{asked}").splitlines()
     assert "no series" in browser.page(f"/console/campaigns/{fortnight.running.campaign('open')['id']}/series", 422)
     browsers.close()
