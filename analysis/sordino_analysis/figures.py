@@ -29,6 +29,8 @@ _TWO_FIGURES_BELOW = 3
 
 def figure(number: float, digits: int = _DIGITS) -> str:
     """A number with so many significant digits at least: 1390.26 as "1,390", −.00123456 as "−0.001235"."""
+    if not math.isfinite(number):
+        return str(number)
     size = 0 if number == 0 else math.floor(math.log10(abs(number)))
     if not _LEAST < size < _MOST:
         written = f"{abs(number):.{digits}g}"

@@ -83,6 +83,13 @@ class EstimateDocument:
         assert isinstance(users, int)
         return users
 
+    @property
+    def epsilon(self) -> float:
+        """ε of one device, or what the ρ of a release implies."""
+        epsilon = self.terms["epsilon"]
+        assert isinstance(epsilon, int | float)
+        return float(epsilon)
+
     def with_sources(self, sources: Sequence[SourceReports], warnings: Sequence[str]) -> Self:
         """The same with reports of sources and further warnings."""
         added = {"sources": tuple(sources), "warnings": (*self.extras.warnings, *warnings)}

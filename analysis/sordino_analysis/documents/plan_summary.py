@@ -35,6 +35,21 @@ class _Summary(_Frozen):
         """JSON with the fields in order; those that the request did not ask for are left out."""
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
 
+    @property
+    def linear(self) -> LinearSummary | None:
+        """The summary, if it is of one mechanism for linear queries."""
+        return None
+
+    @property
+    def pairwise(self) -> PairwiseSummary | None:
+        """The summary, if it is of a protocol for a pairwise statistic."""
+        return None
+
+    @property
+    def first_share(self) -> float:
+        """The share of the devices that answers all queries: of the first round, if there are several."""
+        return 1.0
+
 
 class PlanSummary(Protocol):
     """What the plan of any kind of question states of itself.
@@ -220,6 +235,16 @@ class LinearSummary(_Summary):
         return self.model_copy(update={"users": users, "shares": rounds.shares, "top": rounds.top, "digests": digests})
 
     @property
+    def linear(self) -> LinearSummary:
+        """This one."""
+        return self
+
+    @property
+    def compared(self) -> tuple[MechanismRow, ...]:
+        """The mechanisms that were compared."""
+        return self.candidates
+
+    @property
     def first_share(self) -> float:
         """The share of the devices that answers all queries: of the first round, if there are several."""
         return 1.0 if self.shares is None else self.shares[0]
@@ -334,6 +359,16 @@ class PairwiseSummary(_Summary):
     protocols: tuple[ProtocolRow, ...]
     seconds: float
     cut_short: CutShort | None
+
+    @property
+    def pairwise(self) -> PairwiseSummary:
+        """This one."""
+        return self
+
+    @property
+    def compared(self) -> tuple[ProtocolRow, ...]:
+        """The protocols that were compared."""
+        return self.protocols
 
     @property
     def variance(self) -> None:

@@ -104,7 +104,7 @@ class KindOfAnswers:
 
     def caption(self, estimate: EstimateDocument, users: str) -> str:
         """The line below the title of a picture; `users` says how many there are."""
-        return f"{users}, ε = {chosen(float(estimate.terms['epsilon'] or 0))}"
+        return f"{users}, ε = {chosen(estimate.epsilon)}"
 
     def base(self, estimate: EstimateDocument) -> tuple[str, float] | None:
         """What a chart compares the answers with: a name and a number."""

@@ -90,11 +90,11 @@ class SeriesKind(KindOfAnswers):
     def notes(self, estimate: EstimateDocument) -> Sequence[str]:
         """What ± and * mean, and what an answer costs a device."""
         of = _extras(estimate)
-        epsilon, count = float(estimate.terms["epsilon"] or 0), len(dict.fromkeys(estimate.table.cells("label")))
+        count = len(dict.fromkeys(estimate.table.cells("label")))
         lines = [f"* differs from 0 among {quantity(of.comparisons, 'comparison')}"] if of.comparisons else []
         lines.append(
-            f"± one standard error; ε = {chosen(epsilon)}, one answer in {quantity(of.slots, 'period')}, mechanism "
-            f"{estimate.terms['mechanism']}"
+            f"± one standard error; ε = {chosen(estimate.epsilon)}, one answer in {quantity(of.slots, 'period')}, "
+            f"mechanism {estimate.terms['mechanism']}"
         )
         if count > _MOST_ANSWERS:
             lines.append(f"{quantity(count - _MOST_ANSWERS, 'more answer')}: see the CSV")
@@ -102,10 +102,10 @@ class SeriesKind(KindOfAnswers):
 
     def caption(self, estimate: EstimateDocument, users: str) -> str:
         """What an answer costs, and how long windows are."""
-        of, epsilon = _extras(estimate), float(estimate.terms["epsilon"] or 0)
+        of = _extras(estimate)
         return (
-            f"{of.workload}, ε = {chosen(epsilon)} of one answer in {quantity(of.slots, 'period')}; windows of "
-            f"{quantity(of.window, 'period')} end where they are drawn"
+            f"{of.workload}, ε = {chosen(estimate.epsilon)} of one answer in {quantity(of.slots, 'period')}; "
+            f"windows of {quantity(of.window, 'period')} end where they are drawn"
         )
 
 

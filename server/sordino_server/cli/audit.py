@@ -19,6 +19,7 @@ from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_protocol_plan
 from sordino_analysis.evaluation.listing import listed_workload
 from sordino_analysis.evaluation.manipulation import manipulation
+from sordino_analysis.figures import figure
 from sordino_analysis.pairwise.forms import planned_statistic
 from sordino_analysis.pairwise.protocol import ProtocolDesign
 from sordino_analysis.pairwise.protocol_registry import find_protocol
@@ -250,7 +251,7 @@ def _print(checks: list[Check], moved: dict[str, float], of_forms: dict[str, For
         most = max(moved, key=lambda label: moved[label])
         _line(f"{fake_reports('an answer', moved[most])} ({most})")
         if verbose:
-            _line(f"a share f of fake reports moves an answer by at most {moved[most]:.4g}·f")
+            _line(f"a share f of fake reports moves an answer by at most {figure(moved[most])}·f")
     for form, each in of_forms.items():
         _line(fake_reports(form, each.linear, each.quadratic))
     for line in shown_manipulation(of_forms) if verbose else ():

@@ -11,6 +11,7 @@ from sordino_server.cli.remote import Remote
 from sordino_server.kit.outgoing import server_at
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import exact_decimal
 from sordino_shared.http.exchange import HttpRequest
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
@@ -86,11 +87,11 @@ class AuditedCampaign:
     def checks(self) -> Iterator[Check]:
         """The manifest against the plans; every check of the plans of later rounds, of which the name says so."""
         allowed, spent = self.manifest.device_guarantee, self._most_nano()
-        yield Check("ε of one device", spent <= allowed.nano, f"{allowed.epsilon:.9f}", f"{spent / 1e9:.9f}")
+        yield Check("ε of one device", spent <= allowed.nano, exact_decimal(allowed.nano), exact_decimal(spent))
         for index, each in enumerate(self.rounds):
             name, terms, own = f"round {index}", self.manifest.rounds[index], each.device.guarantee
             within = own.nano <= terms.guarantee.nano
-            yield Check(f"{name}: ε", within, f"{terms.guarantee.epsilon:.9f}", f"{own.epsilon:.9f}")
+            yield Check(f"{name}: ε", within, exact_decimal(terms.guarantee.nano), exact_decimal(own.nano))
             yield _same(f"{name}: domain", _keeps(self.manifest.domain, each.device.domain), each.device.digest)
             if terms.plan is not None:
                 yield _same(f"{name}: plan", self._is_pinned(terms.plan, each), each.device.digest)

@@ -7,6 +7,7 @@ from typing import Any
 
 import typer
 
+from sordino_analysis.figures import chosen, figure
 from sordino_server.cli.output import console, moment, progress_console
 from sordino_shared.quantities import quantity
 
@@ -66,13 +67,13 @@ def _question(status: dict[str, Any]) -> Iterator[str]:
     """What is asked, for which ε, and the error that the plan predicts."""
     question, predicted = status["question"], status["predicted"]
     if question is None or predicted is None:
-        yield f"ε = {status['epsilon']:g} of one device"
+        yield f"ε = {chosen(status['epsilon'])} of one device"
         return
     answers = quantity(question["queries"], "answer")
-    yield f"{question['name']}, {answers}, ε = {status['epsilon']:g} of one device"
+    yield f"{question['name']}, {answers}, ε = {chosen(status['epsilon'])} of one device"
     for users, error in (("users_now", "rmse_now"), ("users_wanted", "rmse_wanted")):
         if predicted[error] is not None:
-            yield f"predicted error with {quantity(predicted[users], 'user')}: {predicted[error]:.3g}"
+            yield f"predicted error with {quantity(predicted[users], 'user')}: {figure(predicted[error], 3)}"
 
 
 def _digests(status: dict[str, Any]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from urllib.parse import quote
 import typer
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from sordino_analysis.figures import ratio
 from sordino_analysis.percentages import percent
 from sordino_server.cli.answers import answers
 from sordino_server.cli.campaign_argument import CampaignArgument
@@ -298,8 +299,8 @@ def awaited_plan(remote: Remote, order: dict[str, Any], population: str, patienc
         said = ""
         for document in remote.plan_progress(identifier, patience):
             stage = document["stage"] or document["state"]
-            ratio = "" if document["ratio"] is None else f" · {document['ratio']:.3f}× the bound"
-            progress.update(shown, completed=document["progress"], description=stage + ratio)
+            bound = "" if document["ratio"] is None else f" · {ratio(document['ratio'])}× the bound"
+            progress.update(shown, completed=document["progress"], description=stage + bound)
             # Without a terminal, print a line at each stage instead of a bar.
             if stage != said and not progress_console.is_terminal:
                 progress_console.print(

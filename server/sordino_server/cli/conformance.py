@@ -15,6 +15,7 @@ import typer
 
 from sordino_analysis.conformance.samples import Samples, read_samples
 from sordino_analysis.conformance.verdict import FALSE_ALARM, ConformanceResult, judge, reports_needed
+from sordino_analysis.figures import figure
 from sordino_analysis.planning.plan_folder import DEVICE_FILE
 from sordino_server.cli.output import JsonOption, console, fail, print_json, reports_errors
 from sordino_shared.audit import check_guarantee
@@ -137,7 +138,7 @@ def _summary(verdict: ConformanceResult) -> dict[str, Any]:
 
 
 def _print(verdict: ConformanceResult, unseen: int) -> None:
-    _say(f"{quantity(verdict.reports, 'report')} of {quantity(verdict.values, 'value')}: p = {verdict.p:.3g}")
+    _say(f"{quantity(verdict.reports, 'report')} of {quantity(verdict.values, 'value')}: p = {figure(verdict.p, 3)}")
     _say(f"least likely: {verdict.seen}")
     if unseen:
         _say(f"{unseen} of {unseen + verdict.values} values have no report and are not tested")

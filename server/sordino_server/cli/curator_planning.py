@@ -15,6 +15,7 @@ from sordino_analysis.curator.audit import part_of
 from sordino_analysis.curator.plan import plan_release
 from sordino_analysis.documents.curator_part import CuratorPart
 from sordino_analysis.documents.curator_summary import CuratorSummary
+from sordino_analysis.figures import chosen, figure
 from sordino_analysis.guarantees.approximate import DELTA, Approximate, zcdp_within
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.deadline import Deadline
@@ -135,10 +136,10 @@ def delta_of(written: str | None) -> Fraction:
 def _lines(summary: CuratorSummary) -> list[str]:
     lines = [
         f"mechanism: {summary.mechanism}, of a curator that holds the rows",
-        f"  {summary.workload}, ρ = {summary.rho:g} (ε = {summary.epsilon:.4g} at δ = {summary.delta:g}), "
-        + _NEIGHBOURS[summary.neighbours],
-        f"  variance of a count, worst query: {summary.max_variance:.6g}{_ratio(summary.ratio_max)}",
-        f"  variance of a count, mean: {summary.mean_variance:.6g}{_ratio(summary.ratio_mean)}",
+        f"  {summary.workload}, ρ = {chosen(summary.rho)} (ε = {figure(summary.epsilon)} at δ = "
+        f"{chosen(summary.delta)}), {_NEIGHBOURS[summary.neighbours]}",
+        f"  variance of a count, worst query: {figure(summary.max_variance, 6)}{_ratio(summary.ratio_max)}",
+        f"  variance of a count, mean: {figure(summary.mean_variance, 6)}{_ratio(summary.ratio_mean)}",
     ]
     if summary.premise is not None:
         lines.append(f"  the bounds hold for unbiased releases if {summary.premise}; if not, less is proved")
@@ -147,11 +148,10 @@ def _lines(summary: CuratorSummary) -> list[str]:
         "1/rank^1.2)"
     )
     if summary.users is not None and summary.predicted_max_rmse is not None:
-        lines.append(
-            f"  error of a share of {quantity(summary.users, 'user')}, worst query: {summary.predicted_max_rmse:.4g}"
-        )
+        error = figure(summary.predicted_max_rmse)
+        lines.append(f"  error of a share of {quantity(summary.users, 'user')}, worst query: {error}")
     return lines + [f"warning: {warning}" for warning in summary.warnings]
 
 
 def _ratio(ratio: float | None) -> str:
-    return "" if ratio is None else f", {ratio:.4g} × the lower bound"
+    return "" if ratio is None else f", {figure(ratio)} × the lower bound"

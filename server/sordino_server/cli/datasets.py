@@ -107,7 +107,7 @@ def delete(remote: Remote, name: NameArgument) -> Shown:
 def ledger(remote: Remote, name: NameArgument) -> Shown:
     """List what releases from a dataset spent, newest first."""
     entries = list(remote.listed(f"{path_of(name)}/ledger", "entries"))
-    rows = ((entry["release"], f"{entry['rho']:g}", moment(entry["spent_at"])) for entry in entries)
+    rows = ((entry["release"], chosen(entry["rho"]), moment(entry["spent_at"])) for entry in entries)
     return {"entries": entries}, Listing(("release", "ρ", "spent at"), rows)
 
 
@@ -116,7 +116,7 @@ def ledger(remote: Remote, name: NameArgument) -> Shown:
 def releases(remote: Remote, name: NameArgument) -> Shown:
     """List the releases from a dataset, newest first."""
     found = list(remote.listed(f"{path_of(name)}/releases", "releases"))
-    rows = ((each["id"], each["state"], f"{each['rho']:g}", moment(each["created_at"])) for each in found)
+    rows = ((each["id"], each["state"], chosen(each["rho"]), moment(each["created_at"])) for each in found)
     return {"releases": found}, Listing(("release", "state", "ρ", "asked for at"), rows)
 
 
@@ -177,7 +177,7 @@ def _shown(dataset: dict[str, Any]) -> Shown:
         dataset["name"],
         f"{rows}; each is one {unit}",
         f"protected: {kept} ({dataset['neighbours']} neighbours)",
-        f"cap: ρ = {cap['rho']:g}; ρ = {cap['spent']:g} spent",
+        f"cap: ρ = {chosen(cap['rho'])}; ρ = {chosen(cap['spent'])} spent",
         *(f"warning: {warning}" for warning in dataset["warnings"]),
     )
 

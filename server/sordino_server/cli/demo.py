@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from sordino_analysis.charts import AnswerChart
+from sordino_analysis.figures import chosen, figure
 from sordino_analysis.kinds.comparison import TruthComparison
 from sordino_analysis.kinds.specifications import parse_question
 from sordino_analysis.questions.linear import parse_specification
@@ -219,7 +220,7 @@ def _demo_statistic(run: PresentedRun, statistic: FlightStatistic, users: int, e
 
 def _without_bins(result: CampaignResult, raw: float) -> list[str]:
     gap = float(result.comparison.truth[0]) - raw
-    return [f"truth without bins: {raw:.5f}; binning moves it by {gap:+.5f}"]
+    return [f"truth without bins: {figure(raw, 5)}; binning moves it by {figure(gap, 2)}"]
 
 
 def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerChart:
@@ -233,7 +234,7 @@ def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerC
     terms = result.estimate.terms
     return answer_chart(
         comparison,
-        title=f"{shown}: {quantity(result.estimate.users, 'device')}, ε = {terms['epsilon']:g}",
+        title=f"{shown}: {quantity(result.estimate.users, 'device')}, ε = {chosen(result.estimate.epsilon)}",
         subtitle=f"{workload} over {bins} bins, {terms['mechanism']}; {_verdict(result.comparison)}",
         axis=f"{ATTRIBUTE.replace('_', ' ')} in minutes, early flights negative (stretched like the bins)",
         ticks=_ticks(bins, 0.5 if histogram else 0.0),
@@ -243,7 +244,7 @@ def _chart(result: CampaignResult, workload: DelayQueries, bins: int) -> AnswerC
 
 def _verdict(comparison: TruthComparison) -> str:
     held = "every true answer is inside the band" if comparison.band_holds else "some true answers are outside the band"
-    return f"{held}, largest error {100 * (comparison.max_abs_error or 0.0):.2f} percentage points"
+    return f"{held}, largest error {figure(100 * (comparison.max_abs_error or 0.0), 2)} percentage points"
 
 
 def _ticks(bins: int, shift: float) -> list[tuple[float, str]]:
@@ -251,4 +252,4 @@ def _ticks(bins: int, shift: float) -> list[tuple[float, str]]:
     edges = delay_edges(bins)
     round_ones = [place for place, edge in enumerate(edges) if edge % 20 == 0]
     places = round_ones if len(round_ones) >= 5 else range(len(edges))
-    return [(place + shift, f"{edges[place]:g}".replace("-", "−")) for place in places]
+    return [(place + shift, chosen(edges[place])) for place in places]

@@ -9,7 +9,6 @@ from typing import Annotated, get_args
 import typer
 
 from sordino_analysis.charts import PlanVariances, VarianceChart, draw_variances
-from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.plan_cache import PlanCache, default_folder
 from sordino_analysis.planning.plan_folder import ANALYST_FILE, DEVICE_FILE, FILES, PROTOCOL_FILE, write_parts
@@ -159,13 +158,11 @@ def _draw(plan: FinishedPlan, chart: Path | None) -> None:
     with drawn(chart) as picture:
         if chart is None:
             return
-        if not isinstance(plan.summary, LinearSummary):
+        summary = plan.summary.linear
+        if summary is None:
             raise InvalidValue("--chart draws variances; protocols of a pairwise statistic have none")
-        title = f"Variance of {plan.summary.workload}"
-        subtitle = f"{plan.summary.objective} over answers, of one report"
-        picture.write(
-            draw_variances(VarianceChart(title=title, subtitle=subtitle, plans=[PlanVariances.of(plan.summary)]))
-        )
+        title, subtitle = f"Variance of {summary.workload}", f"{summary.objective} over answers, of one report"
+        picture.write(draw_variances(VarianceChart(title=title, subtitle=subtitle, plans=[PlanVariances.of(summary)])))
 
 
 def _refuse_unused(context: typer.Context, specification: WrittenQuestion) -> None:

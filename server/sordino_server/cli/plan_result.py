@@ -14,6 +14,7 @@ from sordino_analysis.documents.plan_summary import (
     PairwiseSummary,
     ShuffledPrivacy,
 )
+from sordino_analysis.figures import chosen, figure, ratio
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import console, print_table
 from sordino_server.cli.price_of_locality import price_lines
@@ -67,13 +68,13 @@ def _mechanisms(summary: LinearSummary) -> Table:
     for heading in ("max variance", "mean variance", "bias ≤", "manipulation", "seconds"):
         table.add_column(heading, justify="right")
     for row in summary.candidates:
-        chosen = row.name == summary.mechanism
+        is_taken = row.name == summary.mechanism
         figures = (row.max_variance, row.mean_variance, row.bias_bound, row.manipulation)
         numbers = [_number(value) for value in figures]
         if row.least_variance is not None:
             numbers[summary.objective == "mean"] = f"≥ {_number(row.least_variance)}"
-        name = f"→ {row.name}" if chosen else f"  {row.name}"
-        table.add_row(name, *numbers, f"{row.seconds:.2f}", style="bold" if chosen else "")
+        name = f"→ {row.name}" if is_taken else f"  {row.name}"
+        table.add_row(name, *numbers, figure(row.seconds, 2), style="bold" if is_taken else "")
     bounds = [_number(bound) for bound in (summary.lower_bound_max, summary.lower_bound_mean)]
     table.add_row("  certified lower bound", *bounds, "", "", "", style="dim")
     return table
@@ -81,20 +82,20 @@ def _mechanisms(summary: LinearSummary) -> Table:
 
 def _result(summary: LinearSummary) -> Iterator[str]:
     yield f"mechanism: {summary.mechanism}"
-    yield f"  {summary.workload}, ε = {summary.epsilon:g}, objective {summary.objective}"
+    yield f"  {summary.workload}, ε = {chosen(summary.epsilon)}, objective {summary.objective}"
     yield f"  variance of one report, worst query: {_number(summary.max_variance)}{_ratio(summary.ratio_max)}"
     yield from _over(summary.max_variance_over)
     yield f"  variance of one report, mean: {_number(summary.mean_variance)}{_ratio(summary.ratio_mean)}"
     yield from _over(summary.mean_variance_over)
     if summary.bias_bound > _ROUNDING:
-        yield f"  bias of an answer: at most {summary.bias_bound:.3g}, by which intervals and bands are wider"
+        yield f"  bias of an answer: at most {figure(summary.bias_bound, 3)}, by which intervals and bands are wider"
     if summary.uniform_mean_variance is not None:
         yield f"  and for users spread evenly over all types: {_number(summary.uniform_mean_variance)}"
-    if summary.users_needed is not None:
-        yield f"  users needed for an error of {summary.target_error:g}: {summary.users_needed:,}"
+    if summary.users_needed is not None and summary.target_error is not None:
+        yield f"  users needed for an error of {chosen(summary.target_error)}: {summary.users_needed:,}"
     if summary.users is not None and summary.predicted_errors is not None:
         worst = max(summary.predicted_errors, key=lambda each: each.rmse)
-        yield f"  predicted error of the worst query with {quantity(summary.users, 'user')}: {worst.rmse:.3g}"
+        yield f"  predicted error of the worst query with {quantity(summary.users, 'user')}: {figure(worst.rmse, 3)}"
     if summary.asks_rules:
         yield from _rules(summary)
     if summary.shuffled is not None:
@@ -115,8 +116,8 @@ def _shuffled(privacy: ShuffledPrivacy) -> str:
         "them fake"
     )
     if privacy.delta is None:
-        return f"{who}: ε = {privacy.epsilon:g}, as so few hide nothing more"
-    return f"{who}: ε = {privacy.epsilon:.4g} at δ = {privacy.delta:g}"
+        return f"{who}: ε = {chosen(privacy.epsilon)}, as so few hide nothing more"
+    return f"{who}: ε = {figure(privacy.epsilon)} at δ = {chosen(privacy.delta)}"
 
 
 def _rules(summary: LinearSummary) -> Iterator[str]:
@@ -124,25 +125,25 @@ def _rules(summary: LinearSummary) -> Iterator[str]:
     needed = ((margin, summary.users_within(margin, _LEVEL, difference=False)) for margin in _LOSS_MARGINS)
     for margin, users in needed:
         if users is not None:
-            rules = f"the losses of all {summary.queries:,} rules within {margin:g} ({percent(_LEVEL)})"
+            rules = f"the losses of all {summary.queries:,} rules within {chosen(margin)} ({percent(_LEVEL)})"
             yield f"  users needed for {rules}: {users[1]:,}"
     if summary.users is not None:
         reach = summary.reach(_LEVEL, summary.users)
-        yield f"  band over all rules with {quantity(summary.users, 'user')}: ± {reach:.3g}"
+        yield f"  band over all rules with {quantity(summary.users, 'user')}: ± {figure(reach, 3)}"
     if summary.shares is None:
         yield "  a rule that is chosen by the same reports has the band and no interval of its own"
         return
-    shares = ", ".join(f"{share:g}" for share in summary.shares)
+    shares = ", ".join(chosen(share) for share in summary.shares)
     yield f"  three rounds with {shares} of the devices: all rules, the best {summary.top} of them, one"
     if summary.users is not None:
         certified = summary.certified_reach(_LEVEL, summary.users)
-        yield f"  interval of the rule that is left, where a mistake costs 1: ± {certified:.3g} at most"
+        yield f"  interval of the rule that is left, where a mistake costs 1: ± {figure(certified, 3)} at most"
 
 
 def _average_case(figures: AverageCaseFigures) -> Iterator[str]:
     """Users for one rule that is known beforehand, beside those that answers for each database take."""
     yield f"  one known rule of {figures.width} of {figures.indicators} indicators, only on average over databases:"
-    within = f"within {figures.error:g} with a chance of failure of {figures.failure:g}"
+    within = f"within {chosen(figures.error)} with a chance of failure of {chosen(figures.failure)}"
     yield f"    users needed for its share {within}: {figures.strong_users:,} (strongly useful)"
     yield f"    to tell all from none: {figures.weak_users:,} (weakly useful)"
     yield f"    with Laplace noise on every indicator: {figures.laplace_users:,}"
@@ -150,7 +151,7 @@ def _average_case(figures: AverageCaseFigures) -> Iterator[str]:
     yield f"    by the bound of Aldà and Simon for their scheme: {paper}"
     yield f"    for an answer that holds for each database: {figures.worst_case_users:,}"
     least = f"fewer than {figures.least_users:,} users, by the paper's bound {figures.least_users_of_paper:,}"
-    yield f"    no scheme tells all from none with {least} (Forster's bound {figures.forster_bound:.4g})"
+    yield f"    no scheme tells all from none with {least} (Forster's bound {figure(figures.forster_bound)})"
 
 
 def _over(queries: str | None) -> Iterator[str]:
@@ -158,8 +159,8 @@ def _over(queries: str | None) -> Iterator[str]:
         yield f"    of {queries}"
 
 
-def _ratio(ratio: float | None) -> str:
-    return " (no bound above 0)" if ratio is None else f" ({ratio:.3f}× the lower bound)"
+def _ratio(of_bound: float | None) -> str:
+    return " (no bound above 0)" if of_bound is None else f" ({ratio(of_bound)}× the lower bound)"
 
 
 def _details(summary: LinearSummary) -> Iterator[str]:
@@ -168,7 +169,7 @@ def _details(summary: LinearSummary) -> Iterator[str]:
     yield f"analyst part {summary.digests.analyst}  {summary.analyst_bytes:,} bytes"
     if summary.users is not None and summary.predicted_errors is not None:
         worst = sorted(summary.predicted_errors, key=lambda item: -item.rmse)
-        yield from (f"  {item.rmse:.3g}  {item.label}" for item in worst[:_SHOWN_ERRORS])
+        yield from (f"  {figure(item.rmse, 3)}  {item.label}" for item in worst[:_SHOWN_ERRORS])
         if len(worst) > _SHOWN_ERRORS:
             yield f"  and {quantity(len(worst) - _SHOWN_ERRORS, 'query')} with smaller errors (--json has all)"
 
@@ -178,4 +179,4 @@ def _line(console: Console, text: str) -> None:
 
 
 def _number(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+    return "" if value is None else figure(value)

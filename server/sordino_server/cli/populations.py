@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sordino_analysis.figures import chosen
 from sordino_server.cli.output import moment
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Listing, Shown, remote_command
@@ -96,7 +97,7 @@ def show(remote: Remote, name: NameArgument) -> Shown:
 def ledger(remote: Remote, name: NameArgument) -> Shown:
     """List the opened campaigns of a population, newest first, with the ε of each per device."""
     entries = list(remote.listed(f"{_path(name)}/ledger", "entries"))
-    rows = ((entry["campaign"], f"{entry['epsilon']:g}", moment(entry["opened_at"])) for entry in entries)
+    rows = ((entry["campaign"], chosen(entry["epsilon"]), moment(entry["opened_at"])) for entry in entries)
     return {"entries": entries}, Listing(("campaign", "ε per device", "opened at"), rows)
 
 
@@ -125,11 +126,11 @@ def _check_period(caps: dict[str, Any]) -> None:
 
 def _shown(population: dict[str, Any]) -> Shown:
     asked = population["asked_in_period"]
-    spent = "" if asked is None else f"; ε = {asked:g} used in the last one"
+    spent = "" if asked is None else f"; ε = {chosen(asked)} used in the last one"
     return population, (
         population["name"],
         f"cap per period: {_per_period(population)}{spent}",
-        f"cap for life: {_cap(population['epsilon_lifetime'])}; ε = {population['asked']:g} used",
+        f"cap for life: {_cap(population['epsilon_lifetime'])}; ε = {chosen(population['asked'])} used",
     )
 
 
@@ -139,4 +140,4 @@ def _per_period(population: dict[str, Any]) -> str:
 
 
 def _cap(epsilon: float | None) -> str:
-    return "none" if epsilon is None else f"ε = {epsilon:g}"
+    return "none" if epsilon is None else f"ε = {chosen(epsilon)}"

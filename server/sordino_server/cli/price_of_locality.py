@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.documents.price_of_locality import PriceOfLocality, UsersUnderTrust
+from sordino_analysis.figures import chosen, figure
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.price_of_locality import price_of_locality
 from sordino_analysis.questions.linear import WorkloadSpecification
@@ -15,15 +15,17 @@ from sordino_analysis.questions.question import WrittenQuestion
 
 def with_price(plan: FinishedPlan, specification: WrittenQuestion, target_error: float) -> FinishedPlan:
     """The plan with the users of every kind of trust in its summary; a pairwise statistic has none."""
-    if not (isinstance(plan.summary, LinearSummary) and isinstance(specification, WorkloadSpecification)):
+    summary = plan.summary.linear
+    if summary is None or not isinstance(specification, WorkloadSpecification):
         return plan
-    price = price_of_locality(specification.build(), plan.summary, target_error)
-    return replace(plan, summary=plan.summary.model_copy(update={"price_of_locality": price}))
+    price = price_of_locality(specification.build(), summary, target_error)
+    return replace(plan, summary=summary.model_copy(update={"price_of_locality": price}))
 
 
 def price_lines(price: PriceOfLocality) -> Iterator[str]:
     """A heading, and a line for each kind of trust."""
-    yield f"honest users for an error of {price.target_error:g} and a privacy of ({price.epsilon:g}, {price.delta:g})"
+    privacy = f"({chosen(price.epsilon)}, {chosen(price.delta)})"
+    yield f"honest users for an error of {chosen(price.target_error)} and a privacy of {privacy}"
     yield "  where one user's value is replaced, against the one named:"
     users = {row.trust: "none known" if row.users is None else f"{row.users:,}" for row in price.rows}
     width = max(len(row.against) for row in price.rows)
@@ -34,9 +36,9 @@ def price_lines(price: PriceOfLocality) -> Iterator[str]:
 
 def _terms(row: UsersUnderTrust) -> str:
     if row.trust == "curator":
-        return "" if row.rho is None else f"ρ = {row.rho:.4g}"
+        return "" if row.rho is None else f"ρ = {figure(row.rho)}"
+    if row.device_epsilon is None:
+        return ""
     if row.blanket is not None:
-        return f"ε = {row.device_epsilon:g}, {row.blanket:,} random reports"
-    if row.users_for_privacy is None:
-        return f"ε = {row.device_epsilon:g}, pure" if row.device_epsilon else ""
-    return f"ε = {row.device_epsilon:g} on devices"
+        return f"ε = {chosen(row.device_epsilon)}, {row.blanket:,} random reports"
+    return f"ε = {chosen(row.device_epsilon)}{', pure' if row.users_for_privacy is None else ' on devices'}"

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Display
 
+from sordino_analysis.figures import figure, ratio
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_server.cli.output import progress_console
 
@@ -28,5 +29,5 @@ def displayed_progress(task: str = "planning") -> Iterator[ProgressCallback]:
 
 def shown_progress(progress: Progress) -> str:
     """The stage, and how good the best so far is."""
-    variance = "" if progress.variance is None else f" · variance {progress.variance:.4g}"
-    return f"{progress.stage}{variance}" + ("" if progress.ratio is None else f", {progress.ratio:.3f}× the bound")
+    variance = "" if progress.variance is None else f" · variance {figure(progress.variance)}"
+    return f"{progress.stage}{variance}" + ("" if progress.ratio is None else f", {ratio(progress.ratio)}× the bound")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from sordino_analysis.figures import chosen, figure
 from sordino_server.cli.output import console, moment
 from sordino_shared.quantities import quantity
 
@@ -68,24 +69,26 @@ def _law(series: dict[str, Any]) -> Rotating:
 def print_rates(rates: dict[str, Any]) -> None:
     """Cost and errors in a few lines."""
     per_year, life = rates["epsilon_per_year"], rates["epsilon_for_life"]
-    console.print(f"a device spends at most ε = {per_year:g} in any 365 days, ε = {life:g} for life", highlight=False)
     console.print(
-        f"an owner's cap of ε = {rates['cap_epsilon']:g} in {quantity(rates['cap_days'], 'day')} or less refuses no "
-        "answer of this series; over a longer time some are refused",
+        f"a device spends at most ε = {chosen(per_year)} in any 365 days, ε = {chosen(life)} for life", highlight=False
+    )
+    console.print(
+        f"an owner's cap of ε = {chosen(rates['cap_epsilon'])} in {quantity(rates['cap_days'], 'day')} or less refuses "
+        "no answer of this series; over a longer time some are refused",
         highlight=False,
     )
     if "active" not in rates:
         console.print("give --active to see predicted errors", highlight=False)
         return
-    period, week, month = (rates[f"error_of_{span}"] for span in ("period", "week", "month"))
+    period, week, month = (figure(rates[f"error_of_{span}"], 3) for span in ("period", "week", "month"))
     console.print(
-        f"with {quantity(rates['active'], 'active device')}, standard errors: {period:.3g} a period, {week:.3g} a "
-        f"week, {month:.3g} a month",
+        f"with {quantity(rates['active'], 'active device')}, standard errors: {period} a period, {week} a week, "
+        f"{month} a month",
         highlight=False,
     )
     changes = [rates[f"smallest_change_between_{span}"] for span in ("periods", "weeks")]
     console.print(
-        f"changes seen with 80 % power: {changes[0]:.3g} between periods, {changes[1]:.3g} between weeks",
+        f"changes seen with 80 % power: {figure(changes[0], 3)} between periods, {figure(changes[1], 3)} between weeks",
         highlight=False,
     )
 
@@ -100,7 +103,7 @@ def print_terms(status: dict[str, Any]) -> None:
     console.print(f"series {status['id']}", highlight=False, soft_wrap=True)
     console.print(f"{status['name']}, for {status['population']}: {state}", highlight=False, markup=False)
     console.print(
-        f"one answer of ε = {series['epsilon']:g} in {quantity(series['slots'], 'period')} of "
+        f"one answer of ε = {chosen(series['epsilon'])} in {quantity(series['slots'], 'period')} of "
         f"{series['period_s']:,} s, at most {series['answers_max']}; value of the {series['value_of']} period",
         highlight=False,
     )

@@ -11,6 +11,7 @@ import typer
 
 from sordino_analysis.analyst.tables import device_values, read_table
 from sordino_analysis.charts import AnswerChart
+from sordino_analysis.figures import chosen
 from sordino_analysis.kinds.specifications import load_question
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.questions.question import WrittenQuestion
@@ -264,7 +265,7 @@ def _chart(result: CampaignResult, source: str) -> AnswerChart:
     places = range(0, len(comparison.truth), max(1, len(comparison.truth) // 8))
     return answer_chart(
         comparison,
-        title=f"{source}: {quantity(result.estimate.users, 'device')}, ε = {terms['epsilon']:g}",
+        title=f"{source}: {quantity(result.estimate.users, 'device')}, ε = {chosen(result.estimate.epsilon)}",
         subtitle=f"{result.question_name}, {terms['mechanism']}",
         axis="answers in the workload's order",
         ticks=[(float(place), comparison.labels[place]) for place in places],

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.figures import chosen
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.pairwise_sample_size import pairwise_sample_size
 from sordino_analysis.percentages import percent
@@ -153,7 +153,6 @@ def _row(
     queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
     law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)
     needed = SampleSizes.of(statement, law, queries)
-    assert isinstance(plan.summary, LinearSummary)
     share = plan.summary.first_share
 
     def in_all(answering: int) -> int:
@@ -171,7 +170,7 @@ def _row(
 
 def _print(statement: Statement, rows: list[_Row], verbose: bool) -> None:
     of = "each of two campaigns, for the difference of their answers" if statement.difference else "the campaign"
-    console.print(f"users of {of}: ± {statement.margin:g} at {percent(statement.level)}", highlight=False)
+    console.print(f"users of {of}: ± {chosen(statement.margin)} at {percent(statement.level)}", highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     pairwise = rows[0].predicted is not None
     table.add_column("ε", justify="right")

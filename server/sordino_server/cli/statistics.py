@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sordino_analysis.documents.plan_summary import FormManipulation, PairwiseSummary, PlanSummary
+from sordino_analysis.figures import chosen, figure
 from sordino_server.cli.output import print_table
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
@@ -41,24 +42,24 @@ def _protocols(summary: PairwiseSummary) -> Table:
     for heading in ("predicted error", "seconds"):
         table.add_column(heading, justify="right")
     for row in summary.protocols:
-        chosen = row.name == summary.protocol
-        error = "" if row.predicted_rmse is None else f"{row.predicted_rmse:.4g}"
-        name = f"→ {row.name}" if chosen else f"  {row.name}"
-        table.add_row(name, error, f"{row.seconds:.2f}", style="bold" if chosen else "")
+        is_taken = row.name == summary.protocol
+        error = "" if row.predicted_rmse is None else figure(row.predicted_rmse)
+        name = f"→ {row.name}" if is_taken else f"  {row.name}"
+        table.add_row(name, error, figure(row.seconds, 2), style="bold" if is_taken else "")
     return table
 
 
 def fake_reports(moved: str, linear: float, quadratic: float = 0.0) -> str:
     """How far 1 % of fake reports moves `moved`, of which a share f moves at most linear·f + quadratic·f²."""
     most = 0.01 * linear + 0.0001 * quadratic
-    return f"1 % of fake reports can move {moved} by up to {most:.3g}"
+    return f"1 % of fake reports can move {moved} by up to {figure(most, 3)}"
 
 
 def shown_manipulation(moved: Mapping[str, FormManipulation]) -> list[str]:
     """The bound on what a share f of fake reports does to every form, by its name."""
     return [
         f"a share f of fake reports in every round moves {form} by at most "
-        f"{each.linear:.4g}·f + {each.quadratic:.4g}·f²"
+        f"{figure(each.linear)}·f + {figure(each.quadratic)}·f²"
         for form, each in moved.items()
     ]
 
@@ -71,11 +72,10 @@ def shown_device_part(summary: PlanSummary) -> str:
 
 
 def _result(summary: PairwiseSummary) -> list[str]:
-    (predicted,) = (row.predicted_rmse for row in summary.protocols if row.name == summary.protocol)
     lines = [
         f"protocol: {summary.protocol}",
-        f"  {summary.statistic}, ε = {summary.epsilon:g}, target {summary.target}",
-        f"  predicted error with {quantity(summary.users, 'user')}: {predicted:.4g}",
+        f"  {summary.statistic}, ε = {chosen(summary.epsilon)}, target {summary.target}",
+        f"  predicted error with {quantity(summary.users, 'user')}: {figure(summary.predicted_rmse)}",
     ]
     lines += [f"  {fake_reports(form, each.linear, each.quadratic)}" for form, each in summary.manipulation.items()]
     if summary.cut_short:
@@ -84,9 +84,9 @@ def _result(summary: PairwiseSummary) -> list[str]:
 
 
 def _details(summary: PairwiseSummary) -> list[str]:
-    spent = ", ".join(f"{epsilon:g}" for epsilon in summary.rounds)
+    spent = ", ".join(chosen(epsilon) for epsilon in summary.rounds)
     share = summary.share_of_first_round
-    drawn = "" if share is None else f"; each device answers one round, round 0 with probability {share:.3g}"
+    drawn = "" if share is None else f"; each device answers one round, round 0 with probability {figure(share, 3)}"
     return [
         f"{summary.k} types; ε by round: {spent}{drawn}",
         *shown_manipulation(summary.manipulation),

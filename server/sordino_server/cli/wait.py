@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from sordino_analysis.figures import chosen
 from sordino_server.cli.output import say
 from sordino_shared.errors import SordinoError
 
@@ -38,5 +39,5 @@ class Patience:
             self._hinted = True
             self._say(hint)
         if waited >= self._timeout_s:
-            raise StillWaiting(f"nothing is ready after {self._timeout_s:g} s; {later}")
+            raise StillWaiting(f"nothing is ready after {chosen(self._timeout_s)} s; {later}")
         time.sleep(min(_POLL_S, self._timeout_s - waited))

@@ -12,6 +12,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
+from sordino_analysis.figures import figure
 from sordino_server.cli.remote import Remote
 from sordino_shared.protocol import CampaignState, RoundState
 from sordino_shared.quantities import quantity
@@ -79,7 +80,7 @@ def _line(seen: Seen) -> str:
 
 def _shown(seen: Seen, before: Seen | None) -> Group:
     status, rate = seen.status, seen.rate(before)
-    speed = "" if rate is None else f", {rate:,.1f} a second"
+    speed = "" if rate is None else f", {figure(rate, 2)} a second"
     title = Text(f"{status['name']}: {status['state']}, {quantity(seen.reports, 'report')}{speed}", style="bold")
     table = Table(box=None, pad_edge=False, header_style="bold")
     for heading in ("round", "state", "reports", "closes after"):

@@ -12,7 +12,7 @@ from starlette.responses import HTMLResponse
 
 from sordino_analysis.answers.csv_text import written
 from sordino_analysis.charts import is_drawable
-from sordino_analysis.documents.plan_summary import AnySummary, LinearSummary, PairwiseSummary
+from sordino_analysis.documents.plan_summary import AnySummary
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.form_once import FormOnce, redirect
 from sordino_server.console.pages import ConsolePage, page, table_of
@@ -71,8 +71,8 @@ async def get_plan(
         table = await table_of_plan(context, found, request_id, statement)
     values = {
         "plan": document,
-        "linear": summary if isinstance(summary, LinearSummary) else None,
-        "pairwise": summary if isinstance(summary, PairwiseSummary) else None,
+        "linear": None if summary is None else summary.linear,
+        "pairwise": None if summary is None else summary.pairwise,
         "running": document.state in (PlanRequestState.QUEUED, PlanRequestState.RUNNING),
         "kernel": kernel,
         "margin": margin,
@@ -96,11 +96,9 @@ def _read(context: Context, request_id: str) -> tuple[PlanRequestDocument, AnySu
 
 def _candidates(summary: AnySummary | None) -> str:
     """A row for each mechanism or protocol that was compared; a header alone before the plan is ready."""
-    if isinstance(summary, LinearSummary):
-        return table_of(summary.candidates, _MECHANISM_COLUMNS)
-    if isinstance(summary, PairwiseSummary):
-        return table_of(summary.protocols, _PROTOCOL_COLUMNS)
-    return written([_MECHANISM_COLUMNS])
+    if summary is None:
+        return written([_MECHANISM_COLUMNS])
+    return table_of(summary.compared, _MECHANISM_COLUMNS if summary.linear else _PROTOCOL_COLUMNS)
 
 
 @router.get("/plans/{request_id}/progress")

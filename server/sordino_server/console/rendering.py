@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from starlette.responses import HTMLResponse
 
-from sordino_analysis.figures import amount, number_span, span
+from sordino_analysis.figures import amount, chosen, figure, number_span, span
 from sordino_analysis.percentages import percent
 from sordino_server import __version__
 from sordino_server.kit.times import iso_8601_or_none
@@ -89,12 +89,12 @@ def _count(number: int | None) -> str:
 
 def _figure(number: float | None) -> str:
     """Four significant digits, or a dash."""
-    return "–" if number is None or not math.isfinite(number) else f"{number:.4g}"
+    return "–" if number is None or not math.isfinite(number) else figure(number)
 
 
 def _epsilon(nano: int) -> str:
     """A whole number of nano-ε as ε."""
-    return f"{nano / NANO:g}"
+    return chosen(nano / NANO)
 
 
 def _percent(number: float | None) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from threading import Lock
 from time import monotonic
 
+from sordino_analysis.figures import figure
 from sordino_analysis.kinds.participation import participation_warnings
 from sordino_analysis.percentages import percent
 from sordino_server.campaigns.schemas import CampaignStatus, RoundStatus
@@ -121,7 +122,7 @@ class RunningCampaign:
             left = max(0, (each.opened_at or 0) + (each.close_after_s or 0) - self.now)
             expected = each.reports + self.rate * left
             if expected < wanted:
-                few = f"about {expected:,.0f} of the {quantity(wanted, 'report')} wanted"
+                few = f"about {figure(expected, 1)} of the {quantity(wanted, 'report')} wanted"
                 yield f"at this rate round {each.index} closes with {few}"
 
 

@@ -10,6 +10,7 @@ import anyio.to_thread
 from fastapi import Query
 
 from sordino_analysis.documents.plan_summary import LinearSummary, read_summary
+from sordino_analysis.figures import chosen
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.request_terms import Effort
 from sordino_server.context import Context
@@ -64,8 +65,8 @@ class _Asked:
 
     async def search(self, context: Context, epsilon: str) -> LinearSummary:
         text = await context.answers.run(quick_summary, self.specification, self._options(epsilon))
-        summary = read_summary(text)
-        assert isinstance(summary, LinearSummary)
+        summary = read_summary(text).linear
+        assert summary is not None, "quick summaries are of linear queries"
         return summary
 
 
@@ -104,7 +105,7 @@ def statement_of(margin: str) -> float:
 async def table_of_plan(context: Context, summaries: FoundSummaries, request_id: str, margin: float) -> list[UsersRow]:
     """Rows of all ε, also of the plan's own, in order; those that nobody searched have no summary."""
     asked = await anyio.to_thread.run_sync(_asked, context, request_id)
-    own = f"{asked.summary.epsilon:g}"
+    own = chosen(asked.summary.epsilon)
     rows = [
         UsersRow(request=request_id, margin=margin, epsilon=each, summary=summaries.find(asked.key(each)))
         for each in EPSILONS

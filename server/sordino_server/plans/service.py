@@ -87,15 +87,15 @@ def comparable(session: Session, row: PlanRequestRow) -> list[LinearSummary]:
 def _linear_summary(row: PlanRequestRow) -> LinearSummary | None:
     """The summary of a plan of linear queries; None for another, and for one that an earlier version wrote."""
     summary = known_summary(row)
-    return summary if isinstance(summary, LinearSummary) else None
+    return None if summary is None else summary.linear
 
 
 def linear_summary(row: PlanRequestRow) -> LinearSummary:
     """The summary of the row's plan; raises `plan-not-ready`, and InvalidValue for a pairwise statistic."""
     if row.summary is None:
         raise ServerError(Problem.PLAN_NOT_READY, "the plan has no summary yet: wait until its state is ready")
-    summary = read_summary(row.summary)
-    if not isinstance(summary, LinearSummary):
+    summary = read_summary(row.summary).linear
+    if summary is None:
         raise InvalidValue("the protocol of a pairwise statistic depends on the users: run `sordino size` instead")
     return summary
 

@@ -13,8 +13,7 @@ A, S = ROOT / "analysis" / "sordino_analysis", ROOT / "server" / "sordino_server
 COORDINATES = {A / "charts" / "svg.py"}
 PRESENTING = [
     *(path for folder in ("answers", "charts", "analyst", "kinds") for path in (A / folder).rglob("*.py")),
-    *(S / "cli" / f"{name}.py" for name in ("answers", "estimate_text", "release", "simulation/presented_series")),
-    S / "estimates" / "picture.py",
+    *(path for folder in ("cli", "console", "estimates", "exports") for path in (S / folder).rglob("*.py")),
 ]
 
 

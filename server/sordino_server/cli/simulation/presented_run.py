@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from sordino_analysis.charts import AnswerChart, draw_answers
+from sordino_analysis.figures import figure
 from sordino_server.cli.output import console, print_json, progress_console
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, run_campaign
@@ -68,7 +69,7 @@ class PresentedRun:
             absent = {"kept": None, "chart": None}
             print_json(result_document(result) | dict(fields) | {"seconds": seconds} | absent | places)
         else:
-            print_result(console, result, places | {"seconds": f"{seconds:.1f}"}, self.verbose)
+            print_result(console, result, places | {"seconds": figure(seconds, 2)}, self.verbose)
             for line in remarks(result):
                 console.print(line, highlight=False, markup=False, soft_wrap=True)
             self._show_console(kept)

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sordino_analysis.answers.document import EstimateDocument
-from sordino_analysis.figures import amount
+from sordino_analysis.figures import amount, chosen
 from sordino_analysis.kinds.base import level_of
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import print_table
@@ -105,7 +105,7 @@ def print_repeated(console: Console, result: RepeatedResult, verbose: bool) -> N
     first, level = result.campaigns[0], percent(level_of(result.estimate))
     unit, predicted = first.comparison.unit, first.kind.predicted_error(first.estimate)
     users = quantity(result.estimate.users, "device")
-    lines = [f"{quantity(len(result.campaigns), 'campaign')} of {users}, ε = {result.estimate.terms['epsilon']:g}"]
+    lines = [f"{quantity(len(result.campaigns), 'campaign')} of {users}, ε = {chosen(result.estimate.epsilon)}"]
     if result.interval_coverage is not None:
         lines.append(f"intervals  {percent(result.interval_coverage, 1)} contain the true answer, {level} should")
     if result.band_coverage is not None:

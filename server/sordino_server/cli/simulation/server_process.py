@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
+from sordino_analysis.figures import chosen
 from sordino_server.cli.simulation.progress import Stages
 from sordino_shared.errors import SordinoError
 
@@ -80,7 +81,7 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
         if process.poll() is not None:
             raise ServerFailed(f"the server ended with code {process.returncode}", _end_of(log))
         time.sleep(0.05)
-    raise ServerFailed(f"the server named no address within {START_S:g} s", _end_of(log))
+    raise ServerFailed(f"the server named no address within {chosen(START_S)} s", _end_of(log))
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -14,7 +14,7 @@ from rich.text import Text
 from sordino_analysis.answers.shown import shown_answers
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.charts import AnswerChart
-from sordino_analysis.figures import amount
+from sordino_analysis.figures import amount, chosen, figure
 from sordino_analysis.kinds.base import level_of
 from sordino_analysis.kinds.comparison import TruthComparison
 from sordino_analysis.percentages import percent
@@ -112,7 +112,9 @@ def _facts(result: CampaignResult) -> list[tuple[str, str]]:
     if comparison.rms_error is not None and comparison.max_abs_error is not None:
         facts.append(("error", _error(result, comparison.rms_error, comparison.max_abs_error)))
     terms = result.estimate.terms
-    facts.append(("mechanism", f"{terms['mechanism']}, ε = {terms['epsilon']:g} per device; {result.plan.quality}"))
+    facts.append(
+        ("mechanism", f"{terms['mechanism']}, ε = {chosen(result.estimate.epsilon)} per device; {result.plan.quality}")
+    )
     return [*facts, *(("warning", warning) for warning in result.estimate.extras.warnings)]
 
 
@@ -133,11 +135,11 @@ def _devices(result: CampaignResult) -> str:
     if apps.reports:
         parts.append(
             f"{apps.reports:,} ran the SDK as an app (own ledger file, own proof of ε, one report per request): "
-            f"{apps.per_second:,.0f} per second"
+            f"{figure(apps.per_second, 1)} per second"
         )
     if fleet.reports:
         parts.append(
             f"{fleet.reports:,} shared one proved plan and one connection, with ledgers in memory and batches of up to "
-            f"4096 reports: {fleet.per_second:,.0f} per second randomised, sent and committed"
+            f"4096 reports: {figure(fleet.per_second, 1)} per second randomised, sent and committed"
         )
     return "; ".join(parts)
