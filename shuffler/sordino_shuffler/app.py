@@ -6,6 +6,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 from sordino_shared.protocol import (
@@ -169,7 +170,12 @@ class ShufflerApp:
         added = await self._writer.add(bytes(mirror.entry.campaign), number, reports, int(self._clock()))
         self._counts.reports["accepted"] += added.accepted
         self._counts.reports["replayed"] += added.replayed
-        return SealedOutcomes(added.accepted, added.replayed).content, [(b"content-type", _CBOR)]
+        return _outcomes(added.accepted, added.replayed), _cbor(b"no-store")
+
+
+@lru_cache(1024)
+def _outcomes(accepted: int, replayed: int) -> bytes:
+    return SealedOutcomes(accepted, replayed).content
 
 
 def _check_method(scope: Scope, *allowed: str) -> None:

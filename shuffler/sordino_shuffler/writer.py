@@ -9,12 +9,14 @@ import sqlite3
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from sordino_shuffler.errors import LeastFree, RoundOver, RoundUnknown, ShufflerError, TooMuchWaits
-from sordino_shuffler.store import Added, State, Store
+from sordino_shuffler.store import Added, State, Store, StoredRound
 
 T = TypeVar("T")
 
@@ -24,30 +26,42 @@ _MOST_TOGETHER = 256
 _MB = 1 << 20
 
 
+# Rounds that were read in this transaction.
+_Rows = dict[tuple[bytes, int], StoredRound]
+
+
 @dataclass(eq=False)
 class _Job:
     """Work for the thread, and where its result goes."""
 
-    run: Callable[[Store], Any]
+    run: Callable[[Store, _Rows], Any]
     done: asyncio.Future[Any]
     loop: asyncio.AbstractEventLoop
     # An upload shares its transaction with others; other work begins its own.
     upload: bool
 
-    def answer(self, result: Any, error: BaseException | None) -> None:
-        """Hand over a result; a caller that went away or a loop that ended wants none."""
-
-        def settle() -> None:
-            if not self.done.done():
-                if error is None:
-                    self.done.set_result(result)
-                else:
-                    self.done.set_exception(error)
-
-        try:
-            self.loop.call_soon_threadsafe(settle)
-        except RuntimeError:
+    def settle(self, result: Any, error: BaseException | None) -> None:
+        """Hand over a result, in the loop; a caller that went away waits for none."""
+        if self.done.done():
             return
+        if error is None:
+            self.done.set_result(result)
+        else:
+            self.done.set_exception(error)
+
+
+_Settled = tuple[_Job, Any, BaseException | None]
+
+
+def _answer(settled: list[_Settled]) -> None:
+    """Hand over results of one loop together: waking it costs more than a result. One that ended needs none."""
+
+    def settle() -> None:
+        for job, result, error in settled:
+            job.settle(result, error)
+
+    with suppress(RuntimeError):
+        settled[0][0].loop.call_soon_threadsafe(settle)
 
 
 class Writer:
@@ -77,7 +91,7 @@ class Writer:
             raise TooMuchWaits
         self._waiting += size
         try:
-            added: Added = await self._put(lambda store: _add(store, campaign, number, bodies, now), upload=True)
+            added: Added = await self._put(partial(_add, campaign, number, bodies, now), upload=True)
             return added
         finally:
             self._waiting -= size
@@ -89,7 +103,7 @@ class Writer:
 
     async def run(self, change: Callable[[Store], T]) -> T:
         """The result of a change, which begins its own transactions, after all that waited before it."""
-        result: T = await self._put(change, upload=False)
+        result: T = await self._put(lambda store, _: change(store), upload=False)
         return result
 
     def close(self) -> None:
@@ -97,7 +111,7 @@ class Writer:
         self._jobs.put(None)
         self._thread.join()
 
-    async def _put(self, run: Callable[[Store], Any], *, upload: bool) -> Any:
+    async def _put(self, run: Callable[[Store, _Rows], Any], *, upload: bool) -> Any:
         loop = asyncio.get_running_loop()
         job = _Job(run, loop.create_future(), loop, upload)
         self._jobs.put(job)
@@ -110,7 +124,7 @@ class Writer:
                 if job.upload:
                     self._commit_together(store, job)
                 else:
-                    job.answer(*_tried(job, store))
+                    _answer([(job, *_tried(job, store, {}))])
         finally:
             store.close()
 
@@ -134,16 +148,16 @@ class Writer:
 
     def _commit_together(self, store: Store, first: _Job) -> None:
         group = self._group(first)
-        results: list[tuple[_Job, Any, BaseException | None]] = []
+        results: list[_Settled] = []
+        rows: _Rows = {}
         try:
             self._check_disk()
             with store.transaction():
                 for job in group:
-                    results.append((job, *_tried(job, store)))
+                    results.append((job, *_tried(job, store, rows)))
         except (ShufflerError, sqlite3.Error, OSError) as error:
             results = [(job, None, error) for job in group]
-        for job, result, failure in results:
-            job.answer(result, failure)
+        _answer(results)
 
     def _check_disk(self) -> None:
         free = shutil.disk_usage(self._path.parent).free // _MB
@@ -151,18 +165,19 @@ class Writer:
             raise LeastFree(free, self._least_free_mb)
 
 
-def _tried(job: _Job, store: Store) -> tuple[Any, BaseException | None]:
+def _tried(job: _Job, store: Store, rows: _Rows) -> tuple[Any, BaseException | None]:
     try:
-        return job.run(store), None
+        return job.run(store, rows), None
     except Exception as error:  # handed to the caller that waits for it
         if job.upload and not isinstance(error, ShufflerError):
             raise
         return None, error
 
 
-def _add(store: Store, campaign: bytes, number: int, bodies: Sequence[bytes], now: int) -> Added:
+def _add(campaign: bytes, number: int, bodies: Sequence[bytes], now: int, store: Store, rows: _Rows) -> Added:
+    row = rows.get((campaign, number))
     try:
-        row = store.round(campaign, number)
+        row = rows[campaign, number] = row or store.round(campaign, number)
     except RoundUnknown as error:
         raise RoundOver(number) from error
     if row.state is State.COLLECTING and now < row.ends_at:

@@ -21,7 +21,9 @@ from sordino_shared.protocol import (
     SealedReports,
     Task,
 )
+from sordino_shuffler.problems import RequestRefused
 from sordino_shuffler.statements import SigningKey
+from sordino_shuffler.uploads import read_reports
 from tests.shuffler.conftest import END, Collecting, LocalShuffler, local_shuffler
 from tests.shuffler.small_collector import PART, SmallCollector, true_claims, upload_body
 
@@ -312,3 +314,12 @@ async def test_a_manifest_of_another_way_is_refused(shuffler: LocalShuffler, col
             shuffler.add(collector, address)
             await shuffler.refresh()
         assert "has no shuffler" in shuffler.troubles(collector)
+
+
+@pytest.mark.parametrize("width", [49, 81, 255, 256, 257, 0xA700, 0xFFFF, 0x10000, 0xA70000 >> 4])
+async def test_one_report_is_read_as_any_number_is(width: int):
+    report = random.Random(width).randbytes(width)
+    assert read_reports(upload_body(report), width) == [report]
+    spoiled = upload_body(report).replace(b"sealed_reports", b"sealed_report_")
+    with pytest.raises(RequestRefused):
+        read_reports(spoiled, width)
