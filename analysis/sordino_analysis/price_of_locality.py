@@ -21,10 +21,10 @@ from sordino_analysis.mechanisms.mechanism import MAX_DENSE_TYPES, SharedWork
 from sordino_analysis.mechanisms.registry import MECHANISMS
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.deadline import Deadline
-from sordino_analysis.planning.blankets import choose_blanket
+from sordino_analysis.planning.blankets import choose_blanket, closed_forms
 from sordino_analysis.planning.comparison import Comparison, Contender
 from sordino_analysis.planning.finished_plan import users_needed
-from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.progress import ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
@@ -35,11 +35,6 @@ from sordino_shared.guarantees import PureEpsilon
 LOCAL_EPSILON = 4.0
 # Devices that hide among others spend one of these, or the ε of the local plan.
 _LOCAL_EPSILONS = tuple(step / 4 for step in range(2, 33))
-# Built in a fraction of a second, up to some types, beyond them, or for any number; a search may find better ones.
-_FEW_TYPES = 256
-_FOR_FEW = {"hyperplane_codebook", "haar", "fourier"}
-_FOR_MANY = {"shifted_grids"}
-_FOR_ANY = {"randomized_response", "subset_selection", "subset_mixture", "coarsened_histogram"}
 # Steps of the curator's search times k³: half a second.
 _CURATOR_WORK, _CURATOR_STEPS = 10**9, 8
 
@@ -51,6 +46,11 @@ def price_of_locality(
 
     Raises PlanError where the plan's bias alone exceeds the target, and InvalidValue for a δ outside [10⁻¹⁵, 1).
     """
+    if summary.blanket is not None:
+        raise PlanError(
+            "the price of locality begins with a plan of devices that report to the server: plan without collector",
+            summary,
+        )
     local = users_needed(summary.answer_variance, summary.bias_bound, target_error)
     bound = Approximate(PureEpsilon.of(summary.epsilon).nano, delta)
     rows = (
@@ -184,7 +184,7 @@ def _best_closed_form(workload: Workload, summary: LinearSummary, epsilon: float
 def _closed_forms(workload: Workload, summary: LinearSummary) -> set[str]:
     """Of more types than searches take, the local plan's own mechanism is a closed form, too."""
     own = {summary.mechanism} if workload.size > MAX_DENSE_TYPES else set()
-    return _FOR_ANY | (_FOR_FEW if workload.size <= _FEW_TYPES else _FOR_MANY) | own
+    return closed_forms(workload.size) | own
 
 
 def _curator(workload: Workload, summary: LinearSummary, bound: Approximate, target: float) -> UsersUnderTrust:

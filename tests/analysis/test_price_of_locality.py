@@ -12,6 +12,7 @@ import sordino_analysis as sa
 from sordino_analysis.curator.plan import plan_release
 from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.documents.price_of_locality import PriceOfLocality, UsersUnderTrust
+from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.guarantees.approximate import DELTA, approximate_of
 from sordino_analysis.guarantees.blanket import claimed
 from sordino_analysis.guarantees.concentrated import Zcdp
@@ -41,11 +42,12 @@ def check_blanket(workload: Workload, objective: Objective, row: UsersUnderTrust
     plan = sa.plan(workload, row.device_epsilon, objective=objective, mechanism=row.mechanism)
     law = loss_of(plan.device.randomizer, math.e)
     assert claimed(delta_of(law, row.blanket)) <= DELTA < claimed(delta_of(law, row.blanket * 99 // 100 - 1))
-    entries = workload.operator.take(np.arange(workload.queries))
-    spreads = entries.var(axis=1)
-    spread = spreads.max() if objective == "max" else spreads.mean()
+    by_type = answer_moments(plan.device.randomizer, plan.analyst.decoder, workload).type_variances()
+    own = by_type.max(axis=1) if objective == "max" else by_type.mean(axis=0).max()
+    added = by_type.mean(axis=1) + workload.operator.take(np.arange(workload.queries)).var(axis=1)
     assert row.users is not None
-    error = math.sqrt(plan.variance / row.users + row.blanket * (plan.variance + spread) / row.users**2)
+    noise = row.blanket * (added if objective == "max" else added.mean())
+    error = math.sqrt((own / row.users + noise / row.users**2).max())
     # Users are whole.
     assert error == pytest.approx(0.02, rel=5e-3)
 

@@ -17,6 +17,7 @@ from strings import STRINGS, WIDE_DOMAINS
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
+from sordino_analysis.documents.blanket_terms import BlanketTerms
 from sordino_analysis.documents.certificate import (
     Certificate,
     CharacterBound,
@@ -82,6 +83,7 @@ from sordino_shared.protocol import (
     signed_message,
 )
 from sordino_shared.protocol.documents import PROTOCOL_VERSION
+from sordino_shared.protocol.routes import PrivacyClaim
 from sordino_shared.protocol.schema import to_plain
 from sordino_shared.randomizers import (
     AnyRandomizer,
@@ -293,6 +295,10 @@ def analyst_parts() -> dict[str, AnalystPart]:
         "histogram": analyst_part(*for_kernel),
         **factorized_analyst_parts(matrix),
         "pairs": analyst_part(*for_kernel, certificate=Certificate(pair_bound(), small_bound())),
+        "blanket": analyst_part(
+            *for_kernel,
+            blanket=BlanketTerms(343, (PrivacyClaim(500_000_000, 10**15), PrivacyClaim(10**9, 10**12)), 1),
+        ),
         "type_weights": analyst_part("finite_kernel_dense", "three sums", matrix, "kernel", weighted, figures),
         **symmetric_analyst_parts(),
         **odd_analyst_parts(),

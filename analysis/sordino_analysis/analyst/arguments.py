@@ -71,6 +71,14 @@ BYTES = Kind("bytes", lambda value: isinstance(value, bytes))
 PATH = Kind("the path of a file or folder", _is_path)
 MAPPING = Kind("a mapping", lambda value: isinstance(value, Mapping))
 FUNCTION = Kind("a function", lambda value: callable(value) and not isinstance(value, type))
+PAIR = Kind(
+    "a pair (ε, δ)",
+    lambda value: (
+        isinstance(value, (list, tuple))
+        and len(value) == 2
+        and all(isinstance(each, str) or _is_number(each) for each in value)
+    ),
+)
 NAMES = Kind(
     "a list of names",
     lambda value: isinstance(value, (list, tuple)) and all(isinstance(name, str) for name in value),

@@ -16,6 +16,7 @@ from sordino_analysis.analyst.arguments import (
     FUNCTION,
     NONE,
     NUMBER,
+    PAIR,
     PATH,
     TEXT,
     WHOLE,
@@ -27,6 +28,7 @@ from sordino_analysis.analyst.display import Facts
 from sordino_analysis.analyst.progress_lines import callback
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.blanket_terms import BlanketTerms
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
@@ -34,16 +36,18 @@ from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.figures import chosen, figure, ratio
 from sordino_analysis.guarantees.approximate import DELTA
 from sordino_analysis.guarantees.shuffled import FAKE_SHARE, Shuffled
+from sordino_analysis.guarantees.written_chance import chance_of
 from sordino_analysis.planning.audit import Check, audit_plan
 from sordino_analysis.planning.finished_plan import FinishedPlan, users_needed
 from sordino_analysis.planning.linear_request import LinearRequest
+from sordino_analysis.planning.measures import behind_blanket
 from sordino_analysis.planning.plan_cache import PlanCache
 from sordino_analysis.planning.plan_folder import read_round, write_parts
 from sordino_analysis.planning.plan_warnings import error_warnings, quality_warnings
 from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.planning.sample_size import SampleSizes, Statement
-from sordino_analysis.planning.shuffling import fraction, shuffled_guarantee
+from sordino_analysis.planning.shuffling import shuffled_guarantee
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear import Workload
@@ -80,6 +84,11 @@ class Plan(Facts):
     def epsilon(self) -> float:
         """ε of one report."""
         return self.device.guarantee.epsilon
+
+    @property
+    def blanket(self) -> BlanketTerms | None:
+        """The random reports that a shuffler adds and what they hide; None where devices report to the server."""
+        return self.analyst.blanket
 
     @property
     def domain(self) -> Domain:
@@ -143,7 +152,8 @@ class Plan(Facts):
         """
         if users < 1:
             raise InvalidValue(f"users must be at least 1, got {users}", users)
-        return self._profile.rmse(users)
+        added = 0.0 if self.blanket is None else self.blanket.reports * self._moments.blanket().variance
+        return np.asarray(np.sqrt(self._profile.rmse(users) ** 2 + added / users**2))
 
     @takes(error=NUMBER)
     def users_needed(self, error: float) -> int:
@@ -159,6 +169,9 @@ class Plan(Facts):
                 "the answers, .01 for one percentage point of a share",
                 error,
             )
+        if self.blanket is not None:
+            objective: Objective = "max" if self.objective == "max" else "mean"
+            return behind_blanket(self._moments, self._profile, objective, self.blanket.reports, error).users
         largest = self._profile.largest_variance if self.objective == "max" else self.analyst.figures.mean_variance
         return users_needed(largest, self.bias_bound, error)
 
@@ -174,7 +187,9 @@ class Plan(Facts):
         PlanError where the bias alone exceeds the margin.
         """
         statement = Statement(margin=margin, level=level, difference=difference, population=population)
-        return SampleSizes.of(statement, self._moments, self._whole)
+        return SampleSizes.of(
+            statement, self._moments, self._whole, 0 if self.blanket is None else self.blanket.reports
+        )
 
     def manipulation(self) -> Floats:
         """(Q,) c: a share f of fake reports moves an answer by at most f·c."""
@@ -196,7 +211,7 @@ class Plan(Facts):
         >>> ten_thousand.honest, round(ten_thousand.epsilon, 3)
         (9000, 0.04)
         """
-        return shuffled_guarantee(self.device, reports, fraction(fake), fraction(delta))
+        return shuffled_guarantee(self.device, reports, chance_of(fake), chance_of(delta))
 
     @takes(users=WHOLE | NONE)
     def warnings(self, users: int | None = None) -> tuple[str, ...]:
@@ -247,6 +262,8 @@ class Plan(Facts):
         advice=", which prefix, histogram, ranges and workload make (plan_pairwise plans a pairwise statistic)",
     ),
     epsilon=NUMBER | TEXT,
+    collector=PAIR | NONE,
+    target_error=NUMBER | NONE,
     progress=FLAG | FUNCTION,
     cache=PATH | NONE,
 )
@@ -261,6 +278,8 @@ def plan(
     seed: int = 0,
     effort: Effort | str = Effort.STANDARD,
     time_limit: float | None = None,
+    collector: tuple[float | str, float | str] | None = None,
+    target_error: float | None = None,
     progress: ProgressCallback | bool = False,
     cache: Path | str | None = None,
 ) -> Plan:
@@ -270,8 +289,10 @@ def plan(
     are expected: biased mechanisms are compared by mean squared error at that number only. `mechanism` names the only
     one to consider; `robust`, a share of fake reports, weighs how far they move an answer at that number of users.
     `seed` and `effort` ("quick", "standard", "thorough") steer the search: the same arguments give the same bytes.
-    After `time_limit` seconds the best plan so far is taken. `progress=True` prints each stage to stderr, a function
-    is called with a `Progress`. `cache` is a folder where plans are kept; `sordino plan` uses ~/.cache/sordino.
+    `collector` = (ε, δ) plans for a shuffler that adds random reports: what takes the fewest users for `target_error`
+    is chosen, and `epsilon` is the most that a device spends. After `time_limit` seconds the best plan so far is taken.
+    `progress=True` prints each stage to stderr, a function is called with a `Progress`. `cache` is a folder where plans
+    are kept; `sordino plan` uses ~/.cache/sordino.
 
     Raises PlanError where no mechanism applies, and InvalidValue for an ε outside [.001, 16].
 
@@ -288,6 +309,8 @@ def plan(
         seed=seed,
         effort=chosen_effort(effort),
         time_limit=time_limit,
+        collector=None if collector is None else {"epsilon": collector[0], "delta": collector[1]},
+        target_error=target_error,
     )
     finished = planned(LinearRequest(workload, options), progress, cache)
     return Plan(finished.device, finished.analyst)

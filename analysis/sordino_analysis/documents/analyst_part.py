@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar
 
+from sordino_analysis.documents.blanket_terms import BlanketTerms
 from sordino_analysis.documents.certificate import Certificate
 from sordino_analysis.documents.decoders import Decoder
 from sordino_analysis.documents.queries import Queries
@@ -68,7 +69,10 @@ class ErrorFigures:
 
 @dataclass(frozen=True, kw_only=True)
 class AnalystPart(Document):
-    """Workload, decoder, factors, certificate and figures of the plan whose device part has `device_digest`."""
+    """Workload, decoder, factors, certificate and figures of the plan whose device part has `device_digest`.
+
+    `blanket` is what a shuffler has to add, null where devices report to the server.
+    """
 
     document: ClassVar[str] = "analyst_part"
     # Decoders of the largest plans are below: a gibibyte is refused before it is read.
@@ -84,6 +88,7 @@ class AnalystPart(Document):
     factors: Factors | None
     certificate: Certificate
     figures: ErrorFigures
+    blanket: BlanketTerms | None = None
 
     def __post_init__(self) -> None:
         check_name(self.workload, "workload name")

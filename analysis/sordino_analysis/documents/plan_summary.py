@@ -9,10 +9,13 @@ from typing import Protocol, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
+from sordino_analysis.documents.blanket_terms import BlanketTerms
 from sordino_analysis.documents.elimination_plan import RoundShares
 from sordino_analysis.documents.price_of_locality import PriceOfLocality
 from sordino_analysis.request_terms import CutShort, Objective, Target
 from sordino_shared.errors import InvalidValue, MalformedDocument
+from sordino_shared.guarantees import NANO
+from sordino_shared.protocol.routes import WHOLE_ATTO
 
 # The whole numbers up to here are those of a float.
 _MOST_USERS = 2**53
@@ -137,6 +140,46 @@ class ShuffledPrivacy(_Frozen):
     delta: float | None
 
 
+class ClaimedPrivacy(_Frozen):
+    """(ε, δ) of one report against the collector."""
+
+    epsilon: float
+    delta: float
+
+
+class BlanketSummary(_Frozen):
+    """The random reports that a shuffler adds to a round, and what they hide whoever sends the other reports.
+
+    ε of the plan is what holds where the shuffler works with the collector.
+    """
+
+    reports: int = Field(description="Random reports a round.")
+    epsilon: float = Field(description="Of one report against the collector, at delta.")
+    delta: float
+    variance: float = Field(description="Of one random report, in the answer that it harms most.")
+    claims: tuple[ClaimedPrivacy, ...] = Field(description="Points of the privacy profile that the plan claims.")
+
+    @classmethod
+    def of(cls, terms: BlanketTerms, variance: float) -> Self:
+        """In numbers."""
+        claims = tuple(
+            ClaimedPrivacy(epsilon=each.nano_epsilon / NANO, delta=each.atto_delta / WHOLE_ATTO)
+            for each in terms.claims
+        )
+        headline = claims[terms.headline]
+        return cls(
+            reports=terms.reports,
+            epsilon=headline.epsilon,
+            delta=headline.delta,
+            variance=variance,
+            claims=claims,
+        )
+
+    def noise(self, users: int) -> float:
+        """Variance that it adds to an answer of so many users, times their number."""
+        return self.reports * self.variance / users
+
+
 class AverageCaseFigures(_Frozen):
     """Users for one known rule of `width` of `indicators`, right on average over databases, not for each of them.
 
@@ -205,6 +248,9 @@ class LinearSummary(_Summary):
     )
     target_error: float | None = Field(None, exclude_if=_is_none)
     users_needed: int | None = Field(None, exclude_if=_is_none)
+    blanket: BlanketSummary | None = Field(
+        None, exclude_if=_is_none, description="Of a plan for devices behind a shuffler."
+    )
     price_of_locality: PriceOfLocality | None = Field(
         None, exclude_if=_is_none, description="Users for the target error, by whom they trust."
     )
@@ -294,9 +340,13 @@ class LinearSummary(_Summary):
         """Half of the width of the band that holds all answers of `users` at once, at `level` (Šidák 1967)."""
         answering = users * self.first_share
         return (
-            _two_sided(level, max(1, self.queries)) * math.sqrt(self._variance_of_statements / answering)
+            _two_sided(level, max(1, self.queries)) * math.sqrt(self._variance_among(users) / answering)
             + self.bias_bound
         )
+
+    def _variance_among(self, users: int) -> float:
+        """Of one report among those of so many users, what random reports add included."""
+        return self._variance_of_statements + (0.0 if self.blanket is None else self.blanket.noise(users))
 
     def users_within(self, margin: float, level: float, difference: bool) -> tuple[int, int] | None:
         """Users for ± `margin`, in units of the answers: of every answer by itself, and of all answers at once.
@@ -310,10 +360,20 @@ class LinearSummary(_Summary):
         if room <= 0:
             return None
         largest = self._variance_of_statements / self.first_share
-        one, every = (campaigns * _two_sided(level, queries) ** 2 * largest for queries in (1, max(1, self.queries)))
-        if every > _MOST_USERS * room**2:
+        one, every = (
+            self._users(campaigns * _two_sided(level, queries) ** 2 / room**2, largest)
+            for queries in (1, max(1, self.queries))
+        )
+        if every > _MOST_USERS:
             raise InvalidValue(f"± {margin:g} takes more than 2^53 users: allow a larger margin", margin)
-        return max(1, math.ceil(one / room**2)), max(1, math.ceil(every / room**2))
+        return max(1, math.ceil(one)), max(1, math.ceil(every))
+
+    def _users(self, wanted: float, variance: float) -> float:
+        """The n with `wanted`·(n·v + m·s)/n² = 1, for random reports with m·s, and v = `variance`."""
+        if self.blanket is None:
+            return wanted * variance
+        noise = self.blanket.reports * self.blanket.variance
+        return (wanted * variance + math.sqrt((wanted * variance) ** 2 + 4 * wanted * noise)) / 2
 
 
 def _two_sided(level: float, queries: int) -> float:

@@ -33,6 +33,11 @@ class AccumulatorMoments(ABC):
     def covariance(self, rows: Floats, histogram: Floats) -> Floats:
         """Σ_x h_x Cov(F s | x), (b, b)."""
 
+    def blanket(self, rows: Floats) -> tuple[Floats, Floats]:
+        """E and Var of F s for a random report of a shuffler, (b,) each: here that of a uniform type."""
+        means = self.means(rows)
+        return means.mean(axis=1), np.maximum(self.variances(rows), 0.0).mean(axis=1) + means.var(axis=1)
+
     def mean_error(self, rows: Floats) -> Floats:
         """(b,) how far `means` may be from the truth; zero where it is exact."""
         return np.zeros(len(rows))

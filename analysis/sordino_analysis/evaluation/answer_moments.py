@@ -65,6 +65,14 @@ class ErrorProfile:
 
 
 @dataclass(frozen=True, eq=False)
+class BlanketMoments:
+    """What one random report of a shuffler adds to each answer: its `mean` (Q,) and `variance` (Q,), exact."""
+
+    mean: Floats
+    variance: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class LawsOfSome:
     """`laws` of some queries, the `rows` (m,); `nearest` (Q,) says which of them stands for each query."""
 
@@ -106,6 +114,18 @@ class AnswerMoments(ABC):
         queries of zeros and ones on sets; taken as 0 where the variance of every type is too much to hold.
         """
         return np.zeros(self.workload.queries)
+
+    def blanket(self) -> BlanketMoments:
+        """Of the contribution of a report that a shuffler adds, by the law of `sordino_shared.shuffling.laws`.
+
+        Here of a uniform type, which is a uniform output too where reports are shifts; answers are without bias. A law
+        of another kind has its own. Raises InvalidValue where it is not worked out.
+        """
+        operator = self.workload.operator
+        uniform = np.full(self.workload.size, 1 / self.workload.size)
+        mean = operator.matvec(uniform)
+        spread = np.maximum(operator.squared_matvec(uniform) - mean**2, 0.0)
+        return BlanketMoments(mean, self.mixed_variances(uniform) + spread)
 
     def drawn_laws(self, histogram: Floats) -> LawsOfSome | None:
         """Of contributions under a `histogram` (k,) from seeded draws; None where the randomizer alone tells them."""

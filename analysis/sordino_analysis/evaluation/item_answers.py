@@ -17,7 +17,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
-from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, check_dense
+from sordino_analysis.evaluation.answer_moments import AnswerMoments, BlanketMoments, ErrorProfile, check_dense
 from sordino_analysis.evaluation.coarsened.walsh import transform
 from sordino_analysis.evaluation.contribution_law import ContributionLaw
 from sordino_analysis.progress import ProgressCallback, ignore_progress
@@ -100,6 +100,11 @@ class ItemAnswers(AnswerMoments):
         mean = other + (own - other) / self.workload.size
         bias = np.full(queries, self.chances.bias(self.decoder))
         return ErrorProfile(np.full(queries, max(own, other)), bias, np.array([mean]), self.workload.query_weights)
+
+    def blanket(self) -> BlanketMoments:
+        """An even label holds any item as often as a label of another item does."""
+        mean = float(Fraction(self.decoder.offset) + Fraction(self.decoder.slope) * self.chances.other)
+        return BlanketMoments(np.full(self.workload.queries, mean), np.full(self.workload.queries, self._variances[1]))
 
     def mixed_variances(self, histogram: Floats) -> Floats:
         own, other = self._variances

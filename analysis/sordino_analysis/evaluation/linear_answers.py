@@ -13,6 +13,7 @@ from sordino_analysis.documents.decoders import LinearDecoder, PlainDecoder, ToH
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.answer_moments import (
     AnswerMoments,
+    BlanketMoments,
     ErrorProfile,
     check_dense,
     regression_slopes,
@@ -77,6 +78,15 @@ class LinearAnswers(AnswerMoments):
             total += weights[start:stop] @ found
             progress(Progress(stop / queries))
         return ErrorProfile(variance, bias, total / len(self.workload.varying_rows), weights)
+
+    def blanket(self) -> BlanketMoments:
+        mean, variance = np.zeros(self.workload.queries), np.zeros(self.workload.queries)
+        for start, stop, rows, offset in decoded_blocks(self.decoder, self.workload):
+            centre, variance[start:stop] = self.law.blanket(rows)
+            mean[start:stop] = centre + offset
+        constant = np.setdiff1d(np.arange(self.workload.queries), self.workload.varying_rows)
+        mean[constant] = self.workload.operator.take(constant)[:, 0] if len(constant) else 0.0
+        return BlanketMoments(mean, self._without_constants(variance))
 
     def mixed_variances(self, histogram: Floats) -> Floats:
         mixed = np.zeros(self.workload.queries)

@@ -13,7 +13,10 @@ import numpy as np
 from sordino_analysis.arrays import TINY, Floats
 from sordino_analysis.guarantees.approximate import check_delta
 from sordino_analysis.guarantees.shuffled import least_count
+from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import AnyRandomizer, FiniteKernel
+from sordino_shared.shuffling.laws import MAX_STEPS, loss_of
 from sordino_shared.shuffling.profile import LossLaw, delta_of
 
 # As in `sordino_shared.shuffling.envelope`.
@@ -55,6 +58,17 @@ def envelope_of(table: Floats, power: float) -> LossLaw:
     values = first + np.arange(places) * step
     kept = chances > 0
     return list(zip(values[kept].tolist(), (chances[kept] / chances.sum()).tolist(), strict=True))
+
+
+def loss_law(randomizer: AnyRandomizer, power: float) -> LossLaw:
+    """`sordino_shared.shuffling.laws.loss_of`, the envelope of a table as an array computation.
+
+    Raises InvalidValue where no claim can be proved of the randomizer.
+    """
+    if isinstance(randomizer, FiniteKernel) and randomizer.size**2 * randomizer.outputs <= MAX_STEPS:
+        table: Floats = kernel_table(randomizer) / float(1 << randomizer.bits)
+        return envelope_of(table / table.sum(axis=0), power)
+    return loss_of(randomizer, power)
 
 
 def claimed(bound: float) -> float:

@@ -48,6 +48,10 @@ class PairwiseRequest:
             ("mechanism", "reduction", "robust"),
             "mechanism, reduction and robust are of linear queries; choose a protocol for a pairwise statistic",
         )
+        options.refuse(
+            ("collector", "target_error"),
+            "a shuffler takes linear queries for now, no pairwise statistic: leave out collector and target_error",
+        )
         if options.users is None:
             raise PlanError(
                 "a pairwise statistic needs `users`, the number to expect: protocols are compared at it", options

@@ -10,8 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
+from sordino_analysis.documents.blanket_terms import BlanketTerms
 from sordino_analysis.documents.certificate import Bound
 from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased
+from sordino_analysis.planning.blanket_claims import proved_delta
 from sordino_analysis.planning.rechecks import recheck_bound
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
@@ -19,7 +21,10 @@ from sordino_analysis.request_terms import Objective
 from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import DevicePart
+from sordino_shared.protocol.routes import WHOLE_ATTO
+from sordino_shared.quantities import quantity
 
 # Sums of products in another order, on another machine; figures that differ by more are of another mechanism.
 _RELATIVE = 1e-8
@@ -71,6 +76,8 @@ def audit_plan(device: DevicePart, analyst: AnalystPart) -> Iterator[Check]:
         with computing_what_was_published():
             factors = _factors(analyst.factors, analyst.figures, workload)
         yield factors
+    if analyst.blanket is not None:
+        yield from _claims(device, analyst.blanket)
     epsilon = device.guarantee.epsilon
     yield _bound("max", analyst.certificate.max, workload, epsilon)
     yield _bound("mean", analyst.certificate.mean, workload, epsilon)
@@ -112,6 +119,18 @@ def _factors(factors: Factors, figures: ErrorFigures, workload: Workload) -> Che
     allowed = 0.0 if counts_as_unbiased(figures) else figures.bias_bound
     holds = error <= allowed + _RELATIVE * float(np.abs(matrix).max())
     return Check("factors", holds, f"LᵀR + c1ᵀ = W ± {allowed:.3g}", f"off by {error:.2g}")
+
+
+def _claims(device: DevicePart, blanket: BlanketTerms) -> Iterator[Check]:
+    """Each (ε, δ) of one report among the random ones."""
+    for claim in blanket.claims:
+        with computing_what_was_published():
+            proved = proved_delta(device.randomizer, blanket.reports, claim.nano_epsilon)
+        published = claim.atto_delta / WHOLE_ATTO
+        name = f"δ at ε = {claim.nano_epsilon / NANO:g} behind {quantity(blanket.reports, 'random report')}"
+        # The bound may be by the transform of another machine.
+        holds = published >= proved * (1 - _RELATIVE)
+        yield Check(name, holds, f"{published:.9g}", f"{proved:.9g}")
 
 
 def _bound(objective: Objective, bound: Bound, workload: Workload, epsilon: float) -> Check:

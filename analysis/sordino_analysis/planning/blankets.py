@@ -6,35 +6,30 @@ are compared by users, not by variance: the order differs.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 
-import numpy as np
-
-from sordino_analysis.arrays import Floats
 from sordino_analysis.guarantees.approximate import Approximate
-from sordino_analysis.guarantees.blanket import envelope_of, least_blanket
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.mechanisms.registry import MECHANISMS
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.deadline import Deadline
-from sordino_analysis.planning.comparison import Comparison, Contender
+from sordino_analysis.planning.comparison import Comparison
+from sordino_analysis.planning.measures import UsersBehindBlanket
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.progress import ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Objective
-from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
-from sordino_shared.protocol.routes import MAX_BLANKET
-from sordino_shared.randomizers import AnyRandomizer, FiniteKernel
-from sordino_shared.shuffling.laws import MAX_STEPS, loss_of
-from sordino_shared.shuffling.profile import LossLaw
 
+# Built in a fraction of a second, up to some types, beyond them, or for any number; a search may find better ones.
+_FEW_TYPES = 256
+_FOR_FEW = {"hyperplane_codebook", "haar", "fourier"}
+_FOR_MANY = {"shifted_grids"}
+_FOR_ANY = {"randomized_response", "subset_selection", "subset_mixture", "coarsened_histogram"}
 # ε₀ is a multiple of this, up to the largest that is allowed.
 _STEP = 0.25
-# Entries of a workload up to which the variance of each query over uniform types is computed.
-_MOST_ENTRIES = 1 << 24
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +40,11 @@ class BlanketChoice:
     mechanism: str
     blanket: int
     users: int
+
+
+def closed_forms(types: int) -> set[str]:
+    """Mechanisms that need no search for so many types."""
+    return _FOR_ANY | (_FOR_FEW if types <= _FEW_TYPES else _FOR_MANY)
 
 
 def choose_blanket(
@@ -62,15 +62,15 @@ def choose_blanket(
     Raises PlanError, with every reason, where no mechanism of these names can be hidden.
     """
     epsilon = bound.nano_epsilon / NANO
-    best, reasons = None, []
+    best, reasons = None, list[str]()
     for local in _local_epsilons(epsilon, largest_epsilon):
-        found = []
-        for contender in _contenders(workload, objective, local, mechanisms):
-            try:
-                found.append(_with_blanket(workload, objective, contender, local, bound, target_error))
-            except InvalidValue as reason:
-                reasons.append(f"\n- {contender.name} at ε = {local:g}: {reason}")
-        least = min(found, key=lambda choice: choice.users, default=None)
+        options = PlanningOptions.of(
+            epsilon=local,
+            objective=objective,
+            target_error=target_error,
+            collector={"epsilon": str(Decimal(bound.nano_epsilon).scaleb(-9)), "delta": repr(float(bound.delta))},
+        )
+        least = _best_of(PlanRequest(workload, options), mechanisms, reasons)
         if best is not None and (least is None or least.users >= best.users):
             return best
         best = least if best is None else least or best
@@ -87,62 +87,17 @@ def _local_epsilons(epsilon: float, largest: float) -> Iterator[float]:
         local -= _STEP
 
 
-def _contenders(
-    workload: Workload, objective: Objective, epsilon: float, mechanisms: Collection[str]
-) -> Iterator[Contender]:
-    request = PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, objective=objective))
-    work = SharedWork(request, Deadline(None, lambda: False))
+def _best_of(request: PlanRequest, mechanisms: Collection[str], reasons: list[str]) -> BlanketChoice | None:
+    """The fewest users at the request's ε, None where no mechanism can be taken; why not is added to `reasons`."""
+    work, comparison = SharedWork(request, Deadline(None, lambda: False)), Comparison(request)
     for mechanism in MECHANISMS:
         if mechanism.name in mechanisms:
-            comparison = Comparison(request)
             comparison.consider(mechanism, work, ignore_progress)
-            if comparison.variance is not None:
-                yield comparison.best()
-
-
-def _with_blanket(
-    workload: Workload,
-    objective: Objective,
-    contender: Contender,
-    epsilon: float,
-    bound: Approximate,
-    target_error: float,
-) -> BlanketChoice:
-    figures = contender.profile.figures()
-    variance = figures.max_variance if objective == "max" else figures.mean_variance
-    blanket = least_blanket(_loss(contender.proposal.randomizer, math.exp(bound.nano_epsilon / NANO)), bound.delta)
-    if blanket > MAX_BLANKET:
-        raise PlanError(f"it takes {blanket:,} random reports, and a shuffler adds at most {MAX_BLANKET:,}", blanket)
-    room = target_error**2 - figures.bias_bound**2
-    if room <= 0:
-        raise PlanError(f"its bias of up to {figures.bias_bound:.3g} is above the target error", target_error)
-    noise = blanket * (variance + _spread(workload, objective))
-    # (n v + m s)/n² = τ², with s ≤ v + Var(W) for a report of a uniform type.
-    users = (variance + math.sqrt(variance**2 + 4 * room * noise)) / (2 * room)
-    return BlanketChoice(
-        local_epsilon=epsilon, mechanism=contender.name, blanket=blanket, users=max(1, math.ceil(users))
-    )
-
-
-def _loss(randomizer: AnyRandomizer, power: float) -> LossLaw:
-    """As shufflers prove it, the envelope of a table as an array computation."""
-    if isinstance(randomizer, FiniteKernel) and randomizer.size**2 * randomizer.outputs <= MAX_STEPS:
-        table: Floats = np.array([list(map(float, column)) for column in _columns(randomizer)]).T
-        return envelope_of(table / table.sum(axis=0), power)
-    return loss_of(randomizer, power)
-
-
-def _columns(kernel: FiniteKernel) -> Iterator[list[int]]:
-    """(outputs,) integers of each type, the null output last where there is one."""
-    for cell in range(kernel.size):
-        column = [int(entry) for entry in kernel.rows.column(cell)]
-        yield column if kernel.outputs == len(column) else [*column, (1 << kernel.bits) - sum(column)]
-
-
-def _spread(workload: Workload, objective: Objective) -> float:
-    """Var of W_qx over uniform types, of the query with the most or on average; of large workloads a bound."""
-    if workload.queries * workload.size > _MOST_ENTRIES:
-        low, high = workload.operator.entry_range()
-        return float((high - low) ** 2 / 4)
-    spreads = workload.operator.take(np.arange(workload.queries)).var(axis=1)
-    return float(spreads.max() if objective == "max" else spreads.mean())
+    local = request.guarantee.epsilon
+    reasons.extend(f"\n- {each.name} at ε = {local:g}: {each.reason}" for each in comparison.reports if each.reason)
+    if comparison.variance is None:
+        return None
+    best, measure = comparison.best(), comparison.measure
+    assert isinstance(measure, UsersBehindBlanket)
+    behind = measure.behind(best.evaluated)
+    return BlanketChoice(local_epsilon=local, mechanism=best.name, blanket=behind.reports, users=behind.users)

@@ -6,8 +6,6 @@ import math
 import time
 from dataclasses import dataclass
 
-import numpy as np
-
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import ErrorFigures
 from sordino_analysis.documents.plan_summary import MechanismRow
@@ -17,9 +15,11 @@ from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_analysis.mechanisms.mechanism import Mechanism, MechanismFailed, Predicted, Proposal, SharedWork
 from sordino_analysis.mechanisms.registry import mechanism_names
 from sordino_analysis.mechanisms.request import NOT_ALLOWED, PlanRequest
+from sordino_analysis.planning.measures import Evaluated, measure_of, objective_variance
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import ProgressCallback, progress_of_part
 from sordino_analysis.questions.linear.widths import CharacterMap
+from sordino_shared.errors import InvalidValue
 
 # Two candidates closer than this are the same mechanism up to the rounding of its integers; the simpler one is taken.
 _TIE = 1e-9
@@ -71,9 +71,18 @@ class Contender:
     """A candidate that was evaluated, and what it is compared by."""
 
     name: str
-    proposal: Proposal
-    profile: ErrorProfile
+    evaluated: Evaluated
     value: float
+
+    @property
+    def proposal(self) -> Proposal:
+        """Randomizer and decoder."""
+        return self.evaluated.proposal
+
+    @property
+    def profile(self) -> ErrorProfile:
+        """Errors of its answers."""
+        return self.evaluated.profile
 
     def beats(self, other: Contender | None) -> bool:
         """Whether it is better, or as good and simpler."""
@@ -84,14 +93,11 @@ class Contender:
 
 
 class Comparison:
-    """The best candidate so far, and a report of each.
-
-    Candidates are compared by the objective's variance; with `users` n by variance/n + (bias + f·m)², where f is the
-    share of fake reports that `robust` gives, 0 without it, and m their largest effect on an answer.
-    """
+    """The best candidate so far by the measure that the request's options name, and a report of each."""
 
     def __init__(self, request: PlanRequest) -> None:
         self.request = request
+        self.measure = measure_of(request)
         self.reports: list[MechanismReport] = []
         self._best: Contender | None = None
 
@@ -143,8 +149,7 @@ class Comparison:
         if reason is None and candidate.name not in _AT_ONCE and work.deadline.passed():
             return "the time was over before its turn", None
         least = candidate.least_variance(work) if isinstance(candidate, Predicted) else None
-        users = self.request.options.users
-        if reason is None and least is not None and least / (users or 1) > self._best.value * (1 + _TIE):
+        if reason is None and least is not None and self.measure.least_value(least) > self._best.value * (1 + _TIE):
             return f"its formula gives at least {least:.4g}, and {self._best.name} has less", least
         return reason, least if reason is not None else None
 
@@ -153,9 +158,9 @@ class Comparison:
         profile = law.profile(progress)
         figures = profile.figures()
         moves, reason = self._moves(proposal, law, figures), self._objection(figures)
-        contender = Contender(name, proposal, profile, self._squared_error(profile, moves))
-        if reason is None and contender.beats(self._best):
-            self._best = contender
+        evaluated = Evaluated(proposal=proposal, law=law, profile=profile, moves=moves)
+        if reason is None:
+            reason = self._compared(name, evaluated)
         soft = proposal.soft_variance
         return MechanismReport(
             name=name,
@@ -195,14 +200,16 @@ class Comparison:
             )
         return None
 
-    def _squared_error(self, profile: ErrorProfile, moves: Floats | None) -> float:
-        variance, options = self._variance(profile.figures()), self.request.options
-        if options.users is None:
-            return variance
-        moved = 0.0
-        if options.robust is not None and moves is not None:
-            moved = options.robust * float((np.sqrt(profile.weights) * moves).max())
-        return variance / options.users + (profile.weighted_bias + moved) ** 2
+    def _compared(self, name: str, evaluated: Evaluated) -> str | None:
+        """Keep it where it is the best; the reason why it cannot be taken, or None."""
+        try:
+            value = self.measure.value(evaluated)
+        except InvalidValue as reason:
+            return str(reason)
+        contender = Contender(name, evaluated, value)
+        if contender.beats(self._best):
+            self._best = contender
+        return None
 
     def _variance(self, figures: ErrorFigures) -> float:
-        return figures.max_variance if self.request.options.objective == "max" else figures.mean_variance
+        return objective_variance(figures, self.request.options.objective)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol, Self
 
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.documents.plan_summary import AnySummary, read_summary
+from sordino_analysis.documents.plan_summary import AnySummary, PairwiseSummary, read_summary
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_protocol_plan
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.planning_options import PlanError
@@ -69,7 +69,9 @@ class FinishedPlan:
         variance = self.summary.answer_variance
         if variance is None:
             raise PlanError("a protocol is planned for a number of users, and does not say how many it needs", target)
-        return users_needed(variance, self.analyst.figures.bias_bound, target)
+        blanket = None if isinstance(self.summary, PairwiseSummary) else self.summary.blanket
+        noise = 0.0 if blanket is None else blanket.reports * blanket.variance
+        return users_needed(variance, self.analyst.figures.bias_bound, target, noise)
 
     @property
     def content(self) -> bytes:
@@ -101,11 +103,14 @@ def _pieces(body: bytes) -> list[bytes]:
     return pieces
 
 
-def users_needed(variance: float, bias_bound: float, target: float) -> int:
-    """The least n with variance/n + bias² ≤ target²; raises PlanError where the bias alone is more."""
+def users_needed(variance: float, bias_bound: float, target: float, noise: float = 0.0) -> int:
+    """The least n with variance/n + noise/n² + bias² ≤ target²; raises PlanError where the bias alone is more.
+
+    `noise` is the variance of all random reports of a shuffler together.
+    """
     room = target**2 - bias_bound**2 if math.isfinite(target) and target > 0 else 0.0
     if not room > 0:
         raise PlanError(
             f"the target error must be a number above the bias bound {bias_bound:.3g}, got {target}", target
         )
-    return max(1, math.ceil(variance / room))
+    return max(1, math.ceil((variance + math.sqrt(variance**2 + 4 * room * noise)) / (2 * room)))

@@ -8,13 +8,15 @@ from typing import ClassVar, Self
 from sordino_analysis.average_case.figures import average_case_figures
 from sordino_analysis.documents.elimination_plan import EliminationPlan, RoundShares
 from sordino_analysis.documents.plan_summary import LinearSummary
-from sordino_analysis.documents.queries import IndicatorQueries
+from sordino_analysis.documents.queries import IndicatorQueries, RuleQueries
+from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
 from sordino_analysis.mechanisms.registry import mechanism_names
 from sordino_analysis.mechanisms.request import PlanRequest, check_number_of_queries
+from sordino_analysis.planning.blankets import choose_blanket, closed_forms
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planner import compile_plan
 from sordino_analysis.planning.planning_request import Interrupted, never, request_digest
-from sordino_analysis.planning_options import PlanError, PlanningOptions
+from sordino_analysis.planning_options import CollectorTarget, PlanError, PlanningOptions
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload, WorkloadSpecification
 from sordino_shared.guarantees import check_round_guarantee
@@ -38,6 +40,8 @@ class LinearRequest:
 
     def __post_init__(self) -> None:
         self.check(self.options, self.workload.queries)
+        if self.options.collector is not None:
+            self._check_shuffled()
 
     @classmethod
     def of(cls, specification: WorkloadSpecification, options: PlanningOptions) -> Self:
@@ -50,6 +54,7 @@ class LinearRequest:
         check_round_guarantee(options.guarantee)
         check_number_of_queries(queries)
         options.refuse(cls.unused, "protocol and target are of pairwise statistics; this workload has linear queries")
+        options.check_collector()
         if options.robust is not None and options.users is None:
             raise PlanError(
                 "robust weighs what fake reports do to an answer against its error: state the number of users, too",
@@ -71,6 +76,8 @@ class LinearRequest:
         """The plan of the best mechanism; of several rounds it predicts errors for the users of the first."""
         if isinstance(self.workload.published, IndicatorQueries):
             return self._of_single_indicators(self.workload.published, progress, interrupted)
+        if self.options.collector is not None:
+            return self._behind_a_shuffler(self.options.collector, progress, interrupted)
         if self.rounds is None:
             return compile_plan(PlanRequest(self.workload, self.options), progress, interrupted).finished()
         users, protocol = self.options.users, EliminationPlan.of(self.rounds, self.options.guarantee)
@@ -80,6 +87,41 @@ class LinearRequest:
         assert isinstance(first.summary, LinearSummary)
         summary = first.summary.of_first_round(users, self.rounds, str(protocol.digest))
         return FinishedPlan(first.device, first.analyst, summary, protocol)
+
+    def _check_shuffled(self) -> None:
+        """Raise PlanError for what no shuffler takes yet."""
+        if self.rounds is not None:
+            raise PlanError("a shuffler takes one round for now: leave out `rounds` of the class, or collector", self)
+        if isinstance(self.workload.published, (IndicatorQueries, RuleQueries)):
+            raise PlanError("a shuffler takes linear queries for now, no class of rules: leave out collector", self)
+        if self.workload.size > MOST_LISTED_TYPES:
+            raise PlanError(
+                f"a shuffler takes up to {MOST_LISTED_TYPES:,} cells for now, the domain has {self.workload.size:,}: "
+                "ask about fewer attributes or wider bins, or leave out collector",
+                self.workload.size,
+            )
+
+    def _behind_a_shuffler(
+        self, collector: CollectorTarget, progress: ProgressCallback, interrupted: Interrupted
+    ) -> FinishedPlan:
+        """ε of a device by what closed forms take fewest users at, and there the best of all mechanisms."""
+        assert self.options.target_error is not None
+        named, forms = self.options.mechanism, closed_forms(self.workload.size)
+        options = self.options
+        try:
+            chosen = choose_blanket(
+                self.workload,
+                options.objective,
+                collector.bound,
+                self.options.target_error,
+                largest_epsilon=options.guarantee.epsilon,
+                mechanisms=forms if named not in forms else {named},
+            )
+            options = options.model_copy(update={"epsilon": chosen.local_epsilon})
+        except PlanError:
+            # A search may find what can be hidden at the largest ε, and says why not where none does.
+            pass
+        return compile_plan(PlanRequest(self.workload, options), progress, interrupted).finished()
 
     def _of_single_indicators(
         self, asked: IndicatorQueries, progress: ProgressCallback, interrupted: Interrupted

@@ -11,7 +11,13 @@ from typing import Any
 
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.certificate import Certificate
-from sordino_analysis.documents.plan_summary import LinearSummary, MechanismRow, PartDigests, PredictedError
+from sordino_analysis.documents.plan_summary import (
+    BlanketSummary,
+    LinearSummary,
+    MechanismRow,
+    PartDigests,
+    PredictedError,
+)
 from sordino_analysis.documents.queries import RuleQueries
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
@@ -21,9 +27,11 @@ from sordino_analysis.mechanisms.mechanism import Mechanism, SharedWork
 from sordino_analysis.mechanisms.registry import in_order_of_evaluation, mechanism_names
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.optimisation.deadline import Deadline
+from sordino_analysis.planning.blanket_claims import blanket_terms
 from sordino_analysis.planning.certificates import bounds_summary, lower_bound
 from sordino_analysis.planning.comparison import Comparison, Contender, MechanismReport
 from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.measures import Behind, UsersBehindBlanket
 from sordino_analysis.planning.one_thread import one_thread
 from sordino_analysis.planning.plan_warnings import error_warnings, quality_warnings
 from sordino_analysis.planning.shuffling import shuffled_privacy
@@ -49,6 +57,7 @@ class CompiledPlan:
     analyst: AnalystPart
     candidates: tuple[MechanismReport, ...]
     profile: ErrorProfile
+    behind: Behind | None = None
     seconds: float
     cut_short: CutShort | None = None
 
@@ -89,7 +98,17 @@ class CompiledPlan:
             users=options.users,
             **(self._of_rules() if isinstance(workload.published, RuleQueries) else {}),
             **({} if options.users is None else self._predicted(options.users)),
+            **({} if self.behind is None else self._blanket(self.behind)),
         )
+
+    def _blanket(self, behind: Behind) -> dict[str, Any]:
+        terms, options = self.analyst.blanket, self.request.options
+        assert terms is not None
+        return {
+            "target_error": options.target_error,
+            "users_needed": behind.users,
+            "blanket": BlanketSummary.of(terms, behind.variance),
+        }
 
     def _of_rules(self) -> dict[str, Any]:
         low, high = self.request.workload.operator.entry_range()
@@ -176,7 +195,8 @@ def compile_plan(
     # The salt of hashes is public, but drawn here, so that texts cannot be chosen to collide before.
     device = DevicePart(request.workload.domain.salted(SystemRandomness()), request.guarantee, best.proposal.randomizer)
     check_guarantee(device)
-    analyst = _analyst_part(request, device, best, certificate)
+    behind = comparison.measure.behind(best.evaluated) if isinstance(comparison.measure, UsersBehindBlanket) else None
+    analyst = _analyst_part(request, device, best, certificate, behind)
     seconds = time.perf_counter() - start
     return CompiledPlan(
         request=request,
@@ -184,6 +204,7 @@ def compile_plan(
         analyst=analyst,
         candidates=comparison.listed(),
         profile=best.profile,
+        behind=behind,
         seconds=seconds,
         cut_short=deadline.cut_short,
     )
@@ -234,7 +255,9 @@ def _analyst_part(
     device: DevicePart,
     best: Contender,
     certificate: Certificate,
+    behind: Behind | None,
 ) -> AnalystPart:
+    collector = request.options.collector
     return AnalystPart(
         device_digest=device.digest,
         workload=request.workload.name,
@@ -246,4 +269,7 @@ def _analyst_part(
         factors=best.proposal.factors,
         certificate=certificate,
         figures=best.profile.figures(),
+        blanket=(
+            None if behind is None or collector is None else blanket_terms(device, behind.reports, collector.bound)
+        ),
     )

@@ -48,12 +48,15 @@ class Statement:
         if not 0 < self.level < 1:
             raise InvalidValue(f"the level must lie between 0 and 1, such as .95, got {self.level}", self.level)
 
-    def users(self, variances: Floats, biases: Floats, scales: Floats, quantile: float) -> NDArray[np.int64]:
+    def users(
+        self, variances: Floats, biases: Floats, scales: Floats, quantile: float, added: Floats | float = 0.0
+    ) -> NDArray[np.int64]:
         """(Q,) the least n whose interval of `quantile` standard errors is at most the margin, for every population.
 
         `variances`, `biases` and `scales` (Q,) are one user's, in units of the answers; a variance is that of the worst
-        type. quantile·√(m·V/n) + m·bias ≤ margin·scale, where m is 2 for a difference and 1 otherwise. Raises PlanError
-        where a bias alone exceeds the margin.
+        type. quantile·√(m·V/n) + m·bias ≤ margin·scale, where m is 2 for a difference and 1 otherwise. `added` (Q,) is
+        the variance that all random reports of a shuffler add to a sum: V is then V + added/n. Raises PlanError where a
+        bias alone exceeds the margin.
         """
         campaigns = 2 if self.difference else 1
         # A sample of a population varies most where half of its users are at either end of the scale.
@@ -67,7 +70,8 @@ class Statement:
                 "or a mechanism without bias",
                 self.margin,
             )
-        needed = np.divide(campaigns * quantile**2 * noise, room**2, out=np.zeros_like(noise), where=noise > 0)
+        wanted = np.divide(campaigns * quantile**2, room**2, out=np.zeros_like(noise), where=noise > 0)
+        needed = (wanted * noise + np.sqrt((wanted * noise) ** 2 + 4 * wanted * added)) / 2
         return np.maximum(1, np.ceil(needed * (1 - NEARLY_ZERO))).astype(np.int64)
 
 
@@ -76,6 +80,7 @@ class SampleSizes:
     """Users that a statement takes with one plan: `users` (Q,) for the interval of each listed answer by itself.
 
     `asked` is the number of queries that are asked, listed or not; `law` and `profile` are about the listed ones.
+    `blanket` random reports add the variance `added` (Q,) to the sums of all reports.
     """
 
     statement: Statement
@@ -84,24 +89,30 @@ class SampleSizes:
     profile: ErrorProfile
     asked: int
     users: NDArray[np.int64]
+    added: Floats
+    blanket: int
 
     @classmethod
-    def of(cls, statement: Statement, law: AnswerMoments, workload: Workload) -> SampleSizes:
+    def of(cls, statement: Statement, law: AnswerMoments, workload: Workload, blanket: int = 0) -> SampleSizes:
         """For the answers to a plan's `workload` by the moments of one report's contribution; raises PlanError.
 
-        Losses of rules are always the population's, as they are in estimates.
+        `blanket` random reports of a shuffler are among those of the users. Losses of rules are always the
+        population's, as they are in estimates.
         """
         if isinstance(workload.published, RuleQueries):
             statement = replace(statement, population=True)
         profile, (low, high) = law.profile(), law.workload.operator.entry_range()
         z = normal_quantile(statement.level)
+        added = blanket * law.blanket().variance if blanket else np.zeros(law.workload.queries)
         return cls(
             statement=statement,
             workload=law.workload,
             law=law,
             profile=profile,
             asked=workload.asked,
-            users=statement.users(profile.variance, profile.bias, high - low, z),
+            users=statement.users(profile.variance, profile.bias, high - low, z, added),
+            added=added,
+            blanket=blanket,
         )
 
     def __repr__(self) -> str:
@@ -133,7 +144,7 @@ class SampleSizes:
         Where queries or types are too many to list it is Šidák's, of all queries that are asked, for any population.
         """
         quantile, (low, high) = self._band_quantile(), self.workload.operator.entry_range()
-        listed = self.statement.users(self.profile.variance, self.profile.bias, high - low, quantile)
+        listed = self.statement.users(self.profile.variance, self.profile.bias, high - low, quantile, self.added)
         return max(int(listed.max()), self._of_the_worst(quantile))
 
     def _of_the_worst(self, quantile: float) -> int:
@@ -141,7 +152,9 @@ class SampleSizes:
         if not self.profile.sought:
             return 0
         worst, bias = np.array([self.profile.sought]), np.array([self.profile.bias.max()])
-        return int(self.statement.users(worst, bias, np.ones(1), quantile)[0])
+        # What random reports add to the worst query is not computed; it is below this.
+        added = self.added.max() + self.blanket * worst
+        return int(self.statement.users(worst, bias, np.ones(1), quantile, added)[0])
 
     def _band_quantile(self) -> float:
         varying = self.workload.varying_rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from fractions import Fraction
 
 from sordino_analysis.documents.plan_summary import ShuffledPrivacy
@@ -36,17 +35,3 @@ def shuffled_privacy(part: DevicePart, reports: int, fake: Fraction) -> Shuffled
         epsilon=found.epsilon,
         delta=float(found.delta) if found.amplified else None,
     )
-
-
-def fraction(written: float | str | Fraction) -> Fraction:
-    """δ or a share as a person writes it; raises InvalidValue for what is no number between 0 and 1."""
-    if isinstance(written, Fraction):
-        return written
-    try:
-        number = float(written)
-    except ValueError as error:
-        raise InvalidValue(f"a chance must be a number such as 1e-6, got {written!r}", written) from error
-    if not (math.isfinite(number) and 0 <= number < 1):
-        raise InvalidValue(f"a chance must be from 0 to below 1, got {written!r}", written)
-    # The shortest decimal of the float is what was written: 0.1 and not a little more.
-    return Fraction(repr(number))

@@ -60,7 +60,7 @@ _NEIGHBOURS = {
 _OF_CURATORS = ("rho", "delta", "neighbours")
 _OF_DEVICES = (
     *("target_error", "mechanism", "reduction", "robust", "effort", "protocol", "target"),
-    *("seed", "no_cache", "cache_dir", "verbose"),
+    *("seed", "no_cache", "cache_dir", "verbose", "collector", "device_epsilon"),
 )
 
 
@@ -69,8 +69,8 @@ def check_trust(context: typer.Context) -> Trust:
     trust = Trust(context.params["trust"])
     if trust is Trust.LOCAL:
         refuse_given(context, _OF_CURATORS, "they apply to --trust curator; a device spends --epsilon")
-        if context.params["epsilon"] is None:
-            fail("give --epsilon, the ε of one report, such as 1 or 0.5", code=2)
+        if context.params["epsilon"] is None and context.params["collector"] is None:
+            fail("give --epsilon, the ε of one report, such as 1 or 0.5, or --collector with a shuffler", code=2)
         return trust
     refuse_given(context, _OF_DEVICES, "they apply to plans of devices; a curator spends --rho")
     if (context.params["rho"] is None) == (context.params["epsilon"] is None):

@@ -45,6 +45,7 @@ from sordino_server.cli.output import (
 )
 from sordino_server.cli.plan_result import print_plan
 from sordino_server.cli.price_of_locality import with_price
+from sordino_server.cli.shuffler_options import CollectorOption, DeviceEpsilonOption, shuffler_options
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.errors import InvalidValue
@@ -93,6 +94,8 @@ def plan(
     objective: ObjectiveOption = "max",
     users: UsersOption = None,
     target_error: TargetErrorOption = None,
+    collector: CollectorOption = None,
+    device_epsilon: DeviceEpsilonOption = None,
     mechanism: MechanismOption = None,
     reduction: ReductionOption = None,
     robust: RobustOption = None,
@@ -119,11 +122,15 @@ def plan(
         sordino plan --workload prefix --size 64 --epsilon 1 --users 10000
         sordino plan --file delays.yaml --epsilon 1 --output delays
         sordino plan --workload prefix --size 64 --trust curator --rho 0.02
+        sordino plan --workload prefix --size 128 --collector 1,1e-6 --target-error 0.01
 
     The planner computes the exact variance of every mechanism and takes the best for the objective. For a file with a
     pairwise statistic it compares protocols by their predicted error with --users devices.
 
     Ctrl-C stops the search and keeps the best plan so far; a second Ctrl-C aborts.
+
+    --collector plans for a campaign behind a shuffler, which adds random reports: it chooses ε of a device, the
+    mechanism and the number of random reports by the users that --target-error takes.
 
     The lower bound holds for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
     """
@@ -133,17 +140,22 @@ def plan(
         print_curator_plan(context, asked)
         return
     _refuse_unused(context, asked)
-    options = PlanningOptions.of(**{name: context.params[name] for name in PlanningOptions.model_fields})
-    request = request_for(asked, options)
+    request = request_for(asked, _options(context))
     cache = None if no_cache else PlanCache(cache_dir or default_folder())
     finished = finished_plan(request, cache)
-    if target_error is not None:
+    if target_error is not None and collector is None:
         finished = with_price(finished.for_target(target_error), asked, target_error)
     _keep(finished, output, chart)
     if as_json:
         print_json(json.loads(finished.summary.text()))
     else:
         print_plan(finished.summary, None if output is None else _written(finished, output), verbose)
+
+
+def _options(context: typer.Context) -> PlanningOptions:
+    """Those of the command line; `--target-error` is one of a plan for a shuffler alone."""
+    given = {name: context.params[name] for name in PlanningOptions.model_fields}
+    return PlanningOptions.of(**given | shuffler_options(context.params))
 
 
 def _keep(plan: FinishedPlan, output: Path | None, chart: Path | None) -> None:

@@ -10,6 +10,7 @@ from rich.table import Table
 
 from sordino_analysis.documents.plan_summary import (
     AverageCaseFigures,
+    BlanketSummary,
     LinearSummary,
     PairwiseSummary,
     ShuffledPrivacy,
@@ -91,6 +92,8 @@ def _result(summary: LinearSummary) -> Iterator[str]:
         yield f"  bias of an answer: at most {figure(summary.bias_bound, 3)}, by which intervals and bands are wider"
     if summary.uniform_mean_variance is not None:
         yield f"  and for users spread evenly over all types: {_number(summary.uniform_mean_variance)}"
+    if summary.blanket is not None:
+        yield from _blanket(summary.blanket, summary.epsilon)
     if summary.users_needed is not None and summary.target_error is not None:
         yield f"  users needed for an error of {chosen(summary.target_error)}: {summary.users_needed:,}"
     if summary.users is not None and summary.predicted_errors is not None:
@@ -98,8 +101,6 @@ def _result(summary: LinearSummary) -> Iterator[str]:
         yield f"  predicted error of the worst query with {quantity(summary.users, 'user')}: {figure(worst.rmse, 3)}"
     if summary.asks_rules:
         yield from _rules(summary)
-    if summary.shuffled is not None:
-        yield f"  {_shuffled(summary.shuffled)}"
     if summary.average_case is not None:
         yield from _average_case(summary.average_case)
     yield f"  {fake_reports('an answer', summary.manipulation)}"
@@ -110,11 +111,19 @@ def _result(summary: LinearSummary) -> Iterator[str]:
         yield f"  cut short ({summary.cut_short}): more time may give a better mechanism and bound"
 
 
-def _shuffled(privacy: ShuffledPrivacy) -> str:
-    who = (
-        f"readers of nothing but the counts of {quantity(privacy.reports, 'report')}, {percent(privacy.fake)} of "
-        "them fake"
+def _blanket(blanket: BlanketSummary, epsilon: float) -> Iterator[str]:
+    """Who is told how much, with a shuffler in between."""
+    yield (
+        f"  behind a shuffler that mixes in {quantity(blanket.reports, 'random report')}: "
+        f"(ε {chosen(blanket.epsilon)}, δ {chosen(blanket.delta)}) against the collector, "
+        "whoever sends the other reports"
     )
+    yield f"  ε {chosen(epsilon)} if shuffler and collector work together"
+
+
+def _shuffled(privacy: ShuffledPrivacy) -> str:
+    honest = 1 - privacy.fake
+    who = f"if a shuffler mixed {quantity(privacy.reports, 'report')} and {percent(honest)} were honest"
     if privacy.delta is None:
         return f"{who}: ε = {chosen(privacy.epsilon)}, as so few hide nothing more"
     return f"{who}: ε = {figure(privacy.epsilon)} at δ = {chosen(privacy.delta)}"
@@ -167,6 +176,10 @@ def _details(summary: LinearSummary) -> Iterator[str]:
     yield "the lower bound holds for unbiased one-round mechanisms"
     yield f"device part  {summary.digests.device}  {shown_device_part(summary)}"
     yield f"analyst part {summary.digests.analyst}  {summary.analyst_bytes:,} bytes"
+    if summary.shuffled is not None:
+        yield _shuffled(summary.shuffled)
+    for claim in () if summary.blanket is None else summary.blanket.claims:
+        yield f"  (ε {chosen(claim.epsilon)}, δ {figure(claim.delta)}) against the collector"
     if summary.users is not None and summary.predicted_errors is not None:
         worst = sorted(summary.predicted_errors, key=lambda item: -item.rmse)
         yield from (f"  {figure(item.rmse, 3)}  {item.label}" for item in worst[:_SHOWN_ERRORS])

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
+from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.figures import chosen
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
@@ -35,6 +36,7 @@ from sordino_server.cli.local_planning import (
 )
 from sordino_server.cli.output import JsonOption, VerboseOption, console, print_json, print_table, reports_errors
 from sordino_server.cli.progress_bar import displayed_progress
+from sordino_server.cli.shuffler_options import CollectorOption, DeviceEpsilonOption, shuffler_options
 from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.unused_options import refuse_given
@@ -56,11 +58,14 @@ class _Row:
     band: int | None = None
     queries: tuple[tuple[str, int], ...] = ()
     predicted: float | None = None
+    blanket: int | None = None
 
     def document(self) -> dict[str, Any]:
         shown: dict[str, Any] = {"epsilon": float(self.epsilon), "mechanism": self.mechanism, "users": self.users}
         if self.predicted is not None:
             return shown | {"predicted_margin": self.predicted}
+        if self.blanket is not None:
+            shown["blanket"] = self.blanket
         return shown | {
             "band_users": self.band,
             "queries": [{"label": label, "users": users} for label, users in self.queries],
@@ -91,6 +96,8 @@ def size(
             help="About the population that the users are a random sample of, as losses of rules always are.",
         ),
     ] = False,
+    collector: CollectorOption = None,
+    device_epsilon: DeviceEpsilonOption = None,
     objective: ObjectiveOption = "max",
     mechanism: MechanismOption = None,
     protocol: ProtocolOption = None,
@@ -107,6 +114,7 @@ def size(
 
         sordino size --workload prefix --size 64 --margin 1%
         sordino size --file delays.yaml --margin 0.5% --epsilon 1 --difference
+        sordino size --workload prefix --size 64 --margin 2% --collector 1,1e-6
 
     One answer: the interval of every query by itself is within the margin, whatever the users hold. All answers: the
     simultaneous band is. A margin is a share of the query's scale, its largest entry less its least: 1 for a share of
@@ -116,8 +124,13 @@ def size(
     statement = Statement(margin=_margin(margin), level=level, difference=difference, population=population)
     cache = None if no_cache else PlanCache(cache_dir or default_folder())
     chosen = {"objective": objective, "mechanism": mechanism, "effort": effort, "protocol": protocol, "target": target}
-    epsilons = epsilon or list(DEFAULT_EPSILONS)
-    rows = [_row(context, asked, statement, PlanningOptions.of(epsilon=each, **chosen), cache) for each in epsilons]
+    # The standard error whose interval is the margin.
+    shuffled = shuffler_options(context.params | {"target_error": statement.margin / normal_quantile(level)})
+    epsilons = epsilon or ([shuffled["epsilon"]] if collector else list(DEFAULT_EPSILONS))
+    rows = [
+        _row(context, asked, statement, PlanningOptions.of(**{"epsilon": each, **chosen, **shuffled}), cache)
+        for each in epsilons
+    ]
     if as_json:
         terms = {"margin": statement.margin, "level": level, "difference": difference, "population": population}
         print_json(terms | {"rows": [row.document() for row in rows]})
@@ -152,7 +165,8 @@ def _row(
     plan = finished_plan(LinearRequest.of(specification, options), cache)
     queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
     law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)
-    needed = SampleSizes.of(statement, law, queries)
+    blanket = plan.analyst.blanket
+    needed = SampleSizes.of(statement, law, queries, 0 if blanket is None else blanket.reports)
     share = plan.summary.first_share
 
     def in_all(answering: int) -> int:
@@ -160,7 +174,8 @@ def _row(
         return answering if share == 1 else math.ceil(answering / share)
 
     return _Row(
-        epsilon=str(options.epsilon),
+        epsilon=str(options.epsilon) if blanket is None else f"{plan.device.guarantee.epsilon:g}",
+        blanket=None if blanket is None else blanket.reports,
         mechanism=plan.analyst.mechanism,
         users=in_all(needed.most),
         band=in_all(needed.band),
@@ -181,6 +196,10 @@ def _print(statement: Statement, rows: list[_Row], verbose: bool) -> None:
         numbers = (row.users,) if row.band is None else (row.users, row.band)
         table.add_row(row.epsilon, *(f"{number:,}" for number in numbers), row.mechanism)
     print_table(table)
+    for row in rows:
+        if row.blanket is not None:
+            behind = f"behind a shuffler that mixes in {quantity(row.blanket, 'random report')}"
+            console.print(f"{behind}; ε {row.epsilon} is that of a device", highlight=False)
     for row in rows if verbose else ():
         _print_queries(row)
 

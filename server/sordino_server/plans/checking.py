@@ -32,15 +32,15 @@ def price(specification: str, summary: LinearSummary, target_error: float, delta
     `specification` is the text of the workload as it was registered.
     """
     # Imported here for the same reason.
+    from sordino_analysis.guarantees.written_chance import chance_of
     from sordino_analysis.kinds.specifications import parse_question
-    from sordino_analysis.planning.shuffling import fraction
     from sordino_analysis.price_of_locality import price_of_locality
     from sordino_analysis.questions.linear import WorkloadSpecification
 
     asked = parse_question(json.loads(specification))
     if not isinstance(asked, WorkloadSpecification):
         raise InvalidValue("a pairwise statistic has no price of locality", asked)
-    return price_of_locality(asked.build(), summary, target_error, fraction(delta))
+    return price_of_locality(asked.build(), summary, target_error, chance_of(delta))
 
 
 def quick_summary(specification: str, options: PlanningOptions) -> str:

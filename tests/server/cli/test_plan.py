@@ -57,12 +57,49 @@ def test_users_are_told_what_shuffling_hides_and_from_whom(run_command, json_of)
     assert (shuffled["reports"], shuffled["fake"], shuffled["honest"], shuffled["delta"]) == (10_000, 0.1, 9_000, 1e-6)
     # ε of 9,000 reports of any randomizer; that of the kernel's own integers is smaller.
     assert 0.025 < shuffled["epsilon"] < 0.0559
-    text = " ".join(run_command(*order, "--users", "10000", "--robust", "0.25").stdout.split())
-    assert "readers of nothing but the counts of 10,000 reports, 25 % of them fake: ε = 0.0" in text
+    text = " ".join(run_command(*order, "--users", "10000", "--robust", "0.25", "--verbose").stdout.split())
+    assert "if a shuffler mixed 10,000 reports and 75 % were honest: ε = 0.0" in text
     assert "at δ = 1e-06" in text
-    alone = " ".join(run_command(*order, "--users", "1").stdout.split())
-    assert "1 report, 10 % of them fake: ε = 1, as so few hide nothing more" in alone
+    alone = " ".join(run_command(*order, "--users", "1", "--verbose").stdout.split())
+    assert "1 report and 90 % were honest: ε = 1, as so few hide nothing more" in alone
+    # Nothing shuffles the reports of a plan for devices that report to the server.
+    assert "shuffler" not in run_command(*order, "--users", "10000").stdout
     assert "shuffled" not in json_of(*order)
+
+
+TOO_MUCH = ("--collector", "0.0001,1e-6", "--target-error", "0.01", "--device-epsilon", "0.25")
+BEHIND = ("plan", "--workload", "histogram", "--size", "16", "--collector", "1,1e-6")
+
+
+def test_a_plan_behind_a_shuffler_names_both_privacies(run_command, json_of):
+    """The figures of the design: 1,618 users and 207 random reports, by exact laws of randomized response."""
+    summary = json_of(*BEHIND, "--target-error", "0.01")
+    assert (summary["epsilon"], summary["users_needed"], summary["blanket"]["reports"]) == (4.0, 1618, 207)
+    text = " ".join(run_command(*BEHIND, "--target-error", "0.01").stdout.split())
+    assert "mixes in 207 random reports: (ε 1, δ 1e-06) against the collector, whoever sends the other reports" in text
+    assert "ε 4 if shuffler and collector work together" in text
+    weaker = json_of(*BEHIND, "--target-error", "0.01", "--device-epsilon", "2")
+    assert (weaker["epsilon"], weaker["blanket"]["reports"]) == (2.0, 44)
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (("--collector", "1,1e-6"), "state the error"),
+        (("--collector", "1", "--target-error", "0.01"), "written as 1,1e-6"),
+        (("--collector", "1,1", "--target-error", "0.01"), "from 0 to below 1"),
+        (("--collector", "1,0", "--target-error", "0.01"), "from 1e-11 to below 1"),
+        (("--collector", "one,1e-6", "--target-error", "0.01"), "one"),
+        ((*TOO_MUCH, "--mechanism", "randomized_response"), "a shuffler adds at most 1,000,000"),
+        (("--collector", "4,1e-6", "--target-error", "0.01"), "holds without a shuffler"),
+        (("--collector", "1,1e-6", "--target-error", "0.01", "--epsilon", "1"), "leave out --epsilon"),
+        (("--collector", "1,1e-6", "--target-error", "0.01", "--users", "10"), "--users or --target-error"),
+        (("--device-epsilon", "4", "--epsilon", "1"), "goes with --collector"),
+    ],
+)
+def test_what_no_shuffler_can_promise_is_refused_in_words(run_command, options, sentence):
+    result = run_command("plan", "--workload", "histogram", "--size", "4", *options, code=2)
+    assert sentence in " ".join(result.stderr.split())
 
 
 def test_the_table_marks_the_choice_and_says_what_was_not_taken(run_command):

@@ -10,7 +10,13 @@ from typing import Self
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile, LawsOfSome, regression_slopes
+from sordino_analysis.evaluation.answer_moments import (
+    AnswerMoments,
+    BlanketMoments,
+    ErrorProfile,
+    LawsOfSome,
+    regression_slopes,
+)
 from sordino_analysis.evaluation.coarsened.tables import reports_holding
 from sordino_analysis.evaluation.contribution_law import ContributionLaw
 from sordino_analysis.evaluation.grids.contributions import DrawnLaws, DrawnLevel, laws_of_some
@@ -138,6 +144,12 @@ class GridAnswers(AnswerMoments):
         for place, ends in enumerate(self._ends):
             found[place] = self.law.variances(self.family.rows([ends]))[0]
         return np.maximum(found, 0.0, out=found)
+
+    def blanket(self) -> BlanketMoments:
+        mean, variance = np.zeros(len(self._ends)), np.zeros(len(self._ends))
+        for place, ends in enumerate(self._ends):
+            (mean[place],), (variance[place],) = self.law.blanket(self.family.rows([ends]))
+        return BlanketMoments(mean, variance)
 
     def mixed_variances(self, histogram: Floats) -> Floats:
         return self._by_type @ histogram

@@ -73,6 +73,13 @@ class GridLaw:
             steps += level.chance * level.factor(self.size) ** 2 * level.moment_steps(sums)
         return np.asarray(np.cumsum(steps, axis=1) - (queries - (queries @ self.density)[:, None]) ** 2)
 
+    def blanket(self, queries: Floats) -> tuple[Floats, Floats]:
+        """Mean and variance of what a report with an even label adds to each of `queries` (b, k): (b,) each."""
+        sums, variance = WindowSums.of(self.weights(queries)), np.zeros(len(queries))
+        for level in self.levels:
+            variance += level.chance * level.factor(self.size) ** 2 * level.even_moment(sums)
+        return queries @ self.density, variance
+
     def histogram(self, excess: Floats) -> Floats:
         """ĥ (k,), unbiased and of sum 1, from Σ_reports f(u_x − 1)/n for every type, `excess` (k,)."""
         found = self.inverse.product(1 + excess)

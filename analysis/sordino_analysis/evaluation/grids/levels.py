@@ -74,6 +74,14 @@ class GridLevel:
         """E[(Σ β(u−1))² | x] for each β of the `sums` (…, k), exactly and for all types: (…, k)."""
         return np.asarray(np.cumsum(self.moment_steps(sums), axis=-1))
 
+    def even_moment(self, sums: WindowSums) -> Floats:
+        """E[(Σ β(u−1))²] of a report whose label is even, whatever its coin, for each β of the `sums`: (…,)."""
+        if self.hashed:
+            return np.asarray(self.spread / self.width * (sums.windows(self.width) ** 2).sum(axis=-1))
+        in_sets = folded(sums.windows(self.window), self.period)
+        shifts = ((self.low - 1) * sums.total + (self.high - self.low) * in_sets) ** 2
+        return np.asarray(shifts.sum(axis=-1) / self.period)
+
     def moment_steps(self, sums: WindowSums) -> Floats:
         """The second moment of type 0, and the steps from each type to the next: (…, k).
 

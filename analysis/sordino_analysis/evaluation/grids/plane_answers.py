@@ -13,6 +13,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import (
     AnswerMoments,
+    BlanketMoments,
     ErrorProfile,
     LawsOfSome,
     check_dense,
@@ -73,6 +74,14 @@ class PlaneLaw:
         for level in self.levels:
             found += level.chance * level.factor(self.shape) ** 2 * level.second_moments(beta)
         return np.asarray(np.maximum(found, 0.0))
+
+    def blanket(self, queries: Floats) -> tuple[Floats, Floats]:
+        """Mean and variance of what a report with an even label adds to queries v (b, k₁, k₂): (b,) each."""
+        beta = self.weights(queries)
+        variance = np.zeros(len(queries))
+        for level in self.levels:
+            variance += level.chance * level.factor(self.shape) ** 2 * level.even_moment(beta)
+        return np.asarray(beta.sum(axis=(-2, -1))), variance
 
     def histogram(self, excess: Floats) -> Floats:
         """ĥ (k₁, k₂), unbiased, from Σ_reports f(u_x − 1)/n for every type, `excess` (k₁, k₂)."""
@@ -193,6 +202,12 @@ class PlaneAnswers(AnswerMoments):
         for rows, queries in self._queries():
             found[rows] = self.law.variances(queries).reshape(len(queries), -1)
         return found
+
+    def blanket(self) -> BlanketMoments:
+        mean, variance = np.zeros(self.workload.queries), np.zeros(self.workload.queries)
+        for rows, queries in self._queries():
+            mean[rows], variance[rows] = self.law.blanket(queries)
+        return BlanketMoments(mean, variance)
 
     def mixed_variances(self, histogram: Floats) -> Floats:
         return self._by_type @ histogram

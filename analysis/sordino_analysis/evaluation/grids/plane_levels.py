@@ -92,6 +92,16 @@ class PlaneLevel:
         own = _over_types(repeated, self.widths, weights.shape)
         return np.asarray((self.low * _whole(squares) + (self.high - self.low) * own) / math.prod(self.periods))
 
+    def even_moment(self, weights: Floats) -> Floats:
+        """E[(Σ β(u−1))²] of a report whose label is even, whatever its coin, for β (…, k₁, k₂): (…,)."""
+        if self.residues is None:
+            squares = _window_sums(weights, self.widths) ** 2
+            shifts = math.prod(max(1, width) for width in self.widths)
+            return np.asarray(self.spread * _whole(squares)[..., 0, 0] / shifts)
+        sums = shift_sums(weights, self.widths, self.periods)
+        squares = ((self.low - 1) * _whole(weights) + (self.high - self.low) * sums) ** 2
+        return np.asarray(_whole(squares)[..., 0, 0] / math.prod(self.periods))
+
 
 def shift_sums(values: Floats, widths: Pair, periods: Pair) -> Floats:
     """Σ over the set of each of the reports of a comb, (…, P₁, P₂), of `values` (…, k₁, k₂).

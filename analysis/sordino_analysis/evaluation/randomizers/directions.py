@@ -67,6 +67,10 @@ class DirectionMoments(AccumulatorMoments):
         second = (rows**2).sum(axis=1, keepdims=True) / self.dimension
         return np.asarray(second - (rows @ self.vectors) ** 2)
 
+    def blanket(self, rows: Floats) -> tuple[Floats, Floats]:
+        """Of a direction with a fair sign."""
+        return np.zeros(len(rows)), np.asarray((rows**2).sum(axis=1) / self.dimension)
+
     def covariance(self, rows: Floats, histogram: Floats) -> Floats:
         means = rows @ self.vectors
         return np.asarray(rows @ rows.T / self.dimension - (means * histogram) @ means.T)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sordino_analysis.vectorized.coarsened.bit_fields import is_zero_past, pack_fields, unpack_fields
 from sordino_analysis.vectorized.coarsened.levels import LevelReports, draw_level, level_produces, split_fields
 from sordino_analysis.vectorized.payloads import Payloads
-from sordino_analysis.vectorized.randomness import Words, uniform_bits
+from sordino_analysis.vectorized.randomness import Words, uniform_below, uniform_bits
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
 from sordino_shared.randomizers.coarsened.bit_fields import index_bits
@@ -40,6 +40,17 @@ def randomize_coarsened(randomizer: Coarsened, codes: Words, randomness: Randomn
         named = [np.full(len(holders), number, dtype=np.uint64), *fields]
         payloads[holders] = pack_fields(named, randomizer.field_bits[number], randomizer.payload_bytes)
     return payloads
+
+
+def with_even_labels(randomizer: Coarsened, payloads: Payloads, randomness: Randomness) -> Payloads:
+    """(n, width) the reports with a uniform label, their last field, in place of the holder's."""
+    changed = payloads.copy()
+    for number, holders in _by_level(_numbers(randomizer, payloads)):
+        bits = randomizer.field_bits[number]
+        fields = unpack_fields(payloads[holders], bits)
+        fields[-1] = uniform_below(randomness, randomizer.levels[number].label.count, len(holders))
+        changed[holders] = pack_fields(fields, bits, randomizer.payload_bytes)
+    return changed
 
 
 def coarsened_produces(randomizer: Coarsened, payloads: Payloads) -> NDArray[np.bool_]:
