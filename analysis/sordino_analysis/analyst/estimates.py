@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.analyst.arguments import NAMES, NUMBER, WrongType, instance, takes
+from sordino_analysis.analyst.arguments import NAMES, NUMBER, WHOLE, WrongType, instance, takes
 from sordino_analysis.analyst.chosen_items import workload_of_items
 from sordino_analysis.analyst.display import AnswersShown, shown
 from sordino_analysis.analyst.frames import is_series, values_of_series
@@ -39,13 +39,15 @@ Reports = NDArray[np.uint8] | Sequence[bytes] | Any
 class Estimate(AnswersShown):
     """Answers to the Q queries of a workload; all arrays are in their `units`, where .01 of a share is one point.
 
-    `found` is the estimate of one closed round, with the `workload` that it answers.
+    `found` is the estimate of one closed round, with the `workload` that it answers. `blanket` of the reports were
+    random ones of a shuffler.
     """
 
     workload: Workload
     plan: Plan
     aggregate: Aggregate
     found: LinearEstimate | ItemEstimate
+    blanket: int = 0
 
     @property
     def values(self) -> Floats:
@@ -117,7 +119,7 @@ class Estimate(AnswersShown):
 
     @cached_property
     def _answerer(self) -> Answerer:
-        return answerer_of(self.plan.device, self.plan.analyst, self.aggregate)
+        return answerer_of(self.plan.device, self.plan.analyst, self.aggregate, blanket=self.blanket)
 
     @property
     def labels(self) -> list[str]:
@@ -153,14 +155,15 @@ PLAN = instance(Plan, advice=", which plan and read_plan make")
 AGGREGATE = instance(Aggregate, advice="(count, sums), or what aggregate(plan, reports) makes")
 
 
-@takes(plan=PLAN, aggregate=AGGREGATE, level=NUMBER)
-def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95) -> Estimate:
+@takes(plan=PLAN, aggregate=AGGREGATE, level=NUMBER, blanket=WHOLE)
+def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95, *, blanket: int = 0) -> Estimate:
     """Unbiased answers to the plan's queries from what the reports of one round add up to.
 
     `aggregate` holds the count n and the (p,) integer sums of the accumulator. Intervals have probability `level`. Of a
     histogram that is too long to list the answers are those of the 1,000 largest items, whose intervals are the band.
-    Raises EstimationError where there are no reports, where the sums are of another plan, and where items are counted
-    in the reports one by one, as `items` does.
+    `blanket` of the reports are random ones of a shuffler: their expected sum is subtracted, and their variance is
+    part of every error. Raises EstimationError where there are no reports, where the sums are of another plan, and
+    where items are counted in the reports one by one, as `items` does.
 
     >>> answers = estimate(three, Aggregate(600, np.array([300, 200, 100])))
     >>> answers.values.round(2)
@@ -168,10 +171,14 @@ def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95) -> Estimate:
     >>> answers.uncut.round(2)
     array([ 0.79,  0.33, -0.12])
     """
+    if blanket < 0:
+        raise InvalidValue(f"a blanket has at least 0 reports, got {blanket}", blanket)
     if not plan.workload.is_listed:
+        if blanket:
+            raise EstimationError("items that are too many to list are not estimated behind a shuffler yet")
         return _largest_items(plan, aggregate, level)
-    found = LinearEstimator.of(plan.device, plan.analyst).estimate(aggregate, level)
-    return Estimate(workload=plan.workload, plan=plan, aggregate=aggregate, found=found)
+    found = LinearEstimator.of(plan.device, plan.analyst).among(aggregate, blanket).estimate(aggregate, level)
+    return Estimate(workload=plan.workload, plan=plan, aggregate=aggregate, found=found, blanket=blanket)
 
 
 def _largest_items(plan: Plan, aggregate: Aggregate, level: float) -> Estimate:

@@ -21,11 +21,12 @@ from sordino_analysis.analyst.tables import device_values, read_table
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.figures import amount, only_unit
 from sordino_analysis.kinds.drawn_rounds import BATCH, randomized
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
+from sordino_analysis.vectorized.blankets import draw_blanket
 from sordino_analysis.vectorized.domains import codes_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.domains import Domain
@@ -47,12 +48,13 @@ class Simulation(AnswersShown):
     aggregate: Aggregate
     truth: Floats
     items: SimulatedItems | None = None
+    blanket: int = 0
 
     @cached_property
     def estimate(self) -> Estimate:
         """The answers, with intervals at 95 %."""
         if self.items is None:
-            return estimate(self.plan, self.aggregate)
+            return estimate(self.plan, self.aggregate, blanket=self.blanket)
         return Estimate(
             workload=self.items.workload, plan=self.plan, aggregate=self.aggregate, found=self.items.estimate
         )
@@ -98,6 +100,8 @@ class Simulation(AnswersShown):
 def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> Simulation:
     """One report of each user through the plan's own randomizer, added up, answered and compared with the truth.
 
+    A plan for a shuffler has its random reports added and subtracted, as in a campaign.
+
     `values` has one value for each user: an array (n,) for one attribute or (n, attributes) for several, a list of
     values, tuples or mappings by attribute, a mapping of columns, or a data frame of pandas or polars with a column
     named as each attribute; for one attribute a series, too. An empty cell of a frame or series is a missing value.
@@ -116,8 +120,12 @@ def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> S
     if not plan.workload.is_listed:
         aggregate, found = simulated_items(plan, codes, rows, SeededRandomness(seed), batch=BATCH)
         return Simulation(plan, aggregate, found.truth, found)
-    aggregate = randomized(plan.device, codes, SeededRandomness(seed))
-    return Simulation(plan, aggregate, plan.workload.truth_of_codes(codes))
+    randomness, blanket = SeededRandomness(seed), 0 if plan.blanket is None else plan.blanket.reports
+    aggregate = randomized(plan.device, codes, randomness)
+    if blanket:
+        random = draw_blanket(plan.device.randomizer, blanket, randomness)
+        aggregate += Aggregate(blanket, accumulate(plan.device.randomizer, random))
+    return Simulation(plan, aggregate, plan.workload.truth_of_codes(codes), blanket=blanket)
 
 
 def codes_of(domain: Domain, values: Values, *, strict: bool) -> NDArray[np.uint64]:

@@ -21,19 +21,27 @@ from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.questions.linear.on_demand import QuestionKind, parse_boxes, parse_quantiles
 from sordino_shared.domains import Domain
 from sordino_shared.protocol import DevicePart
-from sordino_shared.randomizers import Coarsened
+from sordino_shared.randomizers import Coarsened, OrbitKernel
 
 __all__ = ["Answer", "Answerer", "OnDemand", "QuantileAnswer", "ShareAnswer", "answer", "answerer_of"]
 
 
 def answerer_of(
-    device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, count_in_log: CountItems | None = None
+    device: DevicePart,
+    analyst: AnalystPart,
+    aggregate: Aggregate,
+    count_in_log: CountItems | None = None,
+    blanket: int = 0,
 ) -> Answerer:
     """What answers questions about a closed round; raises EstimationError where its reports allow no answer.
+
+    `blanket` of the reports are random ones of a shuffler.
 
     `count_in_log` counts the reports that hold items; it is needed where these are too many for a table.
     """
     check_aggregate(device, aggregate)
+    if blanket:
+        return _among_random_reports(device, analyst, aggregate, blanket)
     if isinstance(device.randomizer, Coarsened) and isinstance(analyst.decoder, ScaledHistogramDecoder):
         items = ItemEstimator(device, analyst)
         count = count_in_table(items, aggregate) or count_in_log
@@ -50,6 +58,18 @@ def answerer_of(
             return PlanesOnDemand(estimator, aggregate, law)
         case _:
             return LinearOnDemand(estimator, aggregate)
+
+
+def _among_random_reports(
+    device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, blanket: int
+) -> LinearOnDemand:
+    estimator = LinearEstimator.of(device, analyst)
+    if isinstance(device.randomizer, (Coarsened, OrbitKernel)):
+        raise EstimationError(
+            f"questions are answered behind a shuffler by tables and sets only, for now, not by {analyst.mechanism}: "
+            "the estimate has the answers of the workload"
+        )
+    return LinearOnDemand(estimator.among(aggregate, blanket), aggregate)
 
 
 def answer(

@@ -12,6 +12,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import PlainDecoder
 from sordino_analysis.estimation.band import BandQuantile, band_of_many, band_quantile
+from sordino_analysis.estimation.blanketed import BlanketedMoments
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
 from sordino_analysis.estimation.doubts import doubts, doubts_of_the_band
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES, few_attributes_estimate
@@ -37,20 +38,29 @@ __all__ = ["EstimationError", "LinearEstimate", "LinearEstimator", "Reliability"
 _NOTICEABLE_BIAS = 0.1
 
 
-def estimate(device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
-    """Decode the aggregate of a closed round with the two parts of its plan; see `LinearEstimator.estimate`."""
-    return LinearEstimator.of(device, analyst).estimate(aggregate, level)
+def estimate(
+    device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, level: float = 0.95, blanket: int = 0
+) -> LinearEstimate:
+    """Decode the aggregate of a closed round with the two parts of its plan; see `LinearEstimator.estimate`.
+
+    `blanket` of its reports are random ones of a shuffler.
+    """
+    return LinearEstimator.of(device, analyst).among(aggregate, blanket).estimate(aggregate, level)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class LinearEstimator:
-    """A plan made ready to decode rounds: its listed queries, its decoder spelled out, the law of its answers."""
+    """A plan made ready to decode rounds: its listed queries, its decoder spelled out, the law of its answers.
+
+    `blanket` of the reports of a round are random ones of a shuffler, whose expected sum is subtracted.
+    """
 
     device: DevicePart
     analyst: AnalystPart
     workload: Workload
     decoder: PlainDecoder
     law: AnswerMoments
+    blanket: int = 0
 
     @classmethod
     def of(cls, device: DevicePart, analyst: AnalystPart) -> LinearEstimator:
@@ -70,6 +80,22 @@ class LinearEstimator:
             law=answer_moments(device.randomizer, decoder, workload),
         )
 
+    def among(self, aggregate: Aggregate, blanket: int) -> LinearEstimator:
+        """The same plan for a round of which `blanket` reports are random; raises EstimationError where all are."""
+        if not blanket:
+            return self
+        users = aggregate.count - blanket
+        if users < 1:
+            raise EstimationError(
+                f"{aggregate.count} reports were counted, and {blanket} of them are the shuffler's random ones: no "
+                "device's report is left to estimate from"
+            )
+        return replace(self, law=BlanketedMoments(self.law, users, blanket), blanket=blanket)
+
+    def users(self, aggregate: Aggregate) -> int:
+        """How many devices reported."""
+        return aggregate.count - self.blanket
+
     def estimate(self, aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
         """Answers, errors and intervals from the aggregate of a closed round.
 
@@ -81,11 +107,10 @@ class LinearEstimator:
         """
         if not 0 < level < 1:
             raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
-        answers = self.unbiased(aggregate)
+        answers, users = self.unbiased(aggregate), self.users(aggregate)
         if isinstance(self.law, OrbitAnswerMoments) and self.workload.size > MOST_LISTED_TYPES:
-            return self._of_few_attributes(self.law, answers, aggregate.count, level)
-        nearest = self.nearest(answers, aggregate.count)
-        return self._assemble(answers, nearest, aggregate.count, level)
+            return self._of_few_attributes(self.law, answers, users, level)
+        return self._assemble(answers, self.nearest(answers, users), users, level)
 
     def nearest(self, answers: Floats, users: int) -> NearestHistogram:
         """The histogram whose answers are nearest to the unbiased ones (Q,)."""
@@ -93,6 +118,8 @@ class LinearEstimator:
 
     def for_queries(self, workload: Workload, decoder: PlainDecoder, law: AnswerMoments) -> LinearEstimator:
         """The same plan made ready to answer other queries, with a decoder and the law of their answers."""
+        if isinstance(self.law, BlanketedMoments):
+            law = replace(self.law, own=law)
         return replace(self, workload=workload, decoder=decoder, law=law)
 
     def estimate_among(
@@ -103,7 +130,7 @@ class LinearEstimator:
         No answer's bias exceeds `bias`.
         """
         answers = self.unbiased(aggregate)
-        return self._assemble(answers, nearest, aggregate.count, level, compared=compared, bias=bias)
+        return self._assemble(answers, nearest, self.users(aggregate), level, compared=compared, bias=bias)
 
     def errors_among(self, nearest: NearestHistogram, users: int, level: float, bias: float) -> AnswerErrors:
         """What is known of the errors of answers of users who are spread about as `nearest`."""
@@ -214,14 +241,21 @@ class LinearEstimator:
         level: float,
         compared: int | None,
     ) -> Reliability:
-        judged = self._judged(histogram, list(reaches), users, level)
+        reported, reports = self._reported(histogram, users), users + self.blanket
+        judged = self._judged(reported, list(reaches), reports, level)
         normal = tuple(one.normality for one in judged) or (None,) * self.workload.queries
         band = (
-            self._band(judged, (spread, histogram), users, level)
+            self._band(judged, (spread, reported), users, level)
             if compared is None
-            else _band_of_many(judged, compared, users, level)
+            else _band_of_many(judged, compared, reports, level)
         )
         return Reliability(normal, band)
+
+    def _reported(self, histogram: Floats, users: int) -> Floats:
+        """(k,) what all reports are of, random ones as if of a uniform type."""
+        if not self.blanket:
+            return histogram
+        return np.asarray((users * histogram + self.blanket / len(histogram)) / (users + self.blanket))
 
     def _judged(self, histogram: Floats, reaches: Sequence[Reach], users: int, level: float) -> list[Judgement]:
         """Of every query, or of none; where laws are drawn, one may be that of a query near it."""
@@ -243,9 +277,11 @@ class LinearEstimator:
             outputs = for_randomizer(self.device.randomizer).output_counts(self.decoder, self.workload, varying)
         root = self.law.covariance_root(histograms[0])
         if few and outputs is None and root is None:
-            return _band_of_many(chosen, len(varying), users, level)
+            return _band_of_many(chosen, len(varying), users + self.blanket, level)
         around = [one.of_reporters for one in chosen] or [Cumulants(1.0, 0.0, 0.0)] * len(varying)
-        return band_quantile(around, outputs, None if root is None else root[varying], histograms, users, level)
+        both = self._reported(histograms[0], users), histograms[1]
+        reports = users + self.blanket
+        return band_quantile(around, outputs, None if root is None else root[varying], both, reports, level)
 
 
 def _band_of_many(judged: Sequence[Judgement], compared: int, users: int, level: float) -> BandQuantile:

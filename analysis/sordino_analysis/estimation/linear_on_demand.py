@@ -99,10 +99,15 @@ class LinearOnDemand:
     estimator: LinearEstimator
     aggregate: Aggregate
 
+    @property
+    def users(self) -> int:
+        """How many devices reported."""
+        return self.estimator.users(self.aggregate)
+
     @cached_property
     def nearest(self) -> NearestHistogram:
         """The histogram that stands for the users in all variances."""
-        return self.estimator.nearest(self.estimator.unbiased(self.aggregate), self.aggregate.count)
+        return self.estimator.nearest(self.estimator.unbiased(self.aggregate), self.users)
 
     def compared(self, kind: BoxKind) -> int:
         domain = self.estimator.workload.domain
@@ -133,7 +138,7 @@ class LinearOnDemand:
         return OnDemand(
             answers=quantile_answers(domain, questions, functions),
             compared=prefix_count(domain),
-            users=self.aggregate.count,
+            users=self.users,
             level=level,
             bias_bound=self.estimator.analyst.figures.bias_bound,
             warnings=tuple(dict.fromkeys(each for one in functions.values() for each in one.warnings)),
@@ -161,7 +166,7 @@ class LinearOnDemand:
         some = self._asked([prefix_box(domain, place, int(x)) for x in places])
         bias = self._bias(some)
         found = some.estimate_among(self.nearest, self.aggregate, level, prefix_count(domain), bias)
-        errors = some.errors_among(self.nearest, self.aggregate.count, level, bias)
+        errors = some.errors_among(self.nearest, self.users, level, bias)
         # An end of one bin may err with (1 − level)/4, see `FunctionEnds`.
         of_one, of_all = normal_quantile((1 + level) / 2), found.reliability.band.quantile
 

@@ -13,6 +13,7 @@ from sordino_analysis.kinds.base import SimulatedUsers
 from sordino_analysis.kinds.queries_kind import QueriesKind
 from sordino_analysis.questions.linear.specification import form_of_queries
 from sordino_shared.protocol import Manifest
+from sordino_shared.quantities import quantity
 
 if TYPE_CHECKING:
     from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
@@ -26,7 +27,11 @@ class LinearExtras(Extras):
     objective: Literal["max", "mean"]
     unbiased: bool
     predicted_rmse_max: float = Field(
-        description="√(max_variance/users + bias_bound²): worst-case RMSE the plan predicts at this number of users."
+        description="√(max_variance/users + bias_bound²): worst-case RMSE the plan predicts at this number of users; "
+        "random reports of a shuffler are added."
+    )
+    blanket: int | None = Field(
+        None, exclude_if=lambda value: value is None, description="Random reports of a shuffler, which were subtracted."
     )
 
 
@@ -57,7 +62,10 @@ class LinearKind(QueriesKind):
             self.predicted_error(estimate),
             only_unit(str(unit or "") for unit in estimate.table.cells("unit")),
         )
-        return (f"the plan predicts an error of {amount(predicted, unit)} at most",)
+        assert isinstance(estimate.extras, LinearExtras)
+        blanket = estimate.extras.blanket
+        behind = () if blanket is None else (f"{quantity(blanket, 'random report')} of a shuffler were subtracted",)
+        return (f"the plan predicts an error of {amount(predicted, unit)} at most", *behind)
 
     def predicted_error(self, estimate: EstimateDocument) -> float:
         """Of the worst answer, at most."""

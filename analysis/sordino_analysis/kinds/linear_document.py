@@ -9,14 +9,15 @@ from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.answers.filling import cells_of_estimate, columns_of_bounds
 from sordino_analysis.estimation.items import ItemEstimate, ItemEstimator
-from sordino_analysis.estimation.linear import LinearEstimate, estimate
+from sordino_analysis.estimation.linear import EstimationError, LinearEstimate, estimate
 from sordino_analysis.estimation.normality import columns_of_laws
 from sordino_analysis.evaluation.listing import PublishedQueries
-from sordino_analysis.evaluation.variance import counts_as_unbiased
+from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased
 from sordino_analysis.figures import SHARE
 from sordino_analysis.kinds.base import digests_of
 from sordino_analysis.kinds.linear import LinearExtras
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.columns import columns_of_queries
 from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_shared.domains import Domain
@@ -28,19 +29,29 @@ def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
     published = PublishedQueries.of(closed.plan.device, closed.plan.analyst)
     campaign = str(manifest.campaign)
     if not published.workload.is_listed:
+        if closed.blanket:
+            raise EstimationError("items that are too many to list are not estimated behind a shuffler yet")
         found = ItemEstimator(closed.plan.device, closed.plan.analyst).published(closed.aggregate)
         return document_of_items(campaign, closed.plan, found)
-    return document_of(
-        campaign, closed.plan, published, estimate(closed.plan.device, closed.plan.analyst, closed.aggregate)
-    )
+    plan, blanket = closed.plan, closed.blanket
+    linear = estimate(plan.device, plan.analyst, closed.aggregate, blanket=blanket)
+    return document_of(campaign, plan, published, linear, blanket)
 
 
-def document_of(campaign: str, plan: RoundPlan, published: PublishedQueries, found: LinearEstimate) -> EstimateDocument:
-    """The document of one round's estimate, which has the answers of `published.workload` in order."""
+def document_of(
+    campaign: str, plan: RoundPlan, published: PublishedQueries, found: LinearEstimate, blanket: int = 0
+) -> EstimateDocument:
+    """The document of one round's estimate, which has the answers of `published.workload` in order.
+
+    `blanket` random reports were among those of the users.
+    """
+    extras = _extras(plan, found.users, found.counts_as_unbiased, [*published.note, *found.warnings])
+    if blanket:
+        extras = extras.model_copy(update=_of_blanket(plan, blanket, found.users, extras))
     return EstimateDocument.of_columns(
         "linear",
         _queries(published, found),
-        _extras(plan, found.users, found.counts_as_unbiased, [*published.note, *found.warnings]),
+        extras,
         **_terms(campaign, plan, found.users, found.level),
         unlisted=published.unlisted,
         compared=published.workload.queries,
@@ -85,6 +96,14 @@ def _extras(plan: RoundPlan, users: int, unbiased: bool, warnings: Iterable[str]
             "warnings": tuple(warnings),
         }
     )
+
+
+def _of_blanket(plan: RoundPlan, blanket: int, users: int, extras: LinearExtras) -> dict[str, object]:
+    """The random reports, and what they add to the predicted error."""
+    workload = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
+    added = answer_moments(plan.device.randomizer, plan.analyst.decoder, workload).blanket().variance.max()
+    worst = math.sqrt(extras.predicted_rmse_max**2 + blanket * float(added) / users**2)
+    return {"blanket": blanket, "predicted_rmse_max": worst}
 
 
 def _items(domain: Domain, found: ItemEstimate) -> dict[str, Sequence[Cell]]:

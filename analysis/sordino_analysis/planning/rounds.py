@@ -35,10 +35,11 @@ class RoundPlan:
 
 @dataclass(frozen=True, eq=False)
 class ClosedRound:
-    """A round that takes no more reports: its plan and the sum of its reports."""
+    """A round that takes no more reports: its plan and the sum of its reports, `blanket` of them a shuffler's."""
 
     plan: RoundPlan
     aggregate: Aggregate
+    blanket: int = 0
 
 
 class RoundsProtocol(Protocol[Estimate]):
