@@ -59,6 +59,9 @@ def mix(
             # An operator gave it up meanwhile.
             return row
         received = store.count(row)
+        if received >= floor and not blanket:
+            # What came last met the floor after the blanket was found to be needless: once more, with one.
+            return row
         if released.root(row.campaign, row.number) is not None or received < floor:
             _miss(store, row, received, "missed", sign)
         else:

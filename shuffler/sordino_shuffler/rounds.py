@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -29,6 +30,8 @@ _MOST_OF_PAGE = 4096
 _LEAST_WAIT_S, _MOST_WAIT_S = 1.0, 600.0
 # Another batch of the round at the collector does not go away by itself.
 _CONFLICT_WAIT_S = 3600.0
+# A disk that is full stays so for a while, and each try draws a blanket.
+_WRITE_WAIT_S = 60.0
 # Periods of a series are pinned so much before they begin, that no early device is refused.
 _AHEAD_S = 60
 # Periods that passed while the shuffler was not running, each of which gets its statement.
@@ -98,10 +101,10 @@ class RoundKeeper:
             )
 
     def _is_due(self, row: StoredRound) -> bool:
-        now = self._clock()
-        if row.state is State.COLLECTING:
-            return now >= row.ends_at
-        return now >= self._retries.get(row.round_id, _Retry()).at
+        now, retry = self._clock(), self._retries.get(row.round_id, _Retry())
+        # A clock that was set back must not make a round wait for as long.
+        waits = 0 < retry.at - now <= _CONFLICT_WAIT_S
+        return not waits and (row.state is not State.COLLECTING or now >= row.ends_at)
 
     async def clean(self) -> None:
         """Empty the write-ahead log, which has the order of arrival, and delete ids whose time is over."""
@@ -117,7 +120,27 @@ class RoundKeeper:
 
     async def _of_campaign(self, mirror: CampaignMirror, rows: Iterable[StoredRound]) -> None:
         for row in rows:
-            await self._hand_on(mirror, await self._end(mirror, row) if row.state is State.COLLECTING else row)
+            about = f"round {row.number}"
+            try:
+                await self._hand_on(mirror, await self._end(mirror, row) if row.state is State.COLLECTING else row)
+            except CollectorTrouble as error:
+                self._later(row, _CONFLICT_WAIT_S if error.conflict else error.after_s or 0.0)
+                await mirror.note_trouble(about, f"{about} is not handed on: {error}")
+            except (sqlite3.Error, OSError) as error:
+                # The disk is full, say: nothing can be written down, not even that.
+                self._later(row, _WRITE_WAIT_S)
+                _LOG.error(
+                    "campaign %s: %s waits, since nothing can be written: %s", mirror.entry.campaign, about, error
+                )
+            else:
+                self._retries.pop(row.round_id, None)
+                await mirror.note_trouble(about, None)
+
+    def _later(self, row: StoredRound, least_s: float) -> None:
+        retry = self._retries.setdefault(row.round_id, _Retry())
+        retry.failures += 1
+        backoff = min(_LEAST_WAIT_S * 2.0 ** min(retry.failures - 1, 20), _MOST_WAIT_S)
+        retry.at = self._clock() + max(backoff, least_s)
 
     async def _end(self, mirror: CampaignMirror, row: StoredRound) -> StoredRound:
         """Draw the blanket where the floor is met, and mix."""
@@ -135,24 +158,13 @@ class RoundKeeper:
         return ended
 
     async def _hand_on(self, mirror: CampaignMirror, row: StoredRound) -> None:
-        """Pages and statement; where the collector does not take them, later again."""
-        about = f"round {row.number}"
-        try:
-            if row.state is State.MIXED:
-                await self._send_batch(mirror, row)
-            elif row.state is State.MISSED:
-                await self._send_statement(mirror, row)
-                now = int(self._clock())
-                await self._writer.run(lambda store: stated(store, row, now))
-        except CollectorTrouble as error:
-            retry = self._retries.setdefault(row.round_id, _Retry())
-            retry.failures += 1
-            backoff = min(_LEAST_WAIT_S * 2.0 ** min(retry.failures - 1, 20), _MOST_WAIT_S)
-            retry.at = self._clock() + (_CONFLICT_WAIT_S if error.conflict else max(backoff, error.after_s or 0.0))
-            await mirror.note_trouble(about, f"{about} is not handed on: {error}")
-        else:
-            self._retries.pop(row.round_id, None)
-            await mirror.note_trouble(about, None)
+        """Pages and statement, or the statement alone."""
+        if row.state is State.MIXED:
+            await self._send_batch(mirror, row)
+        elif row.state is State.MISSED:
+            await self._send_statement(mirror, row)
+            now = int(self._clock())
+            await self._writer.run(lambda store: stated(store, row, now))
 
     async def _send_batch(self, mirror: CampaignMirror, row: StoredRound) -> None:
         """Send what is left of a batch, and nothing where another batch of the round was released before."""

@@ -76,6 +76,15 @@ def test_a_round_below_its_floor_is_deleted_unopened(store: Store, released: Rel
     assert store.count(row) == 0
 
 
+def test_a_floor_that_the_last_report_meets_is_no_batch_without_a_blanket(
+    store: Store, released: Released, collecting: StoredRound
+):
+    """It came after the count that found no blanket to be needed, and before the mixing."""
+    store.add(collecting, _bodies(10))
+    assert mix(store, released, collecting, 10, [], _sign).state is State.COLLECTING
+    assert mix(store, released, collecting, 10, _bodies(3, seed=1), _sign).state is State.MIXED
+
+
 def test_delivered_bodies_go_and_ids_stay_for_thirty_days(store: Store, released: Released, collecting: StoredRound):
     bodies = _bodies(10)
     store.add(collecting, bodies)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -207,3 +209,70 @@ async def test_periods_of_a_series_end_one_by_one(shuffler: LocalShuffler, colle
         }
         assert None not in collector.opened(1)
         assert len(collector.opened(1)) == 12 + BLANKET
+
+
+async def test_a_full_disk_at_the_end_makes_the_round_wait_and_loses_nothing(
+    shuffler: LocalShuffler, collecting: Collecting, monkeypatch: pytest.MonkeyPatch
+):
+    async with collecting() as collector:
+        await shuffler.upload(collector, *(collector.sealed() for _ in range(12)))
+        drawn: list[int] = []
+
+        def full(*_: object) -> None:
+            drawn.append(1)
+            raise sqlite3.OperationalError("database or disk is full")
+
+        monkeypatch.setattr("sordino_shuffler.rounds.mix", full)
+        for seconds in (0, 1, 30, 59):
+            await shuffler.tick(END + seconds)
+        assert drawn == [1]
+        assert (await shuffler.round(collector)).state is State.COLLECTING
+        monkeypatch.undo()
+        # The clock is set back by a year and forward again: the round goes on.
+        shuffler.now[0] = END - 86_400 * 365
+        await shuffler.tick()
+        await shuffler.tick(END + 60)
+        assert collector.statements[0].received == 12
+
+
+@pytest.mark.parametrize("seed", range(3))
+async def test_whatever_happens_each_report_is_in_the_batch_once(tmp_path: Path, key: SigningKey, seed: int):
+    """Devices post and repeat, the shuffler restarts, the collector fails, pages are lost, in any order."""
+    chosen = random.Random(seed)
+    collector = SmallCollector(key.public, floor=5)
+    posted: list[bytes] = []
+    with collector.running() as address:
+        for life in range(6):
+            with local_shuffler(tmp_path / "folder", key=key, released=tmp_path / "released") as shuffler:
+                shuffler.add(collector, address)
+                await shuffler.refresh()
+                for _ in range(12):
+                    at = END + (life - 3) * 1000 + chosen.randrange(1000)
+                    match chosen.randrange(5):
+                        case 0 | 1:
+                            report = collector.sealed()
+                            shuffler.now[0] = at
+                            answer = await shuffler.upload(collector, report)
+                            if answer.status == 200:
+                                posted.append(report)
+                            else:
+                                assert at >= END or 0 in collector.statements
+                        case 2 if posted:
+                            answer = await shuffler.upload(collector, *chosen.choices(posted, k=3))
+                            assert SealedOutcomes.read(answer.content) == SealedOutcomes(0, 3)
+                        case 3:
+                            collector.failures += [chosen.choice(((500, "internal-error"), (503, "unavailable")))]
+                        case _:
+                            await shuffler.tick(at)
+                await shuffler.rounds.stop()
+        collector.failures.clear()
+        with local_shuffler(tmp_path / "folder", key=key, released=tmp_path / "released") as shuffler:
+            shuffler.add(collector, address)
+            await shuffler.refresh()
+            await shuffler.tick(END + 86_400)
+            batch, statement = collector.batch(), collector.statements[0]
+            assert len(batch) == len(set(batch)) == statement.reports
+            assert statement.ended == "time"
+            assert set(posted) <= set(batch)
+            assert len(batch) == len(posted) + BLANKET
+            assert None not in collector.opened()

@@ -73,7 +73,7 @@ async def test_after_its_end_a_round_knows_its_reports(writer: Writer, tmp_path:
 
     def end(store: Store) -> None:
         with Released(tmp_path / "released") as released:
-            deliver(store, mix(store, released, store.round(CAMPAIGN, 0), 1, [], _sign), ENDS_AT)
+            deliver(store, mix(store, released, store.round(CAMPAIGN, 0), 1, _bodies(1, 77), _sign), ENDS_AT)
 
     await writer.run(end)
     assert await writer.add(CAMPAIGN, 0, _bodies(3), ENDS_AT) == Added(0, 3)
