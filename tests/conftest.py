@@ -41,7 +41,14 @@ from tests import warm_commands
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 
-pytest_plugins = ["pytester", "tests.light_collection", "tests.processor_time", "tests.longest_first", "tests.postgres"]
+pytest_plugins = [
+    "pytester",
+    "tests.light_collection",
+    "tests.kept_plans",
+    "tests.processor_time",
+    "tests.longest_first",
+    "tests.postgres",
+]
 
 EPOCH = 7
 OPENED_AT = 1_800_000_000

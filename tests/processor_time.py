@@ -17,10 +17,11 @@ from typing import Any
 
 import pytest
 
-from tests.budget import MEASURED, SHARED
+from tests.budget import MEASURED, SHARED, loop_seconds
 
 _PROPERTY = "processor_s"
 _MOST_SHOWN = 20
+_LOOP = pytest.StashKey[float]()
 
 
 # Of processes that are nobody's children, as a PostgreSQL server is.
@@ -31,6 +32,13 @@ def count_detached(process: int) -> None:
     """Count what a process that is no child of this one has taken until now, with its children that ended."""
     fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
     _detached.append(sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Time the loop of the budget before workers keep the processors busy."""
+    if not hasattr(session.config, "workerinput"):
+        session.config.stash[_LOOP] = loop_seconds()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
@@ -84,7 +92,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     whole = _spent() + sum(_detached)
     folders = dict(by_folder.most_common()) | {SHARED: whole - sum(by_folder.values())}
     MEASURED.parent.mkdir(exist_ok=True)
-    MEASURED.write_text(json.dumps({"folders": folders, "files": by_file}, indent=1) + "\n", encoding="utf-8")
+    run = {"loop": terminalreporter.config.stash[_LOOP], "folders": folders, "files": by_file}
+    MEASURED.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
     terminalreporter.section("processor seconds")
     for folder, seconds in by_folder.most_common():
         terminalreporter.write_line(f"{seconds:8.1f}  {folder}")

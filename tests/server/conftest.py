@@ -17,9 +17,6 @@ import uvicorn
 from fastapi import FastAPI
 from pydantic import SecretStr
 
-from sordino_analysis.planning.finished_plan import FinishedPlan
-from sordino_analysis.planning.planning_request import PlanningRequest
-from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.vectorized.randomizers import randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server.config import Settings
@@ -34,11 +31,11 @@ from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     PROBLEM_MEDIA_TYPE,
     DevicePart,
-    Digest,
     Problem,
     ReportBatch,
     Task,
 )
+from tests.kept_plans import computed_once
 from tests.patience import PATIENCE_S
 
 DATASET_KEY = bytes(range(7, 39)).hex()
@@ -142,32 +139,6 @@ def running_on_postgres(migrated_postgres_url: str) -> Iterator[RunningServer]:
         yield server
 
 
-_computed: dict[Digest, tuple[FinishedPlan, list[Progress]]] = {}
-
-
-def compute_here(request: PlanningRequest, progress: ProgressCallback) -> FinishedPlan:
-    """A plan without a process of its own, computed once a session; a later request of the same is told the same."""
-    if request.digest not in _computed:
-        plan, steps = _compute(request, progress)
-        if plan.complete:
-            _computed[request.digest] = plan, steps
-        return plan
-    plan, steps = _computed[request.digest]
-    for step in steps:
-        progress(step)
-    return plan
-
-
-def _compute(request: PlanningRequest, progress: ProgressCallback) -> tuple[FinishedPlan, list[Progress]]:
-    steps: list[Progress] = []
-
-    def noted(step: Progress) -> None:
-        steps.append(step)
-        progress(step)
-
-    return request.compile(noted), steps
-
-
 class _PromptServer(uvicorn.Server):
     """Says when it takes connections and ends when it is told to, where the original looks ten times a second."""
 
@@ -212,7 +183,7 @@ def served(url: str, clock: ManualClock | None = None, **settings_changed: Any) 
             httpx.Client(base_url=address, headers={"Authorization": f"Bearer {key}"}, timeout=PATIENCE_S) as api,
             httpx.Client(base_url=address, headers={"Accept": CBOR_MEDIA_TYPE}, timeout=PATIENCE_S) as anonymous,
         ):
-            yield RunningServer(address, database, clock, settings, key, api, anonymous, compute_here, app)
+            yield RunningServer(address, database, clock, settings, key, api, anonymous, computed_once, app)
     finally:
         server.end()
         thread.join()

@@ -12,23 +12,18 @@ import pytest
 from typer.testing import CliRunner
 
 from sordino_server.cli import app, output
+from tests import kept_plans
 
 Run = Callable[..., Any]
 
 
-@pytest.fixture(scope="session")
-def plan_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where commands keep plans: a plan that several tests ask for is computed once."""
-    return tmp_path_factory.mktemp("plans")
-
-
 @pytest.fixture
-def run_command(tmp_path: Path, plan_cache: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+def run_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs a command in an empty folder and checks its exit code; further words are its environment."""
     for name in [name for name in os.environ if name.startswith("SORDINO_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("SORDINO_DATABASE_URL", f"sqlite:///{tmp_path}/sordino.sqlite3")
-    monkeypatch.setenv("SORDINO_CACHE_DIR", str(plan_cache))
+    monkeypatch.setenv("SORDINO_CACHE_DIR", str(kept_plans.folder()))
     monkeypatch.chdir(tmp_path)
 
     def run(*arguments: str, code: int = 0, **environment: str) -> Any:

@@ -20,7 +20,7 @@ def written(run_command, tmp_path):
         folder = tmp_path / mechanism
         run_command(
             "plan", "--workload", "prefix", "--size", "5", "--epsilon", "1", "--mechanism", mechanism,
-            "--output", str(folder),
+            "--effort", "quick", "--output", str(folder),
         )  # fmt: skip
         return folder
 

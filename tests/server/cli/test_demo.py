@@ -147,7 +147,11 @@ README_SHOWS = lines_but_for_numbers(README_BLOCK)
 
 def test_sigterm_stops_the_server_and_removes_the_folder(tmp_path: Path) -> None:
     process = subprocess.Popen(
-        [*COMMAND, "--users", "200000"], cwd=tmp_path, env=environment(tmp_path), stderr=subprocess.PIPE, text=True
+        [*COMMAND, "--users", "2000", "--bins", "8"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stderr=subprocess.PIPE,
+        text=True,
     )
     assert process.stderr is not None
     try:

@@ -19,6 +19,7 @@ from sordino_server.cli.progress_bar import shown_progress
 from sordino_shared.protocol import DevicePart, Digest
 
 PREFIX = ("plan", "--workload", "prefix", "--size", "8", "--epsilon", "1", "--mechanism", "factorization")
+PREFIX += ("--effort", "quick")
 
 
 @pytest.fixture
@@ -117,6 +118,7 @@ def test_the_table_marks_the_choice_and_says_what_was_not_taken(run_command):
 
 def test_a_plan_far_from_the_bound_says_so_and_what_to_do(run_command, json_of):
     order = ("plan", "--workload", "prefix", "--size", "40", "--epsilon", "1", "--mechanism", "subset_selection")
+    order += ("--effort", "quick")
     (warning,) = json_of(*order)["warnings"]
     assert "times the lower bound: leave the mechanism to the planner" in warning
     assert f"warning: {warning}" in run_command(*order).stdout.splitlines()
@@ -172,7 +174,7 @@ def test_the_output_folder_holds_the_parts_that_the_digests_name(run_command, js
 
 def test_a_workload_file_gives_the_plan_of_the_workload_it_describes(json_of, tmp_path):
     (tmp_path / "workload.json").write_text(json.dumps(builtin_specification("prefix", 8).canonical()))
-    from_file = json_of("plan", "--file", "workload.json", "--epsilon", "1", "--mechanism", "factorization")
+    from_file = json_of("plan", "--file", "workload.json", *PREFIX[5:])
     assert from_file["digests"] == json_of(*PREFIX)["digests"]
 
 

@@ -1,0 +1,91 @@
+"""Plans that tests of the server and of commands share: computed once, for all processes of a run and for later runs.
+
+They lie in `build/plans`, in a folder that is named by the planner's version: a digest of every file that a plan
+depends on (`tests/analysis/mechanisms/test_version.py`), so that a plan of other code is never found. Tests of the
+planner itself compute theirs, and a new clone has none.
+"""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+import tempfile
+import time
+from pathlib import Path
+
+import pytest
+
+from sordino_analysis.mechanisms.version import planner_version
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.plan_cache import PlanCache
+from sordino_analysis.planning.planning_request import PlanningRequest
+from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_shared.protocol import Digest
+
+PLANS = Path(__file__).parents[1] / "build" / "plans"
+_KEPT_S = 86_400.0
+
+_known: dict[Digest, tuple[FinishedPlan, list[Progress]]] = {}
+
+
+def folder() -> Path:
+    """Where the plans of this planner are."""
+    return PLANS / planner_version()[:16]
+
+
+def computed_once(request: PlanningRequest, progress: ProgressCallback) -> FinishedPlan:
+    """The plan of the request; another one who asks is told the same steps as the first one."""
+    if request.digest not in _known:
+        found = _found(request)
+        if found is None:
+            return _computed(request, progress)
+        _known[request.digest] = found
+    plan, steps = _known[request.digest]
+    for step in steps:
+        progress(step)
+    return plan
+
+
+def _computed(request: PlanningRequest, progress: ProgressCallback) -> FinishedPlan:
+    steps: list[Progress] = []
+
+    def noted(step: Progress) -> None:
+        steps.append(step)
+        progress(step)
+
+    plan = request.compile(noted)
+    if plan.complete:
+        _known[request.digest] = plan, steps
+        # A plan without its steps would be found and told nothing of: they come first.
+        _write(_steps_of(request), pickle.dumps(steps))
+        PlanCache(folder()).keep(request, plan)
+    return plan
+
+
+def _found(request: PlanningRequest) -> tuple[FinishedPlan, list[Progress]] | None:
+    plan, steps = PlanCache(folder()).find(request), _steps_of(request)
+    return None if plan is None or not steps.exists() else (plan, pickle.loads(steps.read_bytes()))
+
+
+def _steps_of(request: PlanningRequest) -> Path:
+    return folder() / f"{request.digest}.steps"
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Readers in other processes see the whole file or none."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
+        file.write(content)
+    os.replace(file.name, path)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Remove the plans of planners that were not used for a day."""
+    if hasattr(session.config, "workerinput"):
+        return
+    folder().mkdir(parents=True, exist_ok=True)
+    os.utime(folder())
+    for each in PLANS.iterdir():
+        if each.stat().st_mtime < time.time() - _KEPT_S:
+            shutil.rmtree(each, ignore_errors=True)
