@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
+from sordino_analysis.answers.findings import findings
 from sordino_analysis.figures import amount, only_unit
 from sordino_analysis.kinds.base import SimulatedUsers
 from sordino_analysis.kinds.queries_kind import QueriesKind
@@ -56,16 +57,17 @@ class LinearKind(QueriesKind):
 
         return estimated(manifest, closed[-1])
 
+    def statements(self, estimate: EstimateDocument) -> Sequence[str]:
+        """The largest share of a histogram, the steps beside a median."""
+        return findings(estimate.table)
+
     def notes(self, estimate: EstimateDocument) -> Sequence[str]:
         """The error that the plan predicts."""
-        predicted, unit = (
-            self.predicted_error(estimate),
-            only_unit(str(unit or "") for unit in estimate.table.cells("unit")),
-        )
+        unit = only_unit(str(unit or "") for unit in estimate.table.cells("unit"))
         assert isinstance(estimate.extras, LinearExtras)
         blanket = estimate.extras.blanket
         behind = () if blanket is None else (f"{quantity(blanket, 'random report')} of a shuffler were subtracted",)
-        return (f"the plan predicts an error of {amount(predicted, unit)} at most", *behind)
+        return (f"the plan predicts an error of {amount(self.predicted_error(estimate), unit)} at most", *behind)
 
     def predicted_error(self, estimate: EstimateDocument) -> float:
         """Of the worst answer, at most."""

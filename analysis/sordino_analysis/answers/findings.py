@@ -1,0 +1,79 @@
+"""What a table of answers tells in sentences, none without its band, which holds every answer that one picks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sordino_analysis.answers.table import AnswerTable
+from sordino_analysis.figures import SHARE, amount, span
+
+_HALF = 0.5
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A share with the band that holds all answers at once."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+
+    @property
+    def text(self) -> str:
+        """The label, the share, and the ends of its band."""
+        error = (self.high - self.low) / 2
+        ends = span((self.low, self.high), SHARE, error)
+        return f"{self.label}: {amount(self.value, SHARE, error)} (band {ends})"
+
+
+def findings(table: AnswerTable) -> tuple[str, ...]:
+    """Of a histogram which share is the largest, of a distribution between which steps the median lies.
+
+    Nothing of other tables, of tables without a band, and of the shares of a list that leaves queries out.
+    """
+    if table.terms.get("unlisted") or not {"value", "band_lower"} <= table.columns.keys() or len(table) < 2:
+        return ()
+    if set(table.cells("unit")) != {SHARE}:
+        return ()
+    kinds = set(table.cells("kind"))
+    if kinds == {"histogram"}:
+        return _largest(_statements(table))
+    if kinds == {"prefix"} and len({each.attribute for bounds in table.bounds() for each in bounds}) == 1:
+        return _median(_statements(table))
+    return ()
+
+
+def _statements(table: AnswerTable) -> list[Statement]:
+    cells = (table.cells(name) for name in ("label", "value", "band_lower", "band_upper"))
+    return [
+        Statement(str(label), float(value or 0), float(low or 0), float(high or 0))
+        for label, value, low, high in zip(*cells, strict=True)
+    ]
+
+
+def _largest(found: Sequence[Statement]) -> tuple[str, ...]:
+    """The largest share if its band is above all others, else how many may be the largest."""
+    first = max(found, key=lambda each: each.value)
+    rivals = [each for each in found if each is not first and each.high >= first.low]
+    if not rivals:
+        return (f"the largest share is {first.text}",)
+    if len(rivals) == len(found) - 1:
+        return ("which share is the largest cannot be told: all bands overlap",)
+    labels = ", ".join(each.label for each in (first, *rivals)[:4]) + (", …" if len(rivals) > 3 else "")
+    return (f"the largest share is one of {len(rivals) + 1}, whose bands overlap: {labels}",)
+
+
+def _median(found: Sequence[Statement]) -> tuple[str, ...]:
+    """The last step that is surely below half of the users, and the first one that is surely above."""
+    below = [each for each in found if each.high < _HALF]
+    above = [each for each in found if each.low > _HALF]
+    if not below and not above:
+        return ("between which steps the median lies cannot be told",)
+    said = []
+    if below:
+        said.append(f"less than half have {below[-1].text}")
+    if above:
+        said.append(f"more than half have {above[0].text}")
+    return ("; ".join(said),)

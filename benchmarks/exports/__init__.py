@@ -1,0 +1,1 @@
+"""What an export of many estimates costs the server."""
