@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.figures import SHARE, amount, span
 
+# The median is where half of the users are.
 _HALF = 0.5
 
 
 @dataclass(frozen=True)
-class Statement:
+class BandedShare:
     """A share with the band that holds all answers at once."""
 
     label: str
@@ -45,15 +46,15 @@ def findings(table: AnswerTable) -> tuple[str, ...]:
     return ()
 
 
-def _statements(table: AnswerTable) -> list[Statement]:
+def _statements(table: AnswerTable) -> list[BandedShare]:
     cells = (table.cells(name) for name in ("label", "value", "band_lower", "band_upper"))
     return [
-        Statement(str(label), float(value or 0), float(low or 0), float(high or 0))
+        BandedShare(str(label), float(value or 0), float(low or 0), float(high or 0))
         for label, value, low, high in zip(*cells, strict=True)
     ]
 
 
-def _largest(found: Sequence[Statement]) -> tuple[str, ...]:
+def _largest(found: Sequence[BandedShare]) -> tuple[str, ...]:
     """The largest share if its band is above all others, else how many may be the largest."""
     first = max(found, key=lambda each: each.value)
     rivals = [each for each in found if each is not first and each.high >= first.low]
@@ -65,7 +66,7 @@ def _largest(found: Sequence[Statement]) -> tuple[str, ...]:
     return (f"the largest share is one of {len(rivals) + 1}, whose bands overlap: {labels}",)
 
 
-def _median(found: Sequence[Statement]) -> tuple[str, ...]:
+def _median(found: Sequence[BandedShare]) -> tuple[str, ...]:
     """The last step that is surely below half of the users, and the first one that is surely above."""
     below = [each for each in found if each.high < _HALF]
     above = [each for each in found if each.low > _HALF]

@@ -286,11 +286,6 @@ class LinearSummary(_Summary):
         return self
 
     @property
-    def compared(self) -> tuple[MechanismRow, ...]:
-        """The mechanisms that were compared."""
-        return self.candidates
-
-    @property
     def first_share(self) -> float:
         """The share of the devices that answers all queries: of the first round, if there are several."""
         return 1.0 if self.shares is None else self.shares[0]
@@ -424,11 +419,6 @@ class PairwiseSummary(_Summary):
     def pairwise(self) -> PairwiseSummary:
         """This one."""
         return self
-
-    @property
-    def compared(self) -> tuple[ProtocolRow, ...]:
-        """The protocols that were compared."""
-        return self.protocols
 
     @property
     def variance(self) -> None:

@@ -10,7 +10,6 @@ from fastapi import APIRouter, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse
 
-from sordino_analysis.answers.csv_text import written
 from sordino_analysis.charts import is_drawable
 from sordino_analysis.documents.plan_summary import AnySummary
 from sordino_server.console.console_route import Analyst, ConsoleRoute
@@ -96,9 +95,9 @@ def _read(context: Context, request_id: str) -> tuple[PlanRequestDocument, AnySu
 
 def _candidates(summary: AnySummary | None) -> str:
     """A row for each mechanism or protocol that was compared; a header alone before the plan is ready."""
-    if summary is None:
-        return written([_MECHANISM_COLUMNS])
-    return table_of(summary.compared, _MECHANISM_COLUMNS if summary.linear else _PROTOCOL_COLUMNS)
+    if summary is not None and summary.pairwise is not None:
+        return table_of(summary.pairwise.protocols, _PROTOCOL_COLUMNS)
+    return table_of(() if summary is None or summary.linear is None else summary.linear.candidates, _MECHANISM_COLUMNS)
 
 
 @router.get("/plans/{request_id}/progress")
