@@ -16,6 +16,7 @@ from sordino_analysis.curator.released_counts import released_counts
 from sordino_analysis.kinds.release import NumberOfRows, ReleaseExtras, ReleaseGuarantee, UnbiasedBound
 from sordino_analysis.questions.linear.columns import columns_of_queries
 
+# Of intervals and bands, as estimates from devices have it.
 LEVEL = 0.95
 
 
