@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import sys
+import time
 from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from scipy.stats import ttest_ind
 
 from sordino_client import PlanRefused, PlanUnavailable, ServerChanged
+from sordino_client._shuffled import sealed_report
 from sordino_shared import sealing
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
@@ -333,3 +337,33 @@ def test_the_advised_caps_answer_once_and_those_of_direct_campaigns_never(
     pinned = make_client(mixed, caps=Caps.of(4, days=28, lifetime=48))
     pinned.answer(campaign, "red")
     assert CAPS.per_period == PART.guarantee
+
+
+def test_requests_and_lengths_are_the_same_for_all_values(
+    mixed: ShuffledWorld, make_client: Any, tmp_path: Any
+) -> None:
+    seen = set()
+    for number, value in enumerate(("red", "green", "blue", "a colour that is not listed", None)):
+        begun = len(mixed.requests)
+        client = make_client(mixed, ledger=tmp_path / f"{number}.sqlite3")
+        client.answer(client.join(mixed.campaign), value)
+        client.flush()
+        asked = mixed.requests[begun:]
+        seen.add(tuple((r.method, r.url.path, len(r.content), tuple(sorted(r.headers.items()))) for r in asked))
+    assert len(seen) == 1
+
+
+@pytest.mark.slow
+def test_the_time_of_sealing_does_not_tell_the_payload() -> None:
+    """A t test of 10⁵ seals at 10⁻⁴, payloads in random turns, without the slowest twentieth."""
+    shuffled, _ = route()
+    manifest = World(PART, route=shuffled).manifest
+    chosen = random.Random(3)
+    times: dict[bytes, list[int]] = {bytes(1): [], b"\xff": []}
+    for _ in range(100_000):
+        payload = chosen.choice((bytes(1), b"\xff"))
+        begun = time.perf_counter_ns()
+        sealed_report(manifest, PART.digest, 0, payload)
+        times[payload].append(time.perf_counter_ns() - begun)
+    kept = [sorted(each)[: len(each) * 19 // 20] for each in times.values()]
+    assert ttest_ind(*kept, equal_var=False).pvalue > 1e-4
