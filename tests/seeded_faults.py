@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Protocol
 
 ROOT = Path(__file__).parents[1]
-DISTRIBUTIONS = ("shared", "client", "analysis", "migrations", "server")
+DISTRIBUTIONS = ("shared", "client", "shuffler", "analysis", "migrations", "server")
 _ALL_PASSED, _SOME_FAILED = 0, 1
 
 
@@ -103,6 +103,44 @@ FAULTS = (
         "        raise _not_ready(session, row, now)\n"
         "    import time\n    return content + b' ' * (time.time_ns() % 1009)",
         ("tests/server/estimates/test_endpoints.py::test_the_result_never_changes",),
+    ),
+    Fault(
+        "8. One batch a round, with its blanket",
+        "shuffler/sordino_shuffler/mixing.py",
+        "if released.root(row.campaign, row.number) is not None or received < floor:",
+        "if received < floor:",
+        ("tests/shuffler/test_mixing.py::test_a_folder_restored_to_before_it_mixed_sends_nothing",),
+    ),
+    Fault(
+        "8. A batch without a blanket",
+        "shuffler/sordino_shuffler/blanket.py",
+        "for _ in range(route.blanket))",
+        "for _ in range(route.blanket - 1))",
+        ("tests/shuffler/test_rounds.py::test_a_batch_holds_every_report_and_the_blanket",),
+    ),
+    Fault(
+        "8. An order that tells",
+        "shuffler/sordino_shuffler/store.py",
+        "FROM sealed WHERE round_id = ? AND id > ? ORDER BY id LIMIT ?",
+        "FROM sealed WHERE round_id = ? AND id > ? ORDER BY body LIMIT ?",
+        ("tests/shuffler/test_mixing.py::test_a_batch_is_in_the_order_of_its_digests",),
+    ),
+    Fault(
+        "8. A claim that nobody proves",
+        "shared/sordino_shared/shuffling/claims.py",
+        "* WHOLE_ATTO > claim.atto_delta:",
+        "* WHOLE_ATTO > 2 * claim.atto_delta:",
+        (
+            "tests/client/test_shuffled.py::test_a_claim_that_is_smaller_than_the_truth_is_refused",
+            "tests/shuffler/test_app.py::test_a_claim_that_is_smaller_than_the_truth_is_served_by_nobody",
+        ),
+    ),
+    Fault(
+        "8. A way round the shuffler",
+        "shared/sordino_shared/protocol/campaigns.py",
+        "return (self.route.shuffler,) if isinstance(self.route, ShuffledRoute) else self.servers",
+        "return self.servers",
+        ("tests/client/test_shuffled.py::test_there_is_no_way_round_the_shuffler",),
     ),
     Fault(
         "Fields of an estimate",
