@@ -58,18 +58,18 @@ def average_case_figures(family: str, indicators: int, width: int, epsilon: floa
 
 def _of_class(family: str, indicators: int, width: int, epsilon: float) -> tuple[float, float, int, int]:
     """‖m₁ − m₀‖², the variance of answers for each database, and the paper's users with its true margin and lemma's."""
-    asked = (epsilon, ERROR, FAILURE)
+    terms = (epsilon, ERROR, FAILURE)
     if family == "lists":
-        margin = users_of_scheme(indicators + 1, decision_lists.list_margin(indicators, width), *asked)
-        lemma = decision_lists.list_lemma_users(indicators, width, *asked)
+        margin = users_of_scheme(indicators + 1, decision_lists.list_margin(indicators, width), *terms)
+        lemma = decision_lists.list_lemma_users(indicators, width, *terms)
         characters = decision_lists.worst_case_list_variance(indicators, width, epsilon)
         worst = min(characters, decision_lists.list_response_variance(indicators, width, epsilon))
         return decision_lists.list_separation(width), worst, margin, lemma
     separation = Literals(indicators, tuple((place, True) for place in range(width))).means().separation
-    margin = usefulness.margin_users(indicators, width, *asked)
+    margin = usefulness.margin_users(indicators, width, *terms)
     characters = usefulness.worst_case_variance(indicators, width, epsilon)
     worst = min(characters, usefulness.response_variance(indicators, 0.5**width, epsilon))
-    return separation, worst, margin, usefulness.lemma_users(indicators, *asked)
+    return separation, worst, margin, usefulness.lemma_users(indicators, *terms)
 
 
 def _refused_parities(indicators: int, width: int, epsilon: float) -> InvalidValue:

@@ -64,5 +64,5 @@ def least_users(hellinger: float, failure: float) -> int:
 
 def least_users_of_paper(forster: float, epsilon: float, failure: float) -> int:
     """The same by Aldà and Simon's Theorem 3: 4n((e^ε − 1)/FB)^(2/3) ≥ 1 − 2β."""
-    each = 4 * math.pow(math.expm1(epsilon) / forster, 2 / 3)
-    return max(1, math.ceil((1 - 2 * failure) / each))
+    of_one = 4 * math.pow(math.expm1(epsilon) / forster, 2 / 3)
+    return max(1, math.ceil((1 - 2 * failure) / of_one))

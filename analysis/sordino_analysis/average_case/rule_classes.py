@@ -59,8 +59,8 @@ class Literals:
         """By the names of the indicators; raises InvalidValue for one that there is not."""
         unknown = sorted(set(wanted) - set(names))
         if unknown:
-            known = ", ".join(names)[:1000]
-            raise InvalidValue(f"there is no indicator {unknown[0]!r}; there are {known}", wanted)
+            listed = ", ".join(names)[:1000]
+            raise InvalidValue(f"there is no indicator {unknown[0]!r}; there are {listed}", wanted)
         return cls(len(names), tuple((names.index(name), on) for name, on in wanted.items()), any_holds)
 
     def means(self) -> ClassMeans:

@@ -89,7 +89,7 @@ def conjunction_margin(indicators: int, width: int) -> float:
         shares = (math.comb(free, on) * 0.5**free / math.sqrt(satisfied + on + indicators) for on in range(free + 1))
         return (satisfied - threshold) / length * math.fsum(shares)
 
-    below = math.fsum(math.comb(width, held) * mean(held) for held in range(width)) / float(2**width - 1)
+    below = math.fsum(math.comb(width, true) * mean(true) for true in range(width)) / float(2**width - 1)
     return (mean(width) - below) / 2
 
 

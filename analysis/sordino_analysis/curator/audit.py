@@ -58,11 +58,16 @@ def audit_curator(part: CuratorPart) -> Iterator[Check]:
     """
     workload = build_workload(part.domain, part.queries, part.workload)
     neighbours: Neighbours = "replace" if part.neighbours == "replace" else "add-remove"
-    guarantee, found = Zcdp(part.nano_rho), _sensitivity(part, neighbours)
-    yield Check("Δ²", found > 0 and str(found) == part.squared_sensitivity, part.squared_sensitivity, str(found))
-    variance = found / (2 * guarantee.exact)
+    guarantee, sensitivity = Zcdp(part.nano_rho), _sensitivity(part, neighbours)
+    yield Check(
+        "Δ²",
+        sensitivity > 0 and str(sensitivity) == part.squared_sensitivity,
+        part.squared_sensitivity,
+        str(sensitivity),
+    )
+    variance = sensitivity / (2 * guarantee.exact)
     yield Check("σ²", _same_fraction(part.noise_variance, variance), part.noise_variance, str(variance))
-    strategy = _strategy(part, workload, neighbours, found)
+    strategy = _strategy(part, workload, neighbours, sensitivity)
     if isinstance(strategy, IntegerStrategy):
         yield _unbiased(strategy, workload)
     with computing_what_was_published():
@@ -87,8 +92,8 @@ def _bound(certificate: CuratorCertificate | None) -> ProvedBound | None:
 
 def _sensitivity(part: CuratorPart, neighbours: Neighbours) -> int:
     if isinstance(part.strategy, CharacterScales):
-        known = part.strategy.scales[0] == 0
-        if known != (neighbours == "replace"):
+        fixed = part.strategy.scales[0] == 0
+        if fixed != (neighbours == "replace"):
             raise InvalidValue("the number of people is measured where it is secret, and nowhere else", part.strategy)
         return squared_sensitivity_of_scales(len(part.domain.shape), part.strategy.scales)
     rows = part.strategy.rows
@@ -149,13 +154,13 @@ def _close(name: str, published: float, recomputed: float) -> Check:
 def _checked_bound(name: str, bound: ProvedBound, workload: Workload, neighbours: Neighbours) -> Iterator[Check]:
     try:
         with computing_what_was_published():
-            found = _recomputed(bound, workload, neighbours)
+            recomputed = _recomputed(bound, workload, neighbours)
     except InvalidValue as error:
         yield Check(name, False, f"{bound.norm:.9g}", str(error))
         return
-    yield Check(name, bound.norm <= found.norm * (1 + _RELATIVE), f"{bound.norm:.9g}", f"{found.norm:.9g}")
-    enough = int(bound.holds_from_n) >= found.holds_from_n
-    yield Check(f"people of the {name}", enough, bound.holds_from_n, str(found.holds_from_n))
+    yield Check(name, bound.norm <= recomputed.norm * (1 + _RELATIVE), f"{bound.norm:.9g}", f"{recomputed.norm:.9g}")
+    enough = int(bound.holds_from_n) >= recomputed.holds_from_n
+    yield Check(f"people of the {name}", enough, bound.holds_from_n, str(recomputed.holds_from_n))
 
 
 def _recomputed(bound: ProvedBound, workload: Workload, neighbours: Neighbours) -> CuratorCertificate:

@@ -81,12 +81,12 @@ class CuratorNoise:
 
     def _until(self, count: int, draw: Callable[[int], Integers]) -> Integers:
         """`count` accepted draws; acceptance depends on the noise alone, so the time tells nothing of any row."""
-        found: list[Integers] = []
+        drawn: list[Integers] = []
         missing = count
         while missing > 0:
-            found.append(draw(max(_LEAST_CHUNK, missing + missing // 2)))
-            missing -= len(found[-1])
-        return np.concatenate(found)[:count] if found else np.zeros(0, dtype=np.int64)
+            drawn.append(draw(max(_LEAST_CHUNK, missing + missing // 2)))
+            missing -= len(drawn[-1])
+        return np.concatenate(drawn)[:count] if drawn else np.zeros(0, dtype=np.int64)
 
     def _accepted_gaussian(self, variance: Fraction, chunk: int) -> Integers:
         """Discrete Laplace of scale t = ⌊σ⌋ + 1, accepted with e^(−(|y| − σ²/t)²/2σ²)."""

@@ -52,15 +52,15 @@ def orbit_design(workload: Workload, objective: Objective, neighbours: Neighbour
     if orbits is None or not isinstance(operator, CharacterMap):
         return None
     search = _Search(len(operator.characters.shape), neighbours, orbits)
-    own = np.array([orbit.weight for orbit in orbits])
-    mean = search.optimum(own)
-    weights, chosen, gap = own, mean, mean.gap
+    query_weights = np.array([orbit.weight for orbit in orbits])
+    mean = search.optimum(query_weights)
+    weights, chosen, gap = query_weights, mean, mean.gap
     if objective == "max":
-        weights, chosen, gap = search.of_worst_query(own, mean)
+        weights, chosen, gap = search.of_worst_query(query_weights, mean)
     rounded = search.rounded(operator, chosen)
     strategy = rounded.dense(asked_rows(workload, neighbours)[0]) if is_listed(workload) else rounded
     spread = zipf_spread(2**search.bits) * float(search.characters[1:] @ mean.spectrum[1:]) / search.queries
-    certificates = _certificates(workload, search, [(own, mean), (weights, chosen)], users)
+    certificates = _certificates(workload, search, [(query_weights, mean), (weights, chosen)], users)
     of_queries = workload.query_weights
     return Design(
         strategy=strategy,
@@ -81,26 +81,29 @@ def binary_orbits(operator: LinearMap, neighbours: Neighbours) -> list[Orbit] | 
         return None
     bits = len(operator.characters.shape)
     width = max(block.supports.shape[1] for block in operator.blocks)
-    found = []
+    orbits = []
     for block in operator.blocks:
         orbit = _orbit(block, bits, width)
         if orbit is None:
             return None
-        found.append(orbit)
+        orbits.append(orbit)
     if neighbours == "add-remove":
         everyone = np.eye(1, width + 1)
-        found.append(Orbit(count=1, weight=1.0, spectrum=everyone[0], squares=everyone))
-    return found
+        orbits.append(Orbit(count=1, weight=1.0, spectrum=everyone[0], squares=everyone))
+    return orbits
 
 
 def _orbit(block: CharacterBlock, bits: int, width: int) -> Orbit | None:
     sets, involved = block.supports.shape
     gram, degree = block.table.T @ block.table, degrees(block.shape)
-    each = np.array([gram.diagonal()[degree == j].mean() for j in range(involved + 1)])
-    if sets != math.comb(bits, involved) or np.abs(gram - np.diag(each[degree])).max() > _ROUNDING * each.max():
+    by_degree = np.array([gram.diagonal()[degree == j].mean() for j in range(involved + 1)])
+    if (
+        sets != math.comb(bits, involved)
+        or np.abs(gram - np.diag(by_degree[degree])).max() > _ROUNDING * by_degree.max()
+    ):
         return None
     padded = np.zeros(width + 1)
-    padded[: involved + 1] = [math.comb(bits - j, involved - j) * each[j] for j in range(involved + 1)]
+    padded[: involved + 1] = [math.comb(bits - j, involved - j) * by_degree[j] for j in range(involved + 1)]
     squares = np.zeros((len(block.table), width + 1))
     np.add.at(squares.T, degree, block.table.T**2)
     return Orbit(count=block.queries.size, weight=block.weight, spectrum=padded, squares=squares)
@@ -127,17 +130,17 @@ class _Search:
     def of_worst_query(self, weights: Floats, start: OrbitOptimum) -> tuple[Floats, OrbitOptimum, float]:
         """Weights of the orbits in proportion to their variance, as `weigh_worst_query` finds them, and the gap."""
         counts = np.array([orbit.count for orbit in self._orbits])
-        found, best, least, proved = start, (weights, start), np.inf, 0.0
+        optimum, best, least, proved = start, (weights, start), np.inf, 0.0
         for _ in range(CHARACTERS.rounds):
-            variances = self._variances(self.scales(found))
+            variances = self._variances(self.scales(optimum))
             if variances.max() < least:
-                best, least = (weights, found), float(variances.max())
-            proved = max(proved, found.lower)
+                best, least = (weights, optimum), float(variances.max())
+            proved = max(proved, optimum.lower)
             if least <= ((1 + CHARACTERS.worst_gap) * proved) ** 2:
                 break
             weights = np.maximum(weights * variances / variances.mean(), CHARACTERS.least_weight)
             weights *= self.queries / (weights @ counts)
-            found = self.optimum(weights)
+            optimum = self.optimum(weights)
         return *best, math.sqrt(least) / proved - 1
 
     def scales(self, optimum: OrbitOptimum) -> Floats:
@@ -170,12 +173,12 @@ class _Search:
 
     def certificate(self, query_weights: Floats, optimum: OrbitOptimum) -> CuratorCertificate:
         weights = optimum.distance_weights
-        found = certificate_of_orbits(self.bits, self._neighbours, self._orbits, query_weights, weights)
+        certificate = certificate_of_orbits(self.bits, self._neighbours, self._orbits, query_weights, weights)
         if not weights.size:
-            return found
+            return certificate
         kept = np.where(weights >= CHARACTERS.least_share / self.bits, weights, 0.0)
         sparse = certificate_of_orbits(self.bits, "replace", self._orbits, query_weights, kept / kept.sum())
-        return sparse if sparse.norm >= (1 - CHARACTERS.largest_loss) * found.norm else found
+        return sparse if sparse.norm >= (1 - CHARACTERS.largest_loss) * certificate.norm else certificate
 
     def _variances(self, scales: Floats) -> Floats:
         """(orbits,) the largest variance of a query of each, at 2ρ = 1."""
@@ -197,13 +200,13 @@ def certificate_of_orbits(
     Raises InvalidValue for weights that are negative, or of another sum.
     """
     counts = np.array([orbit.count for orbit in orbits])
-    queries, found = int(counts.sum()), spectrum(orbits, query_weights)
+    queries, energies = int(counts.sum()), spectrum(orbits, query_weights)
     if not (query_weights >= 0).all() or abs(query_weights @ counts / queries - 1) > _ROUNDING:
         raise InvalidValue("the weights of queries are not negative, and 1 on average", query_weights)
     if neighbours == "add-remove":
-        norm, people = optimal_orbits(bits, found, queries, neighbours).lower, 0
+        norm, people = optimal_orbits(bits, energies, queries, neighbours).lower, 0
     else:
-        norm = orbit_dual_value(bits, found, queries, distance_weights)
+        norm = orbit_dual_value(bits, energies, queries, distance_weights)
         people = cover_of_distances(bits, (np.flatnonzero(distance_weights) + 1).tolist())
     return CuratorCertificate(
         neighbours=neighbours,
@@ -231,11 +234,11 @@ def is_listed(workload: Workload) -> bool:
 def _certificates(
     workload: Workload, search: _Search, optima: Sequence[tuple[Floats, OrbitOptimum]], users: int | None
 ) -> list[CuratorCertificate | None]:
-    found = [search.certificate(weights, optimum) for weights, optimum in optima]
-    if users is None or users >= max(each.holds_from_n for each in found):
-        return list(found)
+    certificates = [search.certificate(weights, optimum) for weights, optimum in optima]
+    if users is None or users >= max(one.holds_from_n for one in certificates):
+        return list(certificates)
     if not is_listed(workload):
-        return [None] * len(found)
+        return [None] * len(certificates)
     present = np.linspace(0, workload.size - 1, users).round().astype(np.int64)
     proof = proof_from_types(workload.weighted_matrix(), present)
-    return [CuratorCertificate.of(workload.operator.dense(), proof, workload.query_weights)] * len(found)
+    return [CuratorCertificate.of(workload.operator.dense(), proof, workload.query_weights)] * len(certificates)

@@ -164,9 +164,11 @@ class IntegerStrategy(Strategy):
         `noisy` (r,). Nikolov, Talwar and Zhang 2013, Section 3, in the measurement instead of the answers.
         """
         scaled = Dense(np.asarray(self.rows * (users / deviation), dtype=float))
-        found = nearest_histogram(scaled, noisy / deviation, RELATIVE_GAP * self.measured)
+        nearest = nearest_histogram(scaled, noisy / deviation, RELATIVE_GAP * self.measured)
         operator = workload.operator
-        return Nearest(operator.matvec(found.histogram), operator.squared_matvec(found.histogram), _unfinished(found))
+        return Nearest(
+            operator.matvec(nearest.histogram), operator.squared_matvec(nearest.histogram), _unfinished(nearest)
+        )
 
     def nearest_counts(self, workload: Workload, noisy: Floats, deviation: float) -> Floats:
         """Those of argmin ‖R̂x − measurement‖ over x ≥ 0, of greatest likelihood; `noisy` (r,)."""

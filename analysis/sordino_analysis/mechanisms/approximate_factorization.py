@@ -47,7 +47,7 @@ class ApproximateFactorizationMechanism:
         def squared_error(gamma: float, alpha: float) -> float:
             return spread * gamma**2 / users + alpha**2
 
-        found, _ = cheapest(work.matrix, exact, squared_error, should_stop=work.deadline.passed)
-        if found is None:
+        approximation, _ = cheapest(work.matrix, exact, squared_error, should_stop=work.deadline.passed)
+        if approximation is None:
             raise MechanismFailed(f"with {quantity(users, 'user')} no approximation of the queries is worth its bias")
-        return vector_mechanism(found.factorization, request)
+        return vector_mechanism(approximation.factorization, request)

@@ -53,20 +53,20 @@ def best_density(items: int, epsilon: float, objective: Objective) -> tuple[int,
         lambda density: _variance(density, items, epsilon, objective), bounds=(0.0, 0.5), method="bounded"
     ).fun
     enough = best * (1 + HASHES.enough[objective] * max(1.0, epsilon / 2) ** 2)
-    found: list[tuple[float, int, int]] = []
+    candidates: list[tuple[float, int, int]] = []
     for bits in range(1, min(HASHES.most_label_bits, (items - 1).bit_length()) + 1):
         labels = 1 << bits
         densities = [(_variance(m / labels, items, epsilon, objective), bits, m) for m in range(1, labels // 2 + 1)]
-        found.append(min(densities))
-        if found[-1][0] <= enough:
+        candidates.append(min(densities))
+        if candidates[-1][0] <= enough:
             break
-    _, bits, members = min(found)
+    _, bits, members = min(candidates)
     return bits, members
 
 
 def _variance(density: float, items: int, epsilon: float, objective: Objective) -> float:
     """The objective's variance at a density, were weights real numbers."""
-    held = math.exp(epsilon) * density / (1 + density * math.expm1(epsilon))
-    own, other = held * (1 - held), density * (1 - density)
-    moment = max(own, other) if objective == "max" else other + (own - other) / items
-    return moment / (held - density) ** 2
+    chance_of_own = math.exp(epsilon) * density / (1 + density * math.expm1(epsilon))
+    variance_of_own, other = chance_of_own * (1 - chance_of_own), density * (1 - density)
+    moment = max(variance_of_own, other) if objective == "max" else other + (variance_of_own - other) / items
+    return moment / (chance_of_own - density) ** 2

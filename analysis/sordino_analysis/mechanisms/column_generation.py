@@ -40,17 +40,17 @@ class ColumnGenerationMechanism:
         uniform = np.full(size, 1.0 / size)
         start = WeightedRows(np.eye(size, dtype=bool), np.full(size, 1.0 / (np.exp(epsilon) + size - 1)), uniform)
         try:
-            found = generate_columns(work.matrix, epsilon, start, COLUMN_GENERATION.rounds, work.deadline.passed)
+            rows = generate_columns(work.matrix, epsilon, start, COLUMN_GENERATION.rounds, work.deadline.passed)
         except np.linalg.LinAlgError as error:
             raise MechanismFailed(f"single types do not make a start ({error})") from error
         progress(Progress(1.0))
-        settled = None if work.deadline.passed() else _settled(work, found)
+        settled = None if work.deadline.passed() else _settled(work, rows)
         if settled is not None:
             kernel = integer_kernel(settled.low, settled.members, work.request.guarantee)
             decoder = answer_decoder(kernel, settled.decoder, work.matrix, settled.type_weights)
             return Proposal(kernel, work.plain_answers(decoder))
-        kernel = integer_kernel(found.weights, found.members, work.request.guarantee)
-        return Proposal(kernel, histogram_decoder(kernel, found.type_weights))
+        kernel = integer_kernel(rows.weights, rows.members, work.request.guarantee)
+        return Proposal(kernel, histogram_decoder(kernel, rows.type_weights))
 
 
 def _settled(work: SharedWork, rows: WeightedRows) -> ConeDesign | None:

@@ -110,13 +110,13 @@ def _affordable(rows: int, matrix: Floats) -> int:
 def _moved(stacked: Floats, owner: Integers, matrix: Floats, point: _Point, *, worst: bool) -> tuple[float, _Point]:
     """The objective at a point, and the next point."""
     kernel = stacked * point.chances[owner][:, None]
-    found = information(kernel, point.types)
+    moved_information = information(kernel, point.types)
     # Centred: a constant added to a query changes no variance, but it would drown what the families differ in.
     centred = matrix - (matrix @ point.types)[:, None]
-    squares = (centred @ found.reconstruction()) ** 2
+    squares = (centred @ moved_information.reconstruction()) ** 2
     variance = squares @ kernel - centred**2
     by_type = np.maximum(point.queries @ variance, 0.0)
-    caused = np.bincount(owner, (point.queries @ squares) * found.masses)
+    caused = np.bincount(owner, (point.queries @ squares) * moved_information.masses)
     chances = np.maximum(_normalised(np.sqrt(point.chances * caused)), DRAWN_FAMILIES.least_chance)
     queries = _normalised(point.queries * np.maximum(variance @ point.types, 0.0)) if worst else point.queries
     value = float(variance.max() if worst else by_type.max())

@@ -70,10 +70,10 @@ def hash_response(epsilon: float, surplus: float = 1.0) -> HashResponse:
     best = 1 / (1 + math.exp(epsilon) / surplus)
     for bits in range(1, GRID_LEVELS.largest_label_bits + 1):
         labels = 1 << bits
-        found = HashResponse(min(labels - 1, max(1, round(best * labels))), labels, epsilon)
-        if found.information >= GRID_LEVELS.hash_information * math.sinh(epsilon / 2) ** 2:
+        response = HashResponse(min(labels - 1, max(1, round(best * labels))), labels, epsilon)
+        if response.information >= GRID_LEVELS.hash_information * math.sinh(epsilon / 2) ** 2:
             break
-    return found
+    return response
 
 
 def designed_levels(family: IntervalFamily, epsilon: float, objective: Objective = "mean") -> list[GridLevel]:
@@ -88,11 +88,11 @@ def designed_levels(family: IntervalFamily, epsilon: float, objective: Objective
     if refined_at > chosen_at:
         levels = _scaled(chosen, chosen_at, refined_at)
         levels = _with_chances(levels, _chances(levels, _gram(family, refined_at), GRID_LEVELS.last_steps))
-    found = [_scaled(levels, refined_at, size)]
+    designs = [_scaled(levels, refined_at, size)]
     if epsilon > GRID_LEVELS.exact_from:
-        found.append(_kept(_scaled(_descended(chosen, _resized(family, chosen_at)), chosen_at, size)))
+        designs.append(_kept(_scaled(_descended(chosen, _resized(family, chosen_at)), chosen_at, size)))
     value = _mean_variance if objective == "mean" else _large_variance
-    return min(found, key=lambda one: value(one, family)) if len(found) > 1 else found[0]
+    return min(designs, key=lambda one: value(one, family)) if len(designs) > 1 else designs[0]
 
 
 def _descended(levels: Sequence[GridLevel], family: IntervalFamily) -> list[GridLevel]:
@@ -107,10 +107,10 @@ def _descended(levels: Sequence[GridLevel], family: IntervalFamily) -> list[Grid
         return float((by_type**GRID_LEVELS.worst_power).mean() ** (1 / GRID_LEVELS.worst_power))
 
     start = np.log([level.chance for level in levels])
-    found = minimize(
+    optimum = minimize(
         variance, start, method="L-BFGS-B", options={"maxiter": GRID_LEVELS.exact_steps, "maxfun": _UNLIMITED}
     ).x
-    return _with_chances(levels, np.exp(found - found.max()))
+    return _with_chances(levels, np.exp(optimum - optimum.max()))
 
 
 def _large_variance(levels: Sequence[GridLevel], family: IntervalFamily) -> float:
@@ -192,8 +192,8 @@ def _scaled(levels: Sequence[GridLevel], size: int, larger: int) -> list[GridLev
     wide = [level for level in levels if not (level.hashed and level.width <= GRID_LEVELS.plateau)]
     plateau = [replace(narrow[-1], width=narrow[-1].width << octave) for octave in range(1, octaves + 1)]
     grown = [replace(level, width=_grown(level, larger / size, octaves)) for level in wide]
-    found = [*narrow, *plateau, *grown]
-    return _with_chances(found, np.array([level.chance for level in found]))
+    scaled_levels = [*narrow, *plateau, *grown]
+    return _with_chances(scaled_levels, np.array([level.chance for level in scaled_levels]))
 
 
 def _grown(level: GridLevel, times: float, octaves: int) -> int:

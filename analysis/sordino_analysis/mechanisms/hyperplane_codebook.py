@@ -103,8 +103,10 @@ def _type_weights(work: SharedWork, kernel: FiniteKernel, progress: ProgressCall
     times = int(min(CODEBOOK.most_reweightings, CODEBOOK.reweighting_operations // operations))
     best, least = weights, np.inf
     for step in range(times):
-        found = variances(table, gls_decoder(table, matrix, weights), matrix)
-        by_type = found.max(axis=0) if work.request.options.objective == "max" else found.mean(axis=0)
+        by_query_and_type = variances(table, gls_decoder(table, matrix, weights), matrix)
+        by_type = (
+            by_query_and_type.max(axis=0) if work.request.options.objective == "max" else by_query_and_type.mean(axis=0)
+        )
         if by_type.max() < least:
             best, least = weights, float(by_type.max())
         moved = weights * np.maximum(by_type, 0) / by_type.max()

@@ -168,8 +168,8 @@ class SharedWork:
         """The centred factorization of W for one of the objectives, certified to FACTORIZATION_GAP."""
         if objective not in self._factorizations:
             should_stop = self.deadline.sooner(SHARED_WORK.share_of_step)
-            found = factorize(self.matrix, objective, FACTORIZATION_GAP, progress=progress, should_stop=should_stop)
-            self._factorizations[objective] = found
+            factors = factorize(self.matrix, objective, FACTORIZATION_GAP, progress=progress, should_stop=should_stop)
+            self._factorizations[objective] = factors
         return self._factorizations[objective]
 
     def bound(self, objective: Objective) -> TraceBound:

@@ -84,8 +84,8 @@ def _decoder(work: SharedWork, design: KernelDesign, kernel: FiniteKernel, shoul
         if not large:
             return work.plain_answers(decoder)
         enough = OPTIMISED_KERNEL.fit * float(variances(table, ndarray(decoder.matrix), matrix).max())
-    found = minimax_weights(table, matrix, design.type_weights, should_stop, enough)
+    type_weights = minimax_weights(table, matrix, design.type_weights, should_stop, enough)
     if large:
-        return WeightedDecoder(array_of(found.type_weights, "<f8"), array_of(found.groups, "<i4"))
-    rows = found.decoder(table, matrix)
+        return WeightedDecoder(array_of(type_weights.type_weights, "<f8"), array_of(type_weights.groups, "<i4"))
+    rows = type_weights.decoder(table, matrix)
     return work.plain_answers(answer_decoder(kernel, rows, matrix, design.type_weights))

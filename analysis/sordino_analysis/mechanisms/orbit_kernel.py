@@ -59,7 +59,7 @@ class OrbitKernelMechanism:
             or not any(block.shifted for block in operator.blocks)
         ):
             return proposal
-        return min([proposal, *_against_worst_types(work, operator, design)], key=lambda found: _worst(found, work))
+        return min([proposal, *_against_worst_types(work, operator, design)], key=lambda one: _worst(one, work))
 
 
 def reason_against_orbits(work: SharedWork) -> str | None:
@@ -89,11 +89,11 @@ def _against_worst_types(work: SharedWork, operator: CharacterMap, design: Orbit
     """The best design for the worst type, decoded by overlap if that helps and the sums are few enough."""
     request, epsilon = work.request, work.request.guarantee.epsilon
     for overlaps in (True, False) if epsilon > ORBIT_KERNEL.least_for_overlaps else (False,):
-        found = worst_case_design(operator, epsilon, design, request.options.seed, by_overlap=overlaps)
-        if found is None or len(found.rows) * _sums(operator, overlaps=overlaps) > MAX_SUMS:
+        worst_case = worst_case_design(operator, epsilon, design, request.options.seed, by_overlap=overlaps)
+        if worst_case is None or len(worst_case.rows) * _sums(operator, overlaps=overlaps) > MAX_SUMS:
             continue
-        kernel = orbit_kernel(found.rows, found.chances, operator, request.guarantee, overlaps=overlaps)
-        return [Proposal(kernel, repaired_decoder(kernel, request.workload, found.slopes, found.offsets))]
+        kernel = orbit_kernel(worst_case.rows, worst_case.chances, operator, request.guarantee, overlaps=overlaps)
+        return [Proposal(kernel, repaired_decoder(kernel, request.workload, worst_case.slopes, worst_case.offsets))]
     return []
 
 

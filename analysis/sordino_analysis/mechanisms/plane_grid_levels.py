@@ -34,12 +34,12 @@ def designed_plane(shape: Pair, epsilon: float) -> list[PlaneLevel]:
     chances = best_chances(kernels, gram, chances, PLANE_LEVELS.last_steps, places)
     if shape[0] == shape[1]:
         chances = _alike(levels, chances)
-    found = [
+    chosen = [
         replace(level, chance=float(p))
         for level, p in zip(levels, chances, strict=True)
         if p > PLANE_LEVELS.least_chance
     ]
-    return _scaled(found, designed, shape)
+    return _scaled(chosen, designed, shape)
 
 
 def _alike(levels: Sequence[PlaneLevel], chances: Floats) -> Floats:
@@ -52,15 +52,15 @@ def _candidates(designed: Pair, epsilon: float) -> list[PlaneLevel]:
     """Hashed cells of every power of 2 on each attribute, and combs whose period is near the size of the domain."""
     widths = [[0, *(1 << power for power in range(size.bit_length()))] for size in designed]
     response = hash_response(epsilon)
-    found = [_level(response, (a, b), None) for a, b in product(*widths) if a or b]
+    levels = [_level(response, (a, b), None) for a, b in product(*widths) if a or b]
     combs = [pair for count in PLANE_LEVELS.combs_of_one for pair in ((count, 1), (1, count))]
     enough = PLANE_LEVELS.least_information * math.sinh(epsilon / 2) ** 2
     for residues in (*combs, *PLANE_LEVELS.combs_of_both):
         comb = HashResponse(1, math.prod(residues), epsilon)
         if comb.information >= enough:
             sides = [_comb_widths(size, count) for size, count in zip(designed, residues, strict=True)]
-            found += [_level(comb, (a, b), residues) for a, b in product(*sides)]
-    return found
+            levels += [_level(comb, (a, b), residues) for a, b in product(*sides)]
+    return levels
 
 
 def _comb_widths(size: int, residues: int) -> list[int]:
@@ -85,23 +85,23 @@ def _level(response: HashResponse, widths: Pair, residues: Pair | None) -> Plane
 def _gram(designed: Pair) -> Floats:
     """Σ v vᵀ/k over all prefix sums of the plane, (k, k); the constant one adds nothing once it is centred."""
     prefixes = [np.tril(np.ones((size, size))) for size in designed]
-    first, second = [each.T @ each / len(each) for each in prefixes]
+    first, second = [prefix.T @ prefix / len(prefix) for prefix in prefixes]
     return np.asarray(np.kron(first, second))
 
 
 def _scaled(levels: Sequence[PlaneLevel], designed: Pair, shape: Pair) -> list[PlaneLevel]:
     """Levels for as many types as `shape` has, each side about a power of 2 times the designed one."""
     times = [size / few for size, few in zip(shape, designed, strict=True)]
-    octaves = [max(0, round(math.log2(each))) for each in times]
-    found: list[PlaneLevel] = []
+    octaves = [max(0, round(math.log2(factor))) for factor in times]
+    scaled_levels: list[PlaneLevel] = []
     for level in levels:
         if level.residues is None:
             sides = [_octaves(width, count) for width, count in zip(level.widths, octaves, strict=True)]
         else:
-            sides = [[round(width * each)] for width, each in zip(level.widths, times, strict=True)]
-        found += [replace(level, widths=(first, second)) for first, second in product(*sides)]
-    whole = sum(level.chance for level in found)
-    return [replace(level, chance=level.chance / whole) for level in found]
+            sides = [[round(width * factor)] for width, factor in zip(level.widths, times, strict=True)]
+        scaled_levels += [replace(level, widths=(first, second)) for first, second in product(*sides)]
+    whole = sum(level.chance for level in scaled_levels)
+    return [replace(level, chance=level.chance / whole) for level in scaled_levels]
 
 
 def _octaves(width: int, octaves: int) -> list[int]:

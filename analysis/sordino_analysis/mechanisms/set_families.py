@@ -30,9 +30,11 @@ class SetFamily:
     members: Mask
 
     def __post_init__(self) -> None:
-        held = self.members.sum(axis=0)
-        if self.members.ndim != 2 or (held != held[0]).any():
-            raise InvalidValue(f"a family holds every type equally often, got {held.min()} to {held.max()} times", self)
+        sets_of_type = self.members.sum(axis=0)
+        if self.members.ndim != 2 or (sets_of_type != sets_of_type[0]).any():
+            raise InvalidValue(
+                f"a family holds every type equally often, got {sets_of_type.min()} to {sets_of_type.max()} times", self
+            )
 
     def low(self, epsilon: float) -> float:
         """The weight of a type outside a set, 1/(m + (e^ε − 1)r) where r sets hold each type."""

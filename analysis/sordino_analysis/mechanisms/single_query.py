@@ -98,17 +98,17 @@ def _table(scaled: Floats, type_weights: Floats | None, epsilon: float) -> tuple
 
 def _grids(scaled: Floats, epsilon: float, *, worst: bool) -> tuple[Floats, int]:
     """The grid of values, and how many outputs there are. Few values are their own grid, and nothing is rounded."""
-    own = _apart(np.unique(scaled))
-    few = len(own) <= SINGLE_QUERY.points
+    values = _apart(np.unique(scaled))
+    few = len(values) <= SINGLE_QUERY.points
     if not worst:
         count, sent = (
             (SINGLE_QUERY.fine_points, SINGLE_QUERY.fine_outputs)
             if epsilon >= SINGLE_QUERY.fine_from
             else (SINGLE_QUERY.points, SINGLE_QUERY.outputs)
         )
-        return own if few else np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, count), sent
+        return values if few else np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, count), sent
     if few:
-        return own, SINGLE_QUERY.worst_outputs
+        return values, SINGLE_QUERY.worst_outputs
     return np.linspace(-1.0 - _MARGIN, 1.0 + _MARGIN, SINGLE_QUERY.worst_points), SINGLE_QUERY.few_outputs
 
 
@@ -150,7 +150,7 @@ def _solve(points: Floats, weights: Floats | None, epsilon: float, sent: int) ->
     aim, limits = np.concatenate([aims.ravel(), aims.sum(axis=1)]), np.zeros(aims.size)
     if weights is None:
         aim, limits = np.append(aim, 1.0), np.concatenate([limits, points**2])
-    found = linprog(
+    solution = linprog(
         aim,
         A_ub=rules.most,
         b_ub=limits,
@@ -159,9 +159,9 @@ def _solve(points: Floats, weights: Floats | None, epsilon: float, sent: int) ->
         method="highs-ds",
         options={"primal_feasibility_tolerance": _FEASIBLE},
     )
-    if found.status != 0:
-        raise KernelError(f"no kernel for the query was found: {found.message}", points)
-    raised, least = found.x[: aims.size].reshape(aims.shape), found.x[aims.size : aims.size + len(aims)]
+    if solution.status != 0:
+        raise KernelError(f"no kernel for the query was found: {solution.message}", points)
+    raised, least = solution.x[: aims.size].reshape(aims.shape), solution.x[aims.size : aims.size + len(aims)]
     table = raised + least[:, None]
     used = table.min(axis=1) > _NEVER
     return table[used] / table[used].sum(axis=0), rules.outputs[used]
@@ -199,5 +199,5 @@ def _rules(count: int, sent: int, epsilon: float, worst: bool) -> _Rules:
 
 def _sums(factors: Floats, count: int) -> scipy.sparse.csr_matrix:
     """(G, m·G + m): Σ_y b_y K_yg for each g of `count`, of the variables u and θ, for the factors b (m,)."""
-    own = scipy.sparse.kron(factors[None, :], scipy.sparse.identity(count))
-    return scipy.sparse.hstack([own, np.tile(factors, (count, 1))], format="csr")
+    sums_of_points = scipy.sparse.kron(factors[None, :], scipy.sparse.identity(count))
+    return scipy.sparse.hstack([sums_of_points, np.tile(factors, (count, 1))], format="csr")

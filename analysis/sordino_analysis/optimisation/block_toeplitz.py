@@ -74,8 +74,8 @@ class BlockToeplitz:
         # Here, since processes that only add reports up import this module and do without scipy.
         from scipy.linalg import cho_solve
 
-        found = cho_solve(self._factor, planes.reshape(len(planes), -1).T)
-        return np.asarray(found.T.reshape(planes.shape))
+        solutions = cho_solve(self._factor, planes.reshape(len(planes), -1).T)
+        return np.asarray(solutions.T.reshape(planes.shape))
 
     @cached_property
     def _factor(self) -> tuple[Floats, bool]:
@@ -97,18 +97,18 @@ class BlockToeplitz:
         """
         if not (self._preconditioner > 0).all():
             raise InvalidValue(_NOT_POSITIVE, self.column)
-        found, residual = np.zeros(self.shape), np.array(plane, dtype=float)
+        solution, residual = np.zeros(self.shape), np.array(plane, dtype=float)
         goal = tolerance * float(np.linalg.norm(plane))
         direction = self._conditioned(residual)
         slope = float((residual * direction).sum())
         for _ in range(TOEPLITZ.most_plane_steps):
             if float(np.linalg.norm(residual)) <= goal:
-                return found
+                return solution
             image = self.product(direction)
             curvature = float((direction * image).sum())
             if curvature <= 0:
                 break
-            found += slope / curvature * direction
+            solution += slope / curvature * direction
             residual -= slope / curvature * image
             conditioned = self._conditioned(residual)
             steeper = float((residual * conditioned).sum())

@@ -64,7 +64,7 @@ class SymmetricToeplitz:
         """
         if not (self._preconditioner > 0).all():
             raise InvalidValue("a Toeplitz system cannot be solved: the matrix is not positive", self.column)
-        found, residual = np.zeros_like(vectors), np.array(vectors, dtype=float)
+        solution, residual = np.zeros_like(vectors), np.array(vectors, dtype=float)
         goal = tolerance * np.linalg.norm(vectors, axis=-1)
         direction = self._conditioned(residual)
         slope = (residual * direction).sum(axis=-1, keepdims=True)
@@ -75,18 +75,18 @@ class SymmetricToeplitz:
             if (curvature < 0).any():
                 break
             step = np.divide(slope, curvature, out=np.zeros_like(slope), where=curvature > 0)
-            found += step * direction
+            solution += step * direction
             residual -= step * image
             size = np.linalg.norm(residual, axis=-1)
             if (size <= goal).all():
-                return found
+                return solution
             conditioned = self._conditioned(residual)
             steeper = (residual * conditioned).sum(axis=-1, keepdims=True)
             turn = np.divide(steeper, slope, out=np.zeros_like(slope), where=slope > 0)
             direction, slope = conditioned + turn * direction, steeper
             before = np.minimum(before, size)
         if (before <= TOEPLITZ.sufficient * goal).all():
-            return found
+            return solution
         raise InvalidValue("a Toeplitz system was not solved: the matrix is not positive", self.column)
 
     def _conditioned(self, vectors: Floats) -> Floats:
@@ -186,9 +186,9 @@ def _displacement(operator: LinearOperator, vectors: Floats) -> Floats:
     lifted = np.zeros_like(vectors)
     lifted[:, :-1] = vectors[:, 1:]
     image = operator(lifted)
-    found = operator(vectors)
-    found[:, 1:] -= image[:, :-1]
-    return found
+    images = operator(vectors)
+    images[:, 1:] -= image[:, :-1]
+    return images
 
 
 def _circulant_spectrum(column: Floats, length: int) -> Floats:

@@ -62,7 +62,7 @@ class ErrorMoments:
     def without_slope(cls, quadratic: float, quartic: float, independent: IndependentError) -> ErrorMoments:
         """Of an error without a linear term: a quadratic one of this variance and fourth cumulant, and another."""
         nothing = {field.name: np.zeros(()) for field in fields(cls)}
-        known = {
+        without = {
             "quadratic": quadratic,
             "quartic": quartic,
             "independent": independent.variance,
@@ -70,7 +70,7 @@ class ErrorMoments:
             "independent_fourth": independent.fourth,
             "scarce": independent.scarce,
         }
-        return cls(**nothing | {name: np.asarray(value) for name, value in known.items()})
+        return cls(**nothing | {name: np.asarray(value) for name, value in without.items()})
 
     @classmethod
     def between(cls, places: Floats, nodes: Floats, moments: list[ErrorMoments]) -> ErrorMoments:
@@ -80,7 +80,7 @@ class ErrorMoments:
         """
         others = nodes[None, :] + np.diag(np.full(len(nodes), np.nan))
         basis = np.nanprod((places[:, None, None] - others) / (nodes[:, None] - others), axis=2)
-        table = (basis @ np.array([each.table() for each in moments])).T
+        table = (basis @ np.array([node.table() for node in moments])).T
         return cls(**dict(zip((field.name for field in fields(cls)), table, strict=True)))
 
 
@@ -195,10 +195,10 @@ class ReportErrors:
     def _rare(self, quadratic: Floats) -> Floats:
         """2E(dᵀBd)²/n³ for one report's deviation d; of normal ones it would be of order 1/n against 2tr(BCBC)."""
         turned = quadratic @ self.law.decoder
-        own = (self.law.decoder * turned).sum(axis=0)[:, None]
+        centre = (self.law.decoder * turned).sum(axis=0)[:, None]
         at_centres = self._at_centres(quadratic)
         squares = np.diag(quadratic) if self.centres is None else (self.centres * at_centres).sum(axis=0)
-        off = own - 2.0 * self._at_centres(turned.T) + squares
+        off = centre - 2.0 * self._at_centres(turned.T) + squares
         return np.asarray(2.0 * (self.chances * off**2).sum() / self.users**3)
 
 

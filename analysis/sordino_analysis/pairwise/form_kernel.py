@@ -105,9 +105,9 @@ def search_form_kernel(
     for step in range(steps):
         # The variance that a search reports is that of one gradient's queries, not of the forms.
         part = progress_of_part(_without_variance(progress), step / steps, 1 / steps)
-        found = _step(goal, guarantee, covariances, effort, seed, deadline, part)
-        if found is not None and (best is None or found.value < best.value):
-            best = found
+        kernel = _step(goal, guarantee, covariances, effort, seed, deadline, part)
+        if kernel is not None and (best is None or kernel.value < best.value):
+            best = kernel
         if best is None or deadline.passed():
             break
         covariances = [best.law.covariance(aim.histogram) for aim in goal.aims]
@@ -154,15 +154,15 @@ def best_decoded(goal: FormGoal, kernel: FiniteKernel, type_weights: Floats) -> 
 
     `type_weights` (k,).
     """
-    found = []
+    decoded = []
     references = np.mean([aim.histogram for aim in goal.aims], axis=0)
     directions = _asked([aim.matrix for aim in goal.aims])
     for weights in (type_weights, references):
         decoder = histogram_decoder(kernel, weights, directions)
         law = DecodedReportMoments.of(kernel, decoder)
         if max(law.misses(centred(aim.matrix)) for aim in goal.aims) <= _MOST_BIAS:
-            found.append(FormKernel(kernel, decoder, law, goal.value(law)))
-    return min(found, key=lambda form_kernel: form_kernel.value, default=None)
+            decoded.append(FormKernel(kernel, decoder, law, goal.value(law)))
+    return min(decoded, key=lambda form_kernel: form_kernel.value, default=None)
 
 
 def _asked(matrices: list[Floats]) -> Floats:

@@ -82,11 +82,11 @@ class OneRoundSplit:
             )
         reports = SplitReports.of(only.plan)
         mean = mean_accumulator(reports.randomizer, only.aggregate)
-        own, population = reports.errors(mean, users)
+        of_users, population = reports.errors(mean, users)
         answer = PublishedAnswer(
             form=only.plan.analyst.workload,
             value=reports.value(mean, users, plan.target),
-            own=own,
+            own=of_users,
             population=population,
             users=(users,),
             bias_bound=reports.bias_bound,
@@ -168,8 +168,10 @@ class SplitReports:
         noise = scipy.linalg.block_diag(self.left.covariance(histogram), self.right.covariance(histogram))
         drawn = (columns * histogram) @ columns.T - np.outer(columns @ histogram, columns @ histogram)
         form = np.asarray(np.kron([[0.0, 0.5], [0.5, 0.0]], np.eye(len(both) // 2)), dtype=float)
-        own, population = (quadratic_moments(each / users, both, (form, form, form)) for each in (noise, noise + drawn))
-        return own, population
+        of_users, population = (
+            quadratic_moments(covariance / users, both, (form, form, form)) for covariance in (noise, noise + drawn)
+        )
+        return of_users, population
 
     def squared_error(self, histogram: Floats, users: int) -> float:
         """Variance and squared bias for users with this histogram. `histogram` h (k,)."""
@@ -179,7 +181,7 @@ class SplitReports:
     def manipulation(self, form: str) -> Manipulation:
         """A fake report y for R has length b for every seed: |⟨L e_x, y⟩| ≤ ‖L e_x‖·b; so for L, and for both."""
         honest = np.abs(self.left.columns.T @ self.right.columns)
-        lefts, rights = (np.linalg.norm(each.columns, axis=0) for each in (self.left, self.right))
+        lefts, rights = (np.linalg.norm(side.columns, axis=0) for side in (self.left, self.right))
         crossed = (lefts * self.right.scale + honest.max(axis=1)).max()
         crossed += (rights * self.left.scale + honest.max(axis=0)).max()
         return Manipulation.of_pairs(form, float(crossed), float(self.left.scale * self.right.scale + honest.max()))

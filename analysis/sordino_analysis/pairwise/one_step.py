@@ -96,9 +96,9 @@ def split_terms(noise: Floats, matrix: Floats, histogram: Floats, users: tuple[f
     """
     first, second = users
     other = second / (first + second)
-    own = matrix * histogram - np.outer(matrix @ histogram, histogram)
-    crossed = float(((matrix @ noise) * own.T).sum())
-    return other * max(crossed, 0.0) / first**2, 2 * other**2 * float((own * own.T).sum()) / first**2
+    centred_form = matrix * histogram - np.outer(matrix @ histogram, histogram)
+    crossed = float(((matrix @ noise) * centred_form.T).sum())
+    return other * max(crossed, 0.0) / first**2, 2 * other**2 * float((centred_form * centred_form.T).sum()) / first**2
 
 
 def one_step_estimate(
@@ -114,14 +114,14 @@ def one_step_estimate(
 ) -> PairwiseEstimate:
     """T and its intervals, for λ = `step`; raises NoStatistic, and has `draw`, as one round does."""
     users = reports.users if answers.same_users else reports.users + answers.users
-    found = linearised(statistic, reports, target, users)
-    pairs = _of_pairs(found.matrix, reports, answers) - reports.form(found.matrix)
+    linear = linearised(statistic, reports, target, users)
+    pairs = _of_pairs(linear.matrix, reports, answers) - reports.form(linear.matrix)
     counted = 1.0 if target == "pairs" else (users - 1) / users
-    errors = StepErrors(found.matrix, reports, answers, step)
+    errors = StepErrors(linear.matrix, reports, answers, step)
     doubts = _of_own_tables(statistic, reports.users, level) if answers.same_users else ()
     provenance = Provenance(target=target, protocol=protocol, users=(reports.users, answers.users), doubts=doubts)
-    drawn = DrawnSteps(found.matrix, reports, answers, step) if draw else None
-    return assembled(statistic, found, 2 * step * counted * pairs, errors, level, provenance, drawn)
+    drawn = DrawnSteps(linear.matrix, reports, answers, step) if draw else None
+    return assembled(statistic, linear, 2 * step * counted * pairs, errors, level, provenance, drawn)
 
 
 def _of_own_tables(statistic: PairwiseStatistic, users: int, level: float) -> tuple[str, ...]:
@@ -156,12 +156,12 @@ class StepErrors:
 
     def __call__(self, shift: Floats) -> tuple[ErrorMoments, ErrorMoments]:
         """For −δD = `shift` (k, k)."""
-        (own, population), form = self._around, self.matrix + shift
+        (of_users, population), form = self._around, self.matrix + shift
         linear = (1 - self.step) * self.matrix + shift
         quadratic = (1 - 2 * self.step) * self.matrix + shift
         (split, sampled), histogram = self._split_and_sampled(shift), self.reports.histogram
         return (
-            own.moments(form, histogram, linear, quadratic, self._answered(split, self._scarcity(shift))),
+            of_users.moments(form, histogram, linear, quadratic, self._answered(split, self._scarcity(shift))),
             population.moments(form, histogram, linear, quadratic, self._answered(sampled, 0.0)),
         )
 
@@ -173,7 +173,7 @@ class StepErrors:
     def _answered(self, besides: float, scarce: float) -> IndependentError:
         """The second round's own noise, and `besides` it another variance."""
         histogram, answers, reach = self.reports.plausible, self.answers, 2 * self.step
-        variance, third, fourth = (float(histogram @ each) for each in answers.cumulants)
+        variance, third, fourth = (float(histogram @ cumulant) for cumulant in answers.cumulants)
         users = answers.users
         noise = reach**2 * variance / users
         return IndependentError(

@@ -73,7 +73,7 @@ class CompiledProtocol:
             rounds=tuple(nano / 1e9 for nano in plan.rounds),
             share_of_first_round=plan.first_share,
             predicted_rmse=plan.predicted_rmse,
-            manipulation={each.form: each.summary() for each in moved},
+            manipulation={bound.form: bound.summary() for bound in moved},
             digest=str(plan.digest),
             digests=PartDigests(
                 device=str(first.device.digest), analyst=str(first.analyst.digest), protocol=str(plan.digest)
@@ -97,7 +97,7 @@ def compile_protocol(request: ProtocolRequest, progress: ProgressCallback = igno
     start = time.perf_counter()
     protocols = PROTOCOLS if request.options.protocol is None else (find_protocol(request.options.protocol),)
     comparison = _Comparison(request)
-    for number, protocol in enumerate(sorted(protocols, key=lambda each: each.name not in _WITHOUT_SEARCH)):
+    for number, protocol in enumerate(sorted(protocols, key=lambda one: one.name not in _WITHOUT_SEARCH)):
         part = progress_of_part(progress, number / len(protocols), 1 / len(protocols))
         part(Progress(0.0))
         comparison.consider(protocol, 1.0 / (len(protocols) - number), part)
@@ -118,22 +118,22 @@ class _Comparison:
     def consider(self, protocol: PairwiseProtocol, share: float, progress: ProgressCallback) -> None:
         """Design the protocol in a share of the time that is left."""
         began = time.perf_counter()
-        found = self._designed(protocol, share, progress)
+        design = self._designed(protocol, share, progress)
         seconds = time.perf_counter() - began
-        if isinstance(found, str):
-            self.reports[protocol.name] = ProtocolReport(protocol.name, found, None, seconds)
+        if isinstance(design, str):
+            self.reports[protocol.name] = ProtocolReport(protocol.name, design, None, seconds)
             return
-        self._designs[protocol.name] = found
-        self.reports[protocol.name] = ProtocolReport(protocol.name, None, found.plan.predicted_rmse, seconds)
+        self._designs[protocol.name] = design
+        self.reports[protocol.name] = ProtocolReport(protocol.name, None, design.plan.predicted_rmse, seconds)
 
     def best(self, protocols: Sequence[PairwiseProtocol]) -> ProtocolDesign:
         """The least predicted error, the first in the order of `protocols` among equals; raises PairwiseError."""
         best: ProtocolDesign | None = None
-        for found in (self._designs[each.name] for each in protocols if each.name in self._designs):
-            if best is None or found.plan.predicted_rmse < best.plan.predicted_rmse * (1 - COMPARISON.tie):
-                best = found
+        for design in (self._designs[protocol.name] for protocol in protocols if protocol.name in self._designs):
+            if best is None or design.plan.predicted_rmse < best.plan.predicted_rmse * (1 - COMPARISON.tie):
+                best = design
         if best is None:
-            reasons = "".join(f"\n- {each.name}: {self.reports[each.name].reason}" for each in protocols)
+            reasons = "".join(f"\n- {protocol.name}: {self.reports[protocol.name].reason}" for protocol in protocols)
             raise PairwiseError(f"no protocol {self._missing}:{reasons}", self.request.options.protocol)
         return best
 

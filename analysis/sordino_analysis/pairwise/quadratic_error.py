@@ -46,8 +46,8 @@ class QuadraticError:
 
         Shape (p,), one per place of the moments, or a scalar.
         """
-        found = self.moments
-        return self._linear + found.quadratic + found.independent
+        moments = self.moments
+        return self._linear + moments.quadratic + moments.independent
 
     @property
     def standard_error(self) -> float:
@@ -57,22 +57,27 @@ class QuadraticError:
     @property
     def rarity(self) -> float:
         """One over how many rare events the error is made of: its kurtosis from the laws of the reports."""
-        found, variance = self.moments, np.maximum(self.variance, _TINY)
-        scaled = (self._linear / np.maximum(found.slope, _TINY)) ** 2
-        fourth = np.abs(scaled * found.fourth) + np.abs(found.independent_fourth) + found.scarce
-        return float(fourth / variance / variance + found.rare / variance)
+        moments, variance = self.moments, np.maximum(self.variance, _TINY)
+        scaled = (self._linear / np.maximum(moments.slope, _TINY)) ** 2
+        fourth = np.abs(scaled * moments.fourth) + np.abs(moments.independent_fourth) + moments.scarce
+        return float(fourth / variance / variance + moments.rare / variance)
 
     def quantiles(self, off: Floats, chances: tuple[float, float]) -> tuple[Floats, Floats]:
         """Of the error, at two chances, under true values from which the estimate is `off`. `off` (p,) → (p,) each."""
-        found, raw = self.moments, np.maximum(self.moments.slope, _TINY)
+        moments, raw = self.moments, np.maximum(self.moments.slope, _TINY)
         moved = self._feedback * (off + self.gap)
-        linear = np.maximum(found.slope - found.slope_noise - moved, 0.0)
+        linear = np.maximum(moments.slope - moments.slope_noise - moved, 0.0)
         share = linear / raw
-        variance = linear + found.quadratic + found.independent
-        parts = (found.slope, found.quadratic, found.independent)
+        variance = linear + moments.quadratic + moments.independent
+        parts = (moments.slope, moments.quadratic, moments.independent)
         variance = np.maximum(variance, _LEAST * sum(np.abs(part) for part in parts) + _TINY)
-        third = found.cubic + 6.0 * share * found.turned + share**1.5 * found.third + found.independent_third
-        fourth = found.quartic + 48.0 * share * found.twice_turned + share**2 * found.fourth + found.independent_fourth
+        third = moments.cubic + 6.0 * share * moments.turned + share**1.5 * moments.third + moments.independent_third
+        fourth = (
+            moments.quartic
+            + 48.0 * share * moments.twice_turned
+            + share**2 * moments.fourth
+            + moments.independent_fourth
+        )
         skewness, kurtosis = third / variance / np.sqrt(variance), fourth / variance / variance
         low, high = (standard_quantile(chance, skewness, kurtosis) for chance in chances)
         stretch = self._stretch(variance, float(ndtri(chances[1])))
@@ -85,11 +90,11 @@ class QuadraticError:
         noise of a second round is in proportion to the slope that it asks about. Where chance makes that small, the
         first round's own error is large, and so it counts as estimated like the slope.
         """
-        found = self.moments
-        lean = np.maximum(found.first - found.first_noise, 0.0)
-        wavering = found.wavering * lean / np.maximum(found.first, _TINY) + found.wavering_noise
-        left = np.maximum(wavering - self._feedback**2 * (lean + found.first_noise / 2.0), 0.0)
-        sharing = 1.0 + found.answered / np.maximum(found.slope, _TINY)
+        moments = self.moments
+        lean = np.maximum(moments.first - moments.first_noise, 0.0)
+        wavering = moments.wavering * lean / np.maximum(moments.first, _TINY) + moments.wavering_noise
+        left = np.maximum(wavering - self._feedback**2 * (lean + moments.first_noise / 2.0), 0.0)
+        sharing = 1.0 + moments.answered / np.maximum(moments.slope, _TINY)
         unsure = np.minimum(left / variance / variance * sharing**2, _MOST_UNSURE)
         return np.asarray(np.sqrt(variance) * (1.0 + (normal**2 + 1.0) / 8.0 * unsure))
 
@@ -117,17 +122,17 @@ class QuadraticError:
     @cached_property
     def _linear(self) -> Floats:
         """4lᵀCl at the estimate, its own noise taken off: 0 where the slope cannot be told from nothing."""
-        found = self.moments
-        return np.asarray(np.maximum(found.slope - found.slope_noise - self._feedback * self.gap, 0.0))
+        moments = self.moments
+        return np.asarray(np.maximum(moments.slope - moments.slope_noise - self._feedback * self.gap, 0.0))
 
     @cached_property
     def _feedback(self) -> Floats:
         """The regression of the linear term's estimated variance on the error of the first round's value."""
-        found = self.moments
-        lean = np.maximum(found.first - found.first_noise, 0.0)
-        share = lean / np.maximum(found.first, _TINY)
-        together = 4.0 * share * found.slope_turned + found.crossed + share**1.5 * found.slope_varied
-        return np.asarray(together / np.maximum(lean + found.first_noise / 2.0, _TINY))
+        moments = self.moments
+        lean = np.maximum(moments.first - moments.first_noise, 0.0)
+        share = lean / np.maximum(moments.first, _TINY)
+        together = 4.0 * share * moments.slope_turned + moments.crossed + share**1.5 * moments.slope_varied
+        return np.asarray(together / np.maximum(lean + moments.first_noise / 2.0, _TINY))
 
 
 def accepted(margin: Callable[[Floats], Floats], places: Floats) -> tuple[float, float]:

@@ -131,11 +131,11 @@ def may_be_zero(statistic: PairwiseStatistic, reports: DecodedReports) -> bool:
 def _chance_of_alike(row: Floats, reports: DecodedReports) -> float:
     """A bound on the chance of as large a mean of `row` over the reports, if no user's type were in it (Chernoff)."""
     law: DecodedReportMoments = reports.law
-    found = float(row @ reports.histogram)
-    if found <= 0:
+    chance = float(row @ reports.histogram)
+    if chance <= 0:
         return 1.0
     scores = row @ law.decoder
     tilts = _TILTS / max(float(np.abs(scores).max()), TINY)
     growth = np.exp(np.outer(tilts, scores)) @ law.kernel[:, row == 0]
-    exponents = reports.users * (np.log(growth.max(axis=1)) - tilts * found)
+    exponents = reports.users * (np.log(growth.max(axis=1)) - tilts * chance)
     return float(np.exp(min(float(exponents.min()), 0.0)))

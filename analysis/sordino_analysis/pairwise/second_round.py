@@ -43,10 +43,10 @@ def query_round(
     statistic: PairwiseStatistic, reports: DecodedReports, target: str, guarantee: PureEpsilon, seed: int
 ) -> RoundPlan:
     """The sealed plan for the query s = Wĥ."""
-    values, found = asked_query(statistic, reports, target, guarantee)
+    values, kernel = asked_query(statistic, reports, target, guarantee)
     label = f"{statistic.name}: mean with the users of the first round"
     queries = RoundQueries(f"{statistic.name}, second round"[:200], statistic.domain, values[None, :], (label,))
-    return seal(queries, guarantee, found.kernel, found.decoder, "query_kernel", seed)
+    return seal(queries, guarantee, kernel.kernel, kernel.decoder, "query_kernel", seed)
 
 
 def asked_query(

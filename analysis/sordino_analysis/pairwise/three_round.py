@@ -77,8 +77,8 @@ class ThreeRound:
 
         Raises PairwiseError for a round without reports.
         """
-        for number, each in enumerate(closed):
-            if each.aggregate.count == 0:
+        for number, round_ in enumerate(closed):
+            if round_.aggregate.count == 0:
                 raise PairwiseError(f"nobody reported in round {number}: the later rounds build on its mean", number)
         mechanism = ThreeRoundMechanism.published(closed[0].plan)
         guess = mechanism.guess(closed[0])
@@ -141,14 +141,14 @@ def _estimate(
 ) -> PairwiseEstimate:
     """The sum of both mean numbers; it errs by their noise, and by what h̃ would miss were it the truth."""
     users = (closed[0].aggregate.count, closed[1].aggregate.count, closed[2].aggregate.count)
-    product, remainder = (MeanNumber.of(each) for each in closed[1:])
+    product, remainder = (MeanNumber.of(round_) for round_ in closed[1:])
     value = product.value + remainder.value
     if plan.target == "pairs":
         value = (min(users) * value - float(np.diag(mechanism.matrix) @ guess)) / (min(users) - 1)
     missed, spread = mechanism.missed(guess, users), histogram_variance(mechanism.matrix, guess)
     # Users who skipped a later round by chance are missing from its numbers.
     skipped = max(1 / min(users) - 1 / users[0], 0.0)
-    own, population = (
+    of_users, population = (
         ErrorMoments.without_slope(
             *missed,
             product.error(guess) + remainder.error(guess) + IndependentError(variance=4 * max(spread, 0.0) * share),
@@ -158,7 +158,7 @@ def _estimate(
     answer = PublishedAnswer(
         form=closed[0].plan.analyst.workload,
         value=value,
-        own=own,
+        own=of_users,
         population=population,
         users=users,
         bias_bound=None,

@@ -51,7 +51,7 @@ class ThreeRoundMechanism:
 
     @classmethod
     def _with(cls, left: Floats, right: Floats, quarter: PureEpsilon) -> ThreeRoundMechanism:
-        first, second = (VectorReports.of(each, direction_randomizer(each, quarter)) for each in (left, right))
+        first, second = (VectorReports.of(factor, direction_randomizer(factor, quarter)) for factor in (left, right))
         return cls(first, second, quarter)
 
     @cached_property

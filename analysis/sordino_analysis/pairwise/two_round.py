@@ -57,10 +57,10 @@ class TwoRound:
 
     def design(self, request: ProtocolRequest, progress: ProgressCallback) -> ProtocolDesign:
         """The share of the first round, λ and the first round's kernel with the least predicted variance."""
-        found, split = _searched(request, progress)
+        kernel, split = _searched(request, progress)
         statistic = request.statistic
         first = seal(
-            form_queries(statistic), request.guarantee, found.kernel, found.decoder, MECHANISM, request.options.seed
+            form_queries(statistic), request.guarantee, kernel.kernel, kernel.decoder, MECHANISM, request.options.seed
         )
         plan = request.plan(
             self.name,
@@ -142,14 +142,14 @@ def _searched(request: ProtocolRequest, progress: ProgressCallback) -> tuple[For
     """A first kernel for guessed shares; then, unless it has to be quick, one for the shares that are best with it."""
     guess = Split(TWO_ROUND.first_guess_share, TWO_ROUND.first_guess_step, 0.0)
     quick = replace(request, options=request.options.model_copy(update={"effort": Effort.QUICK}))
-    found = _kernel(quick, guess, progress_of_part(progress, 0.0, 0.15))
-    split = _best_split(request, found.law, progress_of_part(progress, 0.15, 0.1))
+    first_kernel = _kernel(quick, guess, progress_of_part(progress, 0.0, 0.15))
+    split = _best_split(request, first_kernel.law, progress_of_part(progress, 0.15, 0.1))
     if request.options.effort is not Effort.QUICK and not request.deadline.passed():
         again = _kernel(request, split, progress_of_part(progress, 0.25, 0.6))
         better = _best_split(request, again.law, progress_of_part(progress, 0.85, 0.1))
         if better.variance < split.variance:
-            found, split = again, better
-    return found, split
+            first_kernel, split = again, better
+    return first_kernel, split
 
 
 def _kernel(request: ProtocolRequest, split: Split, progress: ProgressCallback) -> FormKernel:
@@ -171,13 +171,13 @@ def _kernel(request: ProtocolRequest, split: Split, progress: ProgressCallback) 
 
 def _best_split(request: ProtocolRequest, law: DecodedReportMoments, progress: ProgressCallback) -> Split:
     """f and λ with the least mean predicted variance over the references, of the shares tried before the deadline."""
-    found: list[Split] = []
+    splits: list[Split] = []
     for number, share in enumerate(TWO_ROUND.shares):
-        if found and request.deadline.passed():
+        if splits and request.deadline.passed():
             break
         part = progress_of_part(progress, number / len(TWO_ROUND.shares), 1 / len(TWO_ROUND.shares))
-        found.append(_split(request, law, share, part))
-    return min(found, key=lambda split: split.variance)
+        splits.append(_split(request, law, share, part))
+    return min(splits, key=lambda split: split.variance)
 
 
 def _split(request: ProtocolRequest, law: DecodedReportMoments, share: float, progress: ProgressCallback) -> Split:

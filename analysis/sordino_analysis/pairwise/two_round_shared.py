@@ -49,7 +49,7 @@ class TwoRoundShared:
             linear=(1 - TWO_ROUND.first_guess_shared) ** 2,
             quadratic=(1 - 2 * TWO_ROUND.first_guess_shared) ** 2,
         )
-        found = search_form_kernel(
+        kernel = search_form_kernel(
             goal,
             first_half,
             effort=request.options.effort,
@@ -61,7 +61,7 @@ class TwoRoundShared:
         terms = []
         for number, aim in enumerate(goal.aims):
             progress(Progress(0.9 + 0.05 * number / len(goal.aims)))
-            terms.append(predicted_terms(aim, found.law, allotment))
+            terms.append(predicted_terms(aim, kernel.law, allotment))
         total: StepTerms = reduce(add, terms)
         step = total.best_step()
         plan = request.plan(
@@ -70,7 +70,9 @@ class TwoRoundShared:
             sqrt(total.variance(step) / len(goal.aims)),
             parameters=OneStepParameters(step),
         )
-        first = seal(form_queries(statistic), first_half, found.kernel, found.decoder, MECHANISM, request.options.seed)
+        first = seal(
+            form_queries(statistic), first_half, kernel.kernel, kernel.decoder, MECHANISM, request.options.seed
+        )
         return ProtocolDesign(plan, first)
 
     def predict(self, design: ProtocolDesign, histogram: Floats) -> float:

@@ -24,8 +24,8 @@ def mixed_types_certificate(work: SharedWork, progress: ProgressCallback) -> Mix
         return None
     if types < MIXED_TYPES.fewest_types or not MIXED_TYPES.least_epsilon <= epsilon <= largest:
         return None
-    found = find_thresholds(work.matrix)
-    if found is None or not np.array_equal(found.thresholds, (types - found.thresholds)[::-1]):
+    rows = find_thresholds(work.matrix)
+    if rows is None or not np.array_equal(rows.thresholds, (types - rows.thresholds)[::-1]):
         return None
     step, passed = progress_of_steps(progress, MIXED_TYPES.steps), work.deadline.sooner(MIXED_TYPES.share_of_time)
     many = types > MIXED_TYPES.many_types
@@ -35,19 +35,19 @@ def mixed_types_certificate(work: SharedWork, progress: ProgressCallback) -> Mix
         return passed()
 
     numbers = mixed_types_bound(
-        found.thresholds,
+        rows.thresholds,
         types,
         epsilon,
         intervals=MIXED_TYPES.intervals[options.effort][many],
         growth=MIXED_TYPES.growth[options.effort][many],
         should_stop=should_stop,
     )
-    proved = recheck_mixed_types(found.thresholds, epsilon, numbers)
+    proved = recheck_mixed_types(rows.thresholds, epsilon, numbers)
     arrays = {name: array_of(array, "<i4" if name == "knots" else "<f8") for name, array in vars(numbers).items()}
     return MixedTypesBound(
-        value=proved * float(least_height(found, numbers.shares)),
-        order=array_of(found.order, "<i4"),
-        queries=array_of(found.queries, "<i4"),
+        value=proved * float(least_height(rows, numbers.shares)),
+        order=array_of(rows.order, "<i4"),
+        queries=array_of(rows.queries, "<i4"),
         **arrays,
     )
 
@@ -57,8 +57,8 @@ def recheck_mixed_types_certificate(bound: MixedTypesBound, workload: Workload, 
 
     Raises InvalidValue for numbers that are no certificate.
     """
-    found = published_thresholds(bound, workload)
-    if found is None:
+    thresholds = published_thresholds(bound, workload)
+    if thresholds is None:
         return None
     numbers = MixedTypes(
         type_weights=ndarray(bound.type_weights),
@@ -72,4 +72,6 @@ def recheck_mixed_types_certificate(bound: MixedTypesBound, workload: Workload, 
         spans=ndarray(bound.spans),
         pairs=ndarray(bound.pairs),
     )
-    return recheck_mixed_types(found.thresholds, epsilon, numbers) * float(least_height(found, numbers.shares))
+    return recheck_mixed_types(thresholds.thresholds, epsilon, numbers) * float(
+        least_height(thresholds, numbers.shares)
+    )

@@ -24,11 +24,11 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
     if options.objective != "max" or not _affordable(work) or work.deadline.passed():
         return None
     # A mechanism for all types is one for some of them, so a bound for these holds.
-    found = find_thresholds(work.matrix, LARGEST_TYPES)
+    rows = find_thresholds(work.matrix, LARGEST_TYPES)
     # The weights of a single query are common weights, with which the other bounds prove as much.
-    if found is None or len(found.queries) < 2:
+    if rows is None or len(rows.queries) < 2:
         return None
-    types = len(found.order)
+    types = len(rows.order)
     steps = _steps(types, options.effort)
     step, passed = progress_of_steps(progress, 4 * steps), work.deadline.sooner(OWN_TYPES.share_of_time)
 
@@ -37,7 +37,7 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
         return passed()
 
     bound = own_types_bound(
-        found.thresholds,
+        rows.thresholds,
         types,
         epsilon,
         length=LONGEST_WINDOW if types <= MOST_ENUMERATED else OWN_TYPES.lengths[options.effort],
@@ -46,9 +46,9 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
         should_stop=should_stop,
     )
     return OwnTypesBound(
-        value=bound.value * float(least_height(found, bound.weights)),
-        order=array_of(found.order, "<i4"),
-        queries=array_of(found.queries, "<i4"),
+        value=bound.value * float(least_height(rows, bound.weights)),
+        order=array_of(rows.order, "<i4"),
+        queries=array_of(rows.queries, "<i4"),
         weights=array_of(bound.weights, "<f8"),
         numerators=array_of(bound.numerators, "<f8"),
         multipliers=array_of(bound.multipliers, "<f8"),
@@ -60,13 +60,13 @@ def recheck_own_types_certificate(bound: OwnTypesBound, workload: Workload, epsi
 
     Raises InvalidValue for numbers that are no certificate.
     """
-    found = published_thresholds(bound, workload)
-    if found is None:
+    thresholds = published_thresholds(bound, workload)
+    if thresholds is None:
         return None
     weights = ndarray(bound.weights)
     arrays = weights, ndarray(bound.numerators), ndarray(bound.multipliers)
-    proved = recheck_own_types(found.thresholds, len(found.order), epsilon, *arrays)
-    return proved * float(least_height(found, weights))
+    proved = recheck_own_types(thresholds.thresholds, len(thresholds.order), epsilon, *arrays)
+    return proved * float(least_height(thresholds, weights))
 
 
 def published_thresholds(bound: OwnTypesBound | MixedTypesBound, workload: Workload) -> ThresholdQueries | None:

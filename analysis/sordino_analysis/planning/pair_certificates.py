@@ -38,7 +38,7 @@ def pairs_certificate(work: SharedWork, objective: Objective, progress: Progress
         progress(Progress(min(1.0, next(steps) / evaluations)))
         return passed()
 
-    found = doubly_nonnegative_bound(
+    bound = doubly_nonnegative_bound(
         matrix[weighed],
         epsilon,
         objective,
@@ -47,17 +47,17 @@ def pairs_certificate(work: SharedWork, objective: Objective, progress: Progress
         should_stop=should_stop,
     )
     rows = np.zeros(len(matrix))
-    rows[weighed] = found.query_weights
+    rows[weighed] = bound.query_weights
     if objective == "mean":
         # Queries that are constant on these types count, and nothing is proved of them.
         rows = workload.shares_of_mean
     return PairBound(
-        value=recheck_doubly_nonnegative(matrix, epsilon, rows, found.type_weights, found.levels, found.pairs),
+        value=recheck_doubly_nonnegative(matrix, epsilon, rows, bound.type_weights, bound.levels, bound.pairs),
         query_weights=array_of(rows, "<f8"),
         types=array_of(types, "<i4"),
-        type_weights=array_of(found.type_weights, "<f8"),
-        levels=array_of(found.levels, "<f8"),
-        pairs=array_of(found.pairs[np.triu_indices(len(types), 1)], "<f8"),
+        type_weights=array_of(bound.type_weights, "<f8"),
+        levels=array_of(bound.levels, "<f8"),
+        pairs=array_of(bound.pairs[np.triu_indices(len(types), 1)], "<f8"),
     )
 
 
@@ -93,6 +93,6 @@ def _gains(work: SharedWork, objective: Objective) -> bool:
     request = work.request
     types, epsilon = request.workload.size, request.guarantee.epsilon
     least = next((one for most, one in PAIRS.least_epsilons if types <= most), PAIRS.least_of_some_types)
-    own = request.options.objective == objective and types <= LARGEST_TYPES
-    wanted = request.options.effort is not Effort.QUICK or own
+    of_objective = request.options.objective == objective and types <= LARGEST_TYPES
+    wanted = request.options.effort is not Effort.QUICK or of_objective
     return least < epsilon <= PAIRS.largest_epsilon and wanted and not work.deadline.passed()

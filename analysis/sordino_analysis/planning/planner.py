@@ -118,9 +118,9 @@ class CompiledPlan:
 
     @cached_property
     def _manipulation(self) -> float:
-        known = {candidate.name: candidate.manipulation for candidate in self.candidates}[self.analyst.mechanism]
-        if known is not None:
-            return known
+        moves = {candidate.name: candidate.manipulation for candidate in self.candidates}[self.analyst.mechanism]
+        if moves is not None:
+            return moves
         return float(manipulation(self.device, self.analyst, self.request.workload).max())
 
     def _row(self, candidate: MechanismReport) -> MechanismRow:
@@ -222,10 +222,10 @@ class _Stage:
     bound: float | None = None
 
     def __call__(self, step: Progress) -> None:
-        known = [value for value in (self.variance, step.variance) if value is not None]
+        variances = [value for value in (self.variance, step.variance) if value is not None]
         # The end of a stage and the beginning of the next are the same but for the last digits.
         fraction = round(self.done + self.share * step.fraction, 12)
-        self.progress(Progress(fraction, self.text, min(known, default=None), self.bound))
+        self.progress(Progress(fraction, self.text, min(variances, default=None), self.bound))
 
 
 def _asked_for(request: PlanRequest) -> tuple[Mechanism, ...]:

@@ -116,14 +116,14 @@ class SampleSizes:
         )
 
     def __repr__(self) -> str:
-        asked = self.statement
-        of = "a difference of two campaigns" if asked.difference else "an answer"
-        about = "the population" if asked.population else "those who report"
-        each = ", in each of both" if asked.difference else ""
+        statement = self.statement
+        of = "a difference of two campaigns" if statement.difference else "an answer"
+        about = "the population" if statement.population else "those who report"
+        of_each = ", in each of both" if statement.difference else ""
         return (
-            f"Users for {of} ± {asked.margin:g} of its scale at {percent(asked.level)}, about {about}\n"
-            f"  each answer by itself  {quantity(self.most, 'user')}{each}\n"
-            f"  all answers at once    {quantity(self.band, 'user')}{each}\n"
+            f"Users for {of} ± {statement.margin:g} of its scale at {percent(statement.level)}, about {about}\n"
+            f"  each answer by itself  {quantity(self.most, 'user')}{of_each}\n"
+            f"  all answers at once    {quantity(self.band, 'user')}{of_each}\n"
             f"  hardest answer         {self.hardest}"
         )
 

@@ -144,12 +144,12 @@ def _ascend(
     if objective == "mean" and queries > types:
         scaled = np.linalg.qr(scaled, mode="r") * np.sqrt(types / queries)
     inner = rows[counted] if objective == "max" else np.ones(len(scaled))
-    found = DualAscent(scaled, epsilon, objective).run(
+    optimum = DualAscent(scaled, epsilon, objective).run(
         inner / inner.sum(), columns, tolerance, evaluations, should_stop
     )
     weights = np.zeros(len(matrix))
-    weights[counted] = found.rows if objective == "max" else 1.0 / queries
-    return replace(found, rows=weights)
+    weights[counted] = optimum.rows if objective == "max" else 1.0 / queries
+    return replace(optimum, rows=weights)
 
 
 def _proved(matrix: Floats, epsilon: float, objective: Objective, point: DualPoint) -> DoublyNonnegativeBound:

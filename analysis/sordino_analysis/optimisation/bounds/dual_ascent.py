@@ -163,15 +163,15 @@ def _begin(problem: DualProblem, rows: Floats, columns: Floats) -> DualPoint:
 
     At large ε rows of a single type are best; it takes r > 0 to exclude the others.
     """
-    found: list[tuple[float, DualPoint]] = []
+    starts: list[tuple[float, DualPoint]] = []
     for ratio in PAIR_BOUND.ratios:
         point = DualPoint(columns, ratio * np.triu(np.outer(columns, columns), 1), rows, columns)
         slopes = problem(point)
         if slopes is not None and slopes.spread > 0:
             scale = (slopes.fidelity / slopes.spread) ** 2
             scaled = replace(point, levels=scale * point.levels, pairs=scale * point.pairs)
-            found.append((slopes.fidelity**2 / slopes.spread, scaled))
-    return max(found, key=lambda pair: pair[0])[1]
+            starts.append((slopes.fidelity**2 / slopes.spread, scaled))
+    return max(starts, key=lambda pair: pair[0])[1]
 
 
 class _Climb:

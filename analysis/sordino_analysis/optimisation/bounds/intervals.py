@@ -82,14 +82,14 @@ def best_prefix_densities(types: int, epsilon: float, objective: Objective) -> t
     Densities are (m,) and (n,). For the mean the queries' density is even.
     """
     even = np.ones(1)
-    found = [(even_prefix_bound(types, epsilon), even, even)]
+    bounds = [(even_prefix_bound(types, epsilon), even, even)]
     if types <= MOST_SEARCHED:
         few = min(types, INTERVALS.searched_at)
         matrix = np.tril(np.ones((few, few)))[:-1]
         rows, columns = ascended_weights(matrix, epsilon, objective)
         queries = [rows] if objective == "max" else []
-        found += [(prefix_bound(types, epsilon, one, columns), one, columns) for one in [even, *queries]]
-    return max(found, key=lambda one: one[0])
+        bounds += [(prefix_bound(types, epsilon, one, columns), one, columns) for one in [even, *queries]]
+    return max(bounds, key=lambda one: one[0])
 
 
 def _bound(nuclear: float, squares: float, epsilon: float) -> float:

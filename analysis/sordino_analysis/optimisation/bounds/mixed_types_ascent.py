@@ -69,8 +69,10 @@ class _Path:
     def __init__(self, program: MixedTypesProgram) -> None:
         self.program, self.numerators, self.queries = program, program.numerators, len(program.thresholds)
         self.objective, self.positive, self.sums = program.objective, program.positive, program.sums
-        own, below = self.numerators, program.types + 1
-        self._signed = [_Numbers(sign, below + own.rows[i], own.shapes[i]) for i, sign in enumerate((1.0, -1.0))]
+        numerators, below = self.numerators, program.types + 1
+        self._signed = [
+            _Numbers(sign, below + numerators.rows[i], numerators.shapes[i]) for i, sign in enumerate((1.0, -1.0))
+        ]
         self.rows = len(program.blocks) * 2 * (program.types + 1 + self.queries) + len(self.positive)
 
     def followed(self, expected: float, should_stop: Callable[[], bool]) -> Floats:
@@ -94,13 +96,13 @@ class _Path:
 
     def matrices(self, x: Floats) -> list[Floats]:
         """S(x) at both ends of every interval of the lower half."""
-        types, found = self.program.types, []
+        types, matrices = self.program.types, []
         numerators = self.numerators.matrix(x, self.queries)
         for block in self.program.blocks:
             half = (block.left * (block.factors * x[block.places])) @ block.right.T
             half[types + 1 :, :types] += numerators
-            found.append(half + half.T)
-        return found
+            matrices.append(half + half.T)
+        return matrices
 
     def _point(self, x: Floats) -> _Point | None:
         """None outside the cone."""
@@ -164,22 +166,22 @@ class _Path:
         second = (block.left.T @ left) * (block.right.T @ right) + mixed * mixed.T
         np.add.at(curvature, (block.places[:, None], block.places), 2 * second * factors[:, None] * block.factors)
         np.add.at(slopes, block.places, -2 * factors * np.diag(mixed))
-        for own in self._signed:
-            crossed = inverse[own.rows, : self.program.types] @ own.shapes
-            slopes[:count] -= 2 * weight * own.sign * np.diag(crossed)
-            second = left[own.rows] * (own.shapes.T @ right[: self.program.types])
-            second += right[own.rows] * (own.shapes.T @ left[: self.program.types])
-            second *= 2 * own.sign * factors
+        for signed in self._signed:
+            crossed = inverse[signed.rows, : self.program.types] @ signed.shapes
+            slopes[:count] -= 2 * weight * signed.sign * np.diag(crossed)
+            second = left[signed.rows] * (signed.shapes.T @ right[: self.program.types])
+            second += right[signed.rows] * (signed.shapes.T @ left[: self.program.types])
+            second *= 2 * signed.sign * factors
             np.add.at(curvature, (block.places[:, None], np.arange(count)), second.T)
             np.add.at(curvature.T, (block.places[:, None], np.arange(count)), second.T)
-            curvature[:count, :count] += 2 * weight * self._between(inverse, own, own)
+            curvature[:count, :count] += 2 * weight * self._between(inverse, signed, signed)
         reflected = 2 * weight * self._between(inverse, *self._signed)
         curvature[:count, :count] -= reflected + reflected.T
 
     def _between(self, inverse: Floats, one: _Numbers, other: _Numbers) -> Floats:
         """(n, n) half of tr GE_i GE_j for the numbers of A, without the signs of the queries and the reflected ones."""
         types = self.program.types
-        found = one.shapes.T @ (inverse[:types, :types] @ other.shapes)
-        found *= inverse[np.ix_(one.rows, other.rows)]
-        found += (inverse[one.rows, :types] @ other.shapes) * (inverse[other.rows, :types] @ one.shapes).T
-        return np.asarray(found)
+        curvature = one.shapes.T @ (inverse[:types, :types] @ other.shapes)
+        curvature *= inverse[np.ix_(one.rows, other.rows)]
+        curvature += (inverse[one.rows, :types] @ other.shapes) * (inverse[other.rows, :types] @ one.shapes).T
+        return np.asarray(curvature)

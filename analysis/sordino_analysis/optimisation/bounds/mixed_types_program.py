@@ -46,18 +46,18 @@ class Numerators:
 
     def matrix(self, x: Floats, queries: int) -> Floats:
         """(Q, k)"""
-        found = np.zeros((queries, self.shapes.shape[1]))
+        matrix = np.zeros((queries, self.shapes.shape[1]))
         for sign, rows, shapes in zip((1.0, -1.0), self.rows, self.shapes, strict=True):
-            np.add.at(found, rows, (sign * shapes * x[: len(rows)]).T)
-        return found
+            np.add.at(matrix, rows, (sign * shapes * x[: len(rows)]).T)
+        return matrix
 
 
 def knots_of(types: int, growth: int) -> Integers:
     """(n,) distances from a threshold at which A has numbers, each by 1/`growth` farther than the one before."""
-    found = [0]
-    while found[-1] < types - 1:
-        found.append(min(types - 1, found[-1] + max(1, found[-1] // growth)))
-    return np.array(found)
+    knots = [0]
+    while knots[-1] < types - 1:
+        knots.append(min(types - 1, knots[-1] + max(1, knots[-1] // growth)))
+    return np.array(knots)
 
 
 class MixedTypesProgram:
@@ -105,32 +105,32 @@ class MixedTypesProgram:
     @property
     def sums(self) -> Floats:
         """(n,) what the weights of all queries sum to, by number: 1 in all."""
-        found = np.zeros(self.size)
-        found[self.parts["shares"]] = 2.0
-        return found
+        sums = np.zeros(self.size)
+        sums[self.parts["shares"]] = 2.0
+        return sums
 
     @property
     def objective(self) -> Floats:
         """(n,) 2⟨A, W⟩ − 1ᵀν by number."""
-        found, numerators = np.zeros(self.size), self.numerators
+        costs, numerators = np.zeros(self.size), self.numerators
         signs = np.where(np.arange(self.types) < self.thresholds[:, None], 1.0, -1.0)
         # The reflected query has the opposite numbers, and W the opposite signs.
         products = signs[numerators.rows[0]].T * numerators.shapes[0]
-        found[self.parts["numerators"]] = 2.0 * products.sum(axis=0)
-        found[self.parts["multipliers"]] = -self._halves().sum(axis=0)
-        return found
+        costs[self.parts["numerators"]] = 2.0 * products.sum(axis=0)
+        costs[self.parts["multipliers"]] = -self._halves().sum(axis=0)
+        return costs
 
     def start(self, expected: float) -> Floats:
         """(n,) numbers inside the cone that prove nothing, in units of a value."""
-        found, level = np.zeros(self.size), (expected + 0.25) / 2
+        point, level = np.zeros(self.size), (expected + 0.25) / 2
         ends, parts = 2 * self.intervals, self.parts
         of_levels = 2 * MIXED_TYPES.of_levels * level / np.cosh(self.epsilon / 2) ** 2
-        found[parts["shares"]] = 1 / (2 * len(self.thresholds))
-        found[parts["multipliers"]] = level * self.total[: (self.types + 1) // 2]
-        found[parts["levels"]] = of_levels * np.tile(self.total, ends)
-        found[parts["spans"]] = MIXED_TYPES.of_spans * level
-        found[parts["pairs"]] = MIXED_TYPES.of_pairs * level / self.types**2
-        return found
+        point[parts["shares"]] = 1 / (2 * len(self.thresholds))
+        point[parts["multipliers"]] = level * self.total[: (self.types + 1) // 2]
+        point[parts["levels"]] = of_levels * np.tile(self.total, ends)
+        point[parts["spans"]] = MIXED_TYPES.of_spans * level
+        point[parts["pairs"]] = MIXED_TYPES.of_pairs * level / self.types**2
+        return point
 
     def certificate(self, x: Floats) -> MixedTypes:
         """The numbers of all queries, types and intervals, from x (n,)."""
@@ -173,19 +173,21 @@ class MixedTypesProgram:
                 if shape.any():
                     shapes.append(shape)
                     places.append((query, side, knot))
-        own = np.array(places)[:, 0]
+        query_places = np.array(places)[:, 0]
         both = np.array(shapes).T
-        return Numerators(np.vstack([own, queries - 1 - own]), np.stack([both, both[::-1]]), np.array(places))
+        return Numerators(
+            np.vstack([query_places, queries - 1 - query_places]), np.stack([both, both[::-1]]), np.array(places)
+        )
 
     def _by_knots(self, x: Floats) -> Floats:
         """(Q, 2n) the numbers of A."""
         queries = len(self.thresholds)
-        found = np.zeros((queries, 2, len(self.knots)))
+        table = np.zeros((queries, 2, len(self.knots)))
         query, side, knot = self.numerators.places.T
-        own = x[self.parts["numerators"]]
-        found[query, side, knot] = own
-        found[queries - 1 - query, 1 - side, knot] = -own
-        return found.reshape(queries, -1)
+        numerators = x[self.parts["numerators"]]
+        table[query, side, knot] = numerators
+        table[queries - 1 - query, 1 - side, knot] = -numerators
+        return table.reshape(queries, -1)
 
     def _block(self, interval: int, end: int) -> Terms:
         """What all numbers but those of A add at an end of an interval."""
@@ -204,13 +206,13 @@ class MixedTypesProgram:
             return Terms(places, padded[0], padded[1], np.full(len(places), factor))
 
         below = np.vstack([np.zeros((types + 1, queries)), units])
-        shares, own = every[parts["shares"]], slice(block * types, (block + 1) * types)
-        levels = of_types(identity, identity, "levels", own, 0.5)
+        shares, type_weights = every[parts["shares"]], slice(block * types, (block + 1) * types)
+        levels = of_types(identity, identity, "levels", type_weights, 0.5)
         levels.left[types], levels.right[types] = -root, -1 / root
         count = len(self.pairs)
         alike = slice(interval * types, (interval + 1) * types)
         products = groups[:, self.pairs[:, 0]], groups[:, self.pairs[:, 1]]
-        found = [
+        forms = [
             Terms(shares, below, below, np.full(queries, node / 2)),
             Terms(shares, below[:, ::-1], below[:, ::-1], np.full(queries, (1 - node) / 2)),
             of_types(self.total, self._halves(), "multipliers", slice(None), 0.5),
@@ -220,8 +222,8 @@ class MixedTypesProgram:
             of_types(products[0], products[1], "pairs", slice(block * count, (block + 1) * count), -0.5, 1 / root),
         ]
         return Terms(
-            np.concatenate([one.places for one in found]),
-            np.hstack([one.left for one in found]),
-            np.hstack([one.right for one in found]),
-            np.concatenate([one.factors for one in found]),
+            np.concatenate([one.places for one in forms]),
+            np.hstack([one.left for one in forms]),
+            np.hstack([one.right for one in forms]),
+            np.concatenate([one.factors for one in forms]),
         )

@@ -44,8 +44,8 @@ class WindowPoint:
     def form(self) -> Form:
         """The numbers of every type."""
         shares, sizes = self.shares, np.maximum(self.windows.sizes, 1.0)
-        own = shares.sum(axis=1, keepdims=True)
-        return Form(own * self.profiles / sizes, shares / sizes, self.multipliers / self.windows.types)
+        weights = shares.sum(axis=1, keepdims=True)
+        return Form(weights * self.profiles / sizes, shares / sizes, self.multipliers / self.windows.types)
 
 
 def own_types_bound(
@@ -183,10 +183,10 @@ class _OwnTypesAscent:
                 raise StopIteration
 
         options = {"maxfun": self.steps, "maxiter": self.steps, "maxcor": OWN_TYPES.memory, "ftol": 0.0, "gtol": 0.0}
-        found = minimize(
+        optimum = minimize(
             objective, variables.start, jac=True, method="L-BFGS-B", options=options, callback=stop_when_late
         )
-        return variables.point(found.x)
+        return variables.point(optimum.x)
 
     def proved(self, point: WindowPoint) -> OwnTypes:
         form, windows = point.form, point.windows
@@ -212,10 +212,10 @@ class _CellVariables:
     def slopes(self, point: WindowPoint, smooth: SmoothMaximum) -> tuple[float, Floats]:
         """Minus the smoothed bound 2⟨A, W⟩ − 1ᵀν − the smooth maximum, and its derivatives."""
         form, shares = point.form, point.shares
-        own, sizes = shares.sum(axis=1, keepdims=True), np.maximum(self.windows.sizes, 1.0)
+        weights, sizes = shares.sum(axis=1, keepdims=True), np.maximum(self.windows.sizes, 1.0)
         value = float((form.numerators * self.signed).sum()) - float(form.multipliers.sum()) - smooth.value
         by_numerators = self.signed - smooth.numerators
-        by_profiles = by_numerators * own / sizes
+        by_profiles = by_numerators * weights / sizes
         by_shares = (by_numerators * point.profiles / sizes).sum(axis=1, keepdims=True) - smooth.weights / sizes
         centred = by_shares - float((shares * by_shares).sum())
         by_roots = 2.0 * point.roots / float((point.roots**2).sum()) * centred

@@ -143,11 +143,11 @@ def cheapest(
         alpha, bound = _lowest(matrix, witnesses, cost)
         if alpha == 0 or bound >= (1 - gap) * least or should_stop():
             break
-        found = approximate(matrix, alpha, exact.objective, gap / 2, should_stop=should_stop)
-        witnesses.append(found.witness)
-        value = cost(found.upper, alpha)
+        approximation = approximate(matrix, alpha, exact.objective, gap / 2, should_stop=should_stop)
+        witnesses.append(approximation.witness)
+        value = cost(approximation.upper, alpha)
         if value < least:
-            best, least = found, value
+            best, least = approximation, value
     return best, _lowest(matrix, witnesses, cost)[1]
 
 
@@ -162,8 +162,8 @@ def zeta(
     def cost(gamma: float, alpha: float) -> float:
         return gamma + alpha * epsilon * float(np.sqrt(users))
 
-    found, lower = cheapest(matrix, exact, cost, gap)
-    upper = cost(exact.upper, 0.0) if found is None else cost(found.upper, found.alpha)
+    approximation, lower = cheapest(matrix, exact, cost, gap)
+    upper = cost(exact.upper, 0.0) if approximation is None else cost(approximation.upper, approximation.alpha)
     # At half the widest row's range constants answer every query, and nothing is left to factorize.
     return lower, min(upper, cost(0.0, float(np.ptp(matrix, axis=1).max() / 2)))
 
@@ -178,13 +178,13 @@ def _lowest(matrix: Floats, witnesses: list[Witness], cost: Callable[[float, flo
 
     # At the half range constants answer everything; just below it factors still exist.
     largest = float(np.ptp(matrix, axis=1).max() / 2)
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         along,
         bounds=(0.0, APPROXIMATION.furthest * largest),
         method="bounded",
         options={"xatol": APPROXIMATION.precision * largest},
     )
-    alpha, value = float(found.x), float(found.fun)
+    alpha, value = float(minimum.x), float(minimum.fun)
     return (0.0, along(0.0)) if along(0.0) <= value else (alpha, min(value, cost(0.0, largest)))
 
 

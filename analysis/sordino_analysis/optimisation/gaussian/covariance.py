@@ -156,7 +156,7 @@ def _ascended(
         moved = _normalised(best.weights * (best.distances / best.trace) ** exponent)
         point = _Point(reduced, moved, allowed)
         iterations += 1
-        lowest = min(lowest, point, key=lambda each: each.upper)
+        lowest = min(lowest, point, key=lambda one: one.upper)
         if point.trace > best.trace:
             best, exponent = point, min(COVARIANCE.recovery * exponent, largest)
         else:

@@ -142,8 +142,8 @@ class _Master:
 
     def priced(self, rows: WeightedRows) -> Floats:
         """G = M⁻¹G₀M⁻¹."""
-        found = information(rows.weights[:, None] * self.levels(rows), rows.type_weights, self.images)
-        return found.solve(found.solve(self.gram).T)
+        row_information = information(rows.weights[:, None] * self.levels(rows), rows.type_weights, self.images)
+        return row_information.solve(row_information.solve(self.gram).T)
 
     def reweighted(self, rows: WeightedRows, barrier: float, prices: Prices | None) -> tuple[WeightedRows, Prices]:
         """Weights near the least tr(G₀M⁻¹) by primal-dual Newton steps from the last prices, and the prices there."""
@@ -168,11 +168,11 @@ class _Master:
 
         Where rows have images it is of half the value: the sum of those of a row with the other and with its image.
         """
-        found = information(rows.weights[:, None] * levels, rows.type_weights, self.images)
-        shares = (rows.weights / found.masses * rows.weights)[:, None] * levels
-        gram = found.solve(found.solve(self.gram).T)
+        row_information = information(rows.weights[:, None] * levels, rows.type_weights, self.images)
+        shares = (rows.weights / row_information.masses * rows.weights)[:, None] * levels
+        gram = row_information.solve(row_information.solve(self.gram).T)
         pushed = levels @ gram
-        solved = found.solve(shares.T)
+        solved = row_information.solve(shares.T)
         hessian = (2.0 * shares @ solved) * (pushed @ levels.T)
         if self.images.image is not None:
             mirror = self.images.image.types
@@ -192,8 +192,8 @@ class _Master:
         types = rows.members.shape[1]
         starts = self.images.distinct(np.vstack([rows.members, np.eye(types, dtype=bool)]))
         candidates = self.images.distinct(prices.improved(starts))
-        known = {row.tobytes() for row in rows.members}
-        fresh = np.array([row.tobytes() not in known for row in candidates])
+        present = {row.tobytes() for row in rows.members}
+        fresh = np.array([row.tobytes() not in present for row in candidates])
         fresh &= candidates.any(axis=1) & ~candidates.all(axis=1)
         gains = np.where(fresh, prices.gains(candidates), -np.inf)
         order = np.argsort(-gains, kind="stable")[: COLUMNS.new_rows_per_type * types // self.images.copies]

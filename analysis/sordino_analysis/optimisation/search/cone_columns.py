@@ -43,7 +43,7 @@ def _worth_adding(design: ConeDesign, rows: Mask, epsilon: float) -> Mask:
     prices = Prices(gram, design.column_prices, weights, float(np.expm1(epsilon)))
     candidates = np.unique(prices.improved(rows), axis=0)
     candidates = candidates[candidates.any(axis=1) & ~candidates.all(axis=1)]
-    known = {row.tobytes() for row in rows}
-    gains = np.where([row.tobytes() not in known for row in candidates], prices.gains(candidates), -np.inf)
+    present = {row.tobytes() for row in rows}
+    gains = np.where([row.tobytes() not in present for row in candidates], prices.gains(candidates), -np.inf)
     order = np.argsort(-gains, kind="stable")[: CONE_COLUMNS.new_rows_per_type * types]
     return np.asarray(candidates[order[gains[order] > CONE_COLUMNS.worth * abs(float(design.column_prices.sum()))]])

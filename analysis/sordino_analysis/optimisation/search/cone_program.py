@@ -63,8 +63,8 @@ def solve_cone_program(matrix: Floats, members: Mask, epsilon: float, objective:
     if objective == "mean" and len(matrix) > len(matrix.T):
         # The mean depends on W through WᵀW alone.
         turn, target = np.linalg.qr(target)
-    found = _solved(target, levels / units[:, None], objective)
-    weights, decoded = found.weights, found.decoded
+    solution = _solved(target, levels / units[:, None], objective)
+    weights, decoded = solution.weights, solution.decoded
     kept = weights > _NEGLIGIBLE * weights.sum()
     try:
         low = balanced_weights(levels[kept], weights[kept] / units[kept])
@@ -75,9 +75,9 @@ def solve_cone_program(matrix: Floats, members: Mask, epsilon: float, objective:
         members=members[kept],
         low=low,
         decoder=decoder,
-        type_weights=found.by_type / found.by_type.sum(),
-        answer_prices=found.by_answer / 2,
-        column_prices=-found.by_column,
+        type_weights=solution.by_type / solution.by_type.sum(),
+        answer_prices=solution.by_answer / 2,
+        column_prices=-solution.by_column,
     )
 
 
@@ -94,7 +94,7 @@ class _Solution:
 
 def _solved(target: Floats, rows: Floats, objective: Objective) -> _Solution:
     (queries, types), outputs = target.shape, len(rows)
-    each = sparse.eye_array(outputs)
+    identity = sparse.eye_array(outputs)
     # Queries whose squares have one variable a row: "max" compares them, "mean" adds them.
     groups = [[query] for query in range(queries)] if objective == "max" else [list(range(queries))]
     sizes = {"weights": outputs, "decoded": queries * outputs, "squares": len(groups) * outputs, "worst": 1}
@@ -105,20 +105,20 @@ def _solved(target: Floats, rows: Floats, objective: Objective) -> _Solution:
         # Σ f² ≤ square · θ
         square = _places(number, len(groups), outputs)
         decoded = [Affine({"decoded": 2 * _places(query, queries, outputs)}) for query in group]
-        above, below = ({"squares": square, "weights": sign * each} for sign in (1, -1))
+        above, below = ({"squares": square, "weights": sign * identity} for sign in (1, -1))
         program.second_order([Affine(above), *decoded, Affine(below)])
     moments = sparse.kron(np.eye(len(groups)), rows.T)
     means = np.array([(target[group] ** 2).sum(axis=0) for group in groups]).ravel()
     by_type = program.not_negative(Affine({"squares": -moments, "worst": np.ones((len(means), 1))}, means))
-    found = program.solve(**CONE_COLUMNS.tolerances)
-    if not found.values:
-        raise ConeProgramFailed(f"the cone program for the rows' weights ended {found.status}")
+    solution = program.solve(**CONE_COLUMNS.tolerances)
+    if not solution.values:
+        raise ConeProgramFailed(f"the cone program for the rows' weights ended {solution.status}")
     return _Solution(
-        weights=np.maximum(found.values["weights"], 0.0),
-        decoded=found.values["decoded"].reshape(queries, outputs),
-        by_type=np.maximum(found.prices[by_type], NEARLY_ZERO).reshape(-1, types).sum(axis=0),
-        by_answer=found.prices[unbiased].reshape(queries, types),
-        by_column=found.prices[balance],
+        weights=np.maximum(solution.values["weights"], 0.0),
+        decoded=solution.values["decoded"].reshape(queries, outputs),
+        by_type=np.maximum(solution.prices[by_type], NEARLY_ZERO).reshape(-1, types).sum(axis=0),
+        by_answer=solution.prices[unbiased].reshape(queries, types),
+        by_column=solution.prices[balance],
     )
 
 

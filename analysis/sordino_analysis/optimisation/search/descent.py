@@ -74,10 +74,10 @@ def descend(
     memory = DESCENT.memory if variables.start.size < _LARGE else DESCENT.memory // 2
     options = {"maxfun": evaluations, "maxiter": evaluations, "maxcor": memory, "ftol": 0.0, "gtol": 0.0}
     bounds = variables.bounds()
-    found = minimize(
+    optimum = minimize(
         objective, variables.start, jac=True, method="L-BFGS-B", bounds=bounds, options=options, callback=stop_when_late
     )
-    logits, weights, free = variables.parts(found.x)
+    logits, weights, free = variables.parts(optimum.x)
     rows = balance(logits, weights, epsilon, images)
     settled = balanced_weights(rows.levels, np.maximum(rows.row_weights, TINY), images)
     return replace(point, logits=logits, weights=settled, free=free)

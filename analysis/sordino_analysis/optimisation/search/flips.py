@@ -18,13 +18,13 @@ Flips = Callable[[Mask], tuple[Floats, Floats]]
 
 def climbed(members: Mask, flips: Flips) -> Mask:
     """Each set after the single flips that raise its gain the most, until none does. `members` (n, k) → (n, k)."""
-    found, moving = members.copy(), np.arange(len(members))
+    ends, moving = members.copy(), np.arange(len(members))
     for _ in range(_MOST_FLIPS_PER_TYPE * members.shape[1]):
-        gains, flipped = flips(found[moving])
+        gains, flipped = flips(ends[moving])
         best = flipped.argmax(axis=1)
         better = flipped[np.arange(len(moving)), best] > gains + _RISES * np.abs(gains)
         moving, best = moving[better], best[better]
         if not len(moving):
             break
-        found[moving, best] ^= True
-    return found
+        ends[moving, best] ^= True
+    return ends

@@ -114,11 +114,11 @@ class Images:
         """(Q, k) numbers of all queries from those of the kept ones, which change as the queries do."""
         if self.image is None:
             return values
-        kept, found = self.kept_queries(len(values)), values.copy()
+        kept, mirrored = self.kept_queries(len(values)), values.copy()
         turned = self.image.signs[kept, None] * values[kept]
-        found[self.image.queries[kept, None], self.image.types] = turned
-        found[kept] = values[kept]
-        return found
+        mirrored[self.image.queries[kept, None], self.image.types] = turned
+        mirrored[kept] = values[kept]
+        return mirrored
 
     def kept_types(self, types: int) -> Indices:
         """(h,) indices of one of every two mirrored types, or of all."""

@@ -206,8 +206,8 @@ class _Search:
         rounds = schedule.column_rounds * (MOST_TYPES // self.types)
         done = _SHARE_OF_PHASES + _SHARE_OF_SNAPPING
         self.pace.begin(done, 1.0 - done, rounds)
-        found = generate_columns(self.matrix, self.epsilon, start, rounds, self._stops_before_new_rows, self.images)
-        return replace(design, members=found.members, low=found.weights, type_weights=found.type_weights)
+        generated = generate_columns(self.matrix, self.epsilon, start, rounds, self._stops_before_new_rows, self.images)
+        return replace(design, members=generated.members, low=generated.weights, type_weights=generated.type_weights)
 
     def _with_lost_sets(self, point: Point, schedule: Schedule) -> tuple[Mask, Floats]:
         """Besides, rows that soft ones rarely end at or lose: images of the others, and at large ε small sets."""

@@ -38,11 +38,11 @@ class MinimaxWeights:
 
     def decoder(self, kernel: Floats, matrix: Floats) -> Floats:
         """V (Q, m) with VK = W, for `kernel` K (m, k) and `matrix` W (Q, k)."""
-        found = np.empty((len(matrix), len(kernel)))
+        rows = np.empty((len(matrix), len(kernel)))
         for group, weights in enumerate(self.type_weights):
             queries = np.flatnonzero(self.groups == group)
-            found[queries] = gls_decoder(kernel, matrix[queries], weights)
-        return found
+            rows[queries] = gls_decoder(kernel, matrix[queries], weights)
+        return rows
 
 
 def minimax_weights(
@@ -92,9 +92,9 @@ class _Fit:
         reached, weights = self._ascended(self.matrix[query], self.weights[self.groups[query]])
         tried = np.argsort(-self.worst, kind="stable")[: MINIMAX_WEIGHTS.tried]
         tried = tried[(self.worst[tried] > self.allowed) & (tried != query)]
-        found = self._worst(weights, tried)
-        better = found < self.worst[tried]
-        served, variance = tried[better], found[better]
+        worst = self._worst(weights, tried)
+        better = worst < self.worst[tried]
+        served, variance = tried[better], worst[better]
         if reached < self.worst[query]:
             served, variance = np.append(served, query), np.append(variance, reached)
         if len(served):
@@ -110,8 +110,8 @@ class _Fit:
         reached, best = np.inf, weights
         proved, from_, slopes, power = -np.inf, weights, weights, MINIMAX_WEIGHTS.first_power
         for _ in range(MINIMAX_WEIGHTS.steps):
-            found = information(self.kernel, weights)
-            variance = (found.scaled @ found.solve(row)) ** 2 @ self.kernel - row**2
+            row_information = information(self.kernel, weights)
+            variance = (row_information.scaled @ row_information.solve(row)) ** 2 @ self.kernel - row**2
             if variance.max() < reached:
                 reached, best = float(variance.max()), weights
             value = float(weights @ variance)
@@ -129,6 +129,6 @@ class _Fit:
 
     def _worst(self, weights: Floats, queries: NDArray[np.intp]) -> Floats:
         """The queries' largest variances by least squares under the weights."""
-        found, rows = information(self.kernel, weights), self.matrix[queries]
-        decoder = (found.scaled @ found.solve(rows.T)).T
+        row_information, rows = information(self.kernel, weights), self.matrix[queries]
+        decoder = (row_information.scaled @ row_information.solve(rows.T)).T
         return np.asarray((decoder**2 @ self.kernel - rows**2).max(axis=1))

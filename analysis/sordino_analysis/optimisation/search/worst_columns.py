@@ -62,13 +62,13 @@ class OwnPrices:
         types = members.shape[1]
         starts = images.distinct(np.vstack([members, np.eye(types, dtype=bool)]))
         starts = starts[np.argsort(-self.gains(starts), kind="stable")[: new_rows.starts]]
-        found = images.distinct(climbed(starts, self.flips))
-        known = {row.tobytes() for row in images.distinct(members)}
-        fresh = np.array([row.tobytes() not in known for row in found]) & found.any(axis=1) & ~found.all(axis=1)
-        gains = np.where(fresh, self.gains(found), -np.inf)
+        sets = images.distinct(climbed(starts, self.flips))
+        present = {row.tobytes() for row in images.distinct(members)}
+        fresh = np.array([row.tobytes() not in present for row in sets]) & sets.any(axis=1) & ~sets.all(axis=1)
+        gains = np.where(fresh, self.gains(sets), -np.inf)
         most = max(WORST_COLUMNS.fewest_new, new_rows.per_type * types) // images.copies
         order = np.argsort(-gains, kind="stable")[:most]
-        return np.asarray(found[order[gains[order] > WORST_COLUMNS.worth * abs(float(self.columns.sum()))]])
+        return np.asarray(sets[order[gains[order] > WORST_COLUMNS.worth * abs(float(self.columns.sum()))]])
 
 
 def own_prices(

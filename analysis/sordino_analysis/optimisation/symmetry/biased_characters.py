@@ -115,6 +115,6 @@ def _without_shares_of_none(chances: Floats, gains: Floats, profiles: Floats, us
         raise RowsNotFound("for so few users the best answers ignore the reports: state more users", "no share")
     drawn = (profiles[:, used[taken]] > 0).any(axis=1)
     kept = np.where(drawn, np.maximum(chances, 0.0), 0.0)
-    found = np.zeros((len(gains), profiles.shape[1]))
-    found[:, used[taken]] = gains[:, taken]
-    return BiasedCharacters(kept / kept.sum(), found)
+    reduced = np.zeros((len(gains), profiles.shape[1]))
+    reduced[:, used[taken]] = gains[:, taken]
+    return BiasedCharacters(kept / kept.sum(), reduced)

@@ -90,14 +90,14 @@ def character_bound(operator: CharacterMap, epsilon: float, block_weights: Float
     """
     characters = operator.characters
     trace = np.where(query_fourier_weights(operator).by_orbit.max(axis=0) > 0, 1.0, 0.0)
-    found = [(trace, np.ones(1), 0.0)]
+    bounds = [(trace, np.ones(1), 0.0)]
     orbits = group_orbits(characters)
     if orbits is not None:
         needed = characters.orbit_sizes * (block_weights @ query_fourier_weights(operator).by_orbit)
-        found.append(best_multipliers(needed, orbits, epsilon))
-    values = [recheck_characters(operator, epsilon, block_weights, *weights) for weights in found]
+        bounds.append(best_multipliers(needed, orbits, epsilon))
+    values = [recheck_characters(operator, epsilon, block_weights, *weights) for weights in bounds]
     best = int(np.argmax(values))
-    spectrum, multipliers, level = found[best]
+    spectrum, multipliers, level = bounds[best]
     return SymmetricBound(
         value=values[best], block_weights=block_weights, spectrum=spectrum, multipliers=multipliers, level=level
     )
@@ -117,9 +117,9 @@ def _most_of_rows(most: float, least: float, epsilon: float) -> float:
     """max over 0 ≤ p ≤ 1 − e^{−ε} of P·pq + N·min(p, q)²: at p = q or where a piece is stationary."""
     boost = math.exp(epsilon)
     both = (boost - 1) / (boost + 1)
-    found = [(most + least) * both**2, 0.0]
+    values = [(most + least) * both**2, 0.0]
     for curvature, reach in ((most * boost - least, most), (most / boost - least, most / boost)):
         # With p ≤ q the value is reach·(e^ε − 1)p − curvature·p²; with q ≤ p the same in q, divided by e^ε.
         if curvature > 0 and (at := reach * (boost - 1) / (2 * curvature)) < both:
-            found.append(reach * (boost - 1) * at - curvature * at**2)
-    return max(found)
+            values.append(reach * (boost - 1) * at - curvature * at**2)
+    return max(values)

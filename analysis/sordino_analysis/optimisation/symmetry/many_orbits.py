@@ -32,29 +32,31 @@ def rows_of_shapes(
     generator = np.random.Generator(np.random.PCG64(seed))
     costs = characters.orbit_sizes**2 * (needs.shares @ needs.by_orbit)
     shapes = [shape for shape in row_shapes(characters) if len(shape.sizes) == characters.width]
-    each = max(1, min(MANY_ORBITS.most_of_a_shape, most_rows // len(shapes)))
+    per_shape = max(1, min(MANY_ORBITS.most_of_a_shape, most_rows // len(shapes)))
     # Characters of fewer attributes are told by many shapes, so that none needs to be good at them.
     whole = np.where([len(key) == characters.width for key in characters.orbits], costs, 0.0)
-    found = [_even_sets(shape, each, whole, epsilon, generator) for shape in shapes]
-    rows = [members.reshape(shape.sizes) for shape, (sets, _) in zip(shapes, found, strict=True) for members in sets]
-    return tuple(rows), best_mean_chances(np.vstack([profiles for _, profiles in found]), costs)
+    even_sets = [_even_sets(shape, per_shape, whole, epsilon, generator) for shape in shapes]
+    rows = [
+        members.reshape(shape.sizes) for shape, (sets, _) in zip(shapes, even_sets, strict=True) for members in sets
+    ]
+    return tuple(rows), best_mean_chances(np.vstack([profiles for _, profiles in even_sets]), costs)
 
 
 def _even_sets(
     shape: RowShape, count: int, costs: Floats, epsilon: float, generator: np.random.Generator
 ) -> tuple[Mask, Floats]:
     """(count, K) sets and their profiles (count, orbits): each the best one beside those before it."""
-    own = np.unique(shape.orbits[shape.orbits >= 0])
-    own = own[costs[own] > 0]
+    orbits = np.unique(shape.orbits[shape.orbits >= 0])
+    orbits = orbits[costs[orbits] > 0]
     numbers = np.full(len(costs) + 1, -1)
-    numbers[own] = np.arange(len(own))
+    numbers[orbits] = np.arange(len(orbits))
     alone = RowShape(shape.sizes, numbers[shape.orbits])
-    sets, wanted = _candidates(shape, len(costs), epsilon, generator), costs[own]
-    chosen, total = [], np.zeros(len(own))
+    sets, wanted = _candidates(shape, len(costs), epsilon, generator), costs[orbits]
+    chosen, total = [], np.zeros(len(orbits))
     for _ in range(count):
-        costs_beside = _costs(total + alone.profiles(sets, epsilon, len(own)), wanted)
+        costs_beside = _costs(total + alone.profiles(sets, epsilon, len(orbits)), wanted)
         chosen.append(_flipped(sets[costs_beside.argmin()], alone, total, wanted, epsilon))
-        total = total + alone.profiles(chosen[-1][None], epsilon, len(own))[0]
+        total = total + alone.profiles(chosen[-1][None], epsilon, len(orbits))[0]
     return np.stack(chosen), shape.profiles(np.stack(chosen), epsilon, len(costs))
 
 
@@ -88,10 +90,10 @@ def _candidates(shape: RowShape, orbits: int, epsilon: float, generator: np.rand
 def best_mean_chances(profiles: Floats, costs: Floats) -> Floats:
     """(rows,) chances p with nearly the least Σ_o c_o/(Σ_b p_b L_bo), for L (rows, orbits) and c (orbits,)."""
     used = costs > 0
-    known, wanted = profiles[:, used], costs[used]
+    used_profiles, wanted = profiles[:, used], costs[used]
     chances = np.full(len(profiles), 1 / len(profiles))
     for _ in range(MANY_ORBITS.steps):
-        information = chances @ known
-        chances = chances * np.sqrt(known @ (wanted / information**2))
+        information = chances @ used_profiles
+        chances = chances * np.sqrt(used_profiles @ (wanted / information**2))
         chances /= chances.sum()
     return chances

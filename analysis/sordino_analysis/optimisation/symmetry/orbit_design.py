@@ -67,12 +67,12 @@ def design_rows(operator: CharacterMap, epsilon: float, objective: Objective, se
     for number in range(ORBIT_DESIGN.most_rounds):
         chances, weights, prices = best_chances(rows.profiles, characters.orbit_sizes, needs, objective)
         worth = float((chances @ rows.profiles) @ prices)
-        found = source.worth_more(
+        new_rows = source.worth_more(
             prices, worth * (1 + ORBIT_DESIGN.gain), search=number < ORBIT_DESIGN.rounds_of_search
         )
-        if not found.sets or number == ORBIT_DESIGN.most_rounds - 1:
+        if not new_rows.sets or number == ORBIT_DESIGN.most_rounds - 1:
             break
-        rows = rows.take(np.flatnonzero(chances > _LEAST_CHANCE).tolist()) + found
+        rows = rows.take(np.flatnonzero(chances > _LEAST_CHANCE).tolist()) + new_rows
     kept, chances = few_rows(rows.profiles, chances)
     return OrbitDesign(tuple(rows.sets[row] for row in kept), chances, weights)
 
@@ -89,11 +89,11 @@ class _RowSource:
 
     def first(self) -> Rows:
         """Of every shape sets that know all characters alike, and of the listed ones those that know an orbit best."""
-        found = [self._search(shape, np.ones(self._orbits)) for shape in self._searched]
+        sets = [self._search(shape, np.ones(self._orbits)) for shape in self._searched]
         for rows in self._listed:
             best = {int(rows.profiles.sum(axis=1).argmax()), *rows.profiles.argmax(axis=0).tolist()}
-            found.append(rows.take(sorted(best)))
-        return reduce(operators.add, found)
+            sets.append(rows.take(sorted(best)))
+        return reduce(operators.add, sets)
 
     def worth_more(self, prices: Floats, least: float, *, search: bool) -> Rows:
         """Of every shape the sets that tell most at these prices, and more than the least; `prices` (orbits,)."""
@@ -123,6 +123,6 @@ def few_rows(profiles: Floats, chances: Floats) -> tuple[list[int], Floats]:
     scales = np.where(information > 0, information, 1.0)
     equations = np.vstack([(profiles[kept] / scales).T, np.ones(len(kept))])
     vertex = linprog(np.zeros(len(kept)), A_eq=equations, b_eq=np.append(information / scales, 1.0), method="highs-ds")
-    found = chances[kept] if vertex.x is None else vertex.x
-    rows = np.flatnonzero(found > _LEAST_CHANCE)
-    return [int(kept[row]) for row in rows], found[rows] / found[rows].sum()
+    vertex_chances = chances[kept] if vertex.x is None else vertex.x
+    rows = np.flatnonzero(vertex_chances > _LEAST_CHANCE)
+    return [int(kept[row]) for row in rows], vertex_chances[rows] / vertex_chances[rows].sum()

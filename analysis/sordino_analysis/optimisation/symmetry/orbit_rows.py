@@ -49,19 +49,19 @@ class RowShape:
         levels /= levels.sum(axis=1, keepdims=True)
         axes = tuple(range(1, 1 + len(self.sizes)))
         squares = np.abs(np.fft.fftn(levels.reshape(-1, *self.sizes), axes=axes).reshape(len(sets), -1)) ** 2
-        known = np.flatnonzero(self.orbits >= 0)
-        membership = np.zeros((len(known), orbits))
-        membership[np.arange(len(known)), self.orbits[known]] = 1.0
-        return np.asarray(squares[:, known] @ membership)
+        counted = np.flatnonzero(self.orbits >= 0)
+        membership = np.zeros((len(counted), orbits))
+        membership[np.arange(len(counted)), self.orbits[counted]] = 1.0
+        return np.asarray(squares[:, counted] @ membership)
 
     def every_set(self, epsilon: float, orbits: int) -> Mask:
         """(n, K) a set of each profile; a shift takes any to one that holds the first cell."""
         numbers = np.arange(1, 2**self.cells - 1, 2, dtype=np.uint64)
         sets = (numbers[:, None] >> np.arange(self.cells, dtype=np.uint64)) & np.uint64(1) == 1
-        own = np.unique(self.orbits[self.orbits >= 0])
-        profiles = self.profiles(sets, epsilon, orbits)[:, own]
+        row_orbits = np.unique(self.orbits[self.orbits >= 0])
+        profiles = self.profiles(sets, epsilon, orbits)[:, row_orbits]
         # Sums with weights that no profile knows differ where profiles do; one column is sorted faster than many.
-        sums = profiles @ np.sqrt(np.arange(2.0, 2.0 + len(own)))
+        sums = profiles @ np.sqrt(np.arange(2.0, 2.0 + len(row_orbits)))
         _, first = np.unique(np.round(sums / sums.max(), _PROFILE_DIGITS), return_index=True)
         return np.asarray(sets[np.sort(first)])
 
@@ -129,7 +129,9 @@ def row_shape(sizes: tuple[int, ...], characters: Characters) -> RowShape:
     numbers, width, kinds = characters.orbit_numbers, characters.width, characters.slot_kinds(sizes)
     frequencies = np.indices(sizes).reshape(len(sizes), -1).T.tolist()
     within = (0 < np.count_nonzero(r) <= width for r in frequencies)
-    orbits = [numbers[orbit_key(kinds, r)] if known else -1 for r, known in zip(frequencies, within, strict=True)]
+    orbits = [
+        numbers[orbit_key(kinds, r)] if is_within else -1 for r, is_within in zip(frequencies, within, strict=True)
+    ]
     return RowShape(sizes, np.array(orbits))
 
 
@@ -154,13 +156,13 @@ def _flipped(sets: Mask, likeness: Floats, boost: float) -> Mask:
     cells = sets.shape[1]
     for _ in range(ORBIT_ROWS.most_flips):
         near = sets @ likeness
-        held, total = sets.sum(axis=1), (near * sets).sum(axis=1)
+        sizes, total = sets.sum(axis=1), (near * sets).sum(axis=1)
         signs = np.where(sets, -1, 1)
-        after = held[:, None] + signs
+        after = sizes[:, None] + signs
         values = (total[:, None] + 2 * signs * near + likeness[0, 0]) / (cells + (boost - 1) * after) ** 2
         values[(after == 0) | (after == cells)] = -np.inf
         best = values.argmax(axis=1)
-        better = values[everyone, best] > total / (cells + (boost - 1) * held) ** 2 * (1 + NEARLY_ZERO)
+        better = values[everyone, best] > total / (cells + (boost - 1) * sizes) ** 2 * (1 + NEARLY_ZERO)
         if not better.any():
             break
         sets[everyone[better], best[better]] ^= True

@@ -61,8 +61,8 @@ def best_member_weight(operator: CharacterMap, epsilon: float, block_weights: Fl
         return -recheck_pinned(operator, epsilon, block_weights, weight)
 
     least = PINNED_BOUND.least_weight
-    found = minimize_scalar(shortfall, bounds=(least, 1 - least), method="bounded", options={"xatol": least / 2})
-    return min((0.5, least, 1 - least, float(found.x)), key=shortfall)
+    optimum = minimize_scalar(shortfall, bounds=(least, 1 - least), method="bounded", options={"xatol": least / 2})
+    return min((0.5, least, 1 - least, float(optimum.x)), key=shortfall)
 
 
 def _mixed(block: CharacterBlock, members: Floats) -> Floats:
@@ -74,6 +74,6 @@ def _mixed(block: CharacterBlock, members: Floats) -> Floats:
     values[:, 0] -= values[:, 0] @ members[:, None]
     weighed = values * np.sqrt(members)
     products = block.weight * np.einsum("rta,rtb->tab", weighed, weighed) / len(weighed)
-    found = np.zeros((involved + 1, 2, 2))
-    np.add.at(found, [number.bit_count() for number in range(2**involved)], products)
-    return found
+    moments = np.zeros((involved + 1, 2, 2))
+    np.add.at(moments, [number.bit_count() for number in range(2**involved)], products)
+    return moments

@@ -47,11 +47,11 @@ def best_chances(
         raise RowsNotFound(f"the program for the rows' chances ended {solution.status}", solution.status)
     weights = np.maximum(solution.prices[by_block], 0.0) @ blocks
     weights = weights / weights.sum()
-    found = np.maximum(solution.values["chances"], 0.0)
-    found /= found.sum()
+    chances = np.maximum(solution.values["chances"], 0.0)
+    chances /= chances.sum()
     prices = np.zeros(len(orbit_sizes))
-    prices[used] = (weights @ (needs.by_orbit * orbit_sizes)[:, used]) / (found @ profiles[:, used]) ** 2
-    return found, weights, prices
+    prices[used] = (weights @ (needs.by_orbit * orbit_sizes)[:, used]) / (chances @ profiles[:, used]) ** 2
+    return chances, weights, prices
 
 
 def evenest_chances(costs: Floats) -> Floats:
@@ -73,8 +73,8 @@ def evenest_chances(costs: Floats) -> Floats:
     solution = program.solve()
     if not solution.values:
         raise RowsNotFound(f"the program for chances ended {solution.status}", solution.status)
-    found = np.maximum(solution.values["chances"], 0.0) * typical
-    return np.asarray(found / found.sum())
+    chances = np.maximum(solution.values["chances"], 0.0) * typical
+    return np.asarray(chances / chances.sum())
 
 
 def best_multipliers(needed: Floats, orbits: GroupOrbits, epsilon: float) -> tuple[Floats, Floats, float]:
@@ -88,11 +88,11 @@ def best_multipliers(needed: Floats, orbits: GroupOrbits, epsilon: float) -> tup
     ).solve()
     if not solution.values:
         return np.ones(len(needed)), np.ones(1), 0.0
-    found = np.zeros(len(needed))
-    found[used] = np.maximum(solution.values["spectrum"], 0.0)
+    multipliers = np.zeros(len(needed))
+    multipliers[used] = np.maximum(solution.values["spectrum"], 0.0)
     dominating = np.maximum(solution.values["multipliers"], 0.0)
-    dominating[orbits.places - 1] = np.maximum(dominating[orbits.places - 1], found)
-    return found, dominating, float(solution.values["level"][0]) / float(orbits.sizes.sum())
+    dominating[orbits.places - 1] = np.maximum(dominating[orbits.places - 1], multipliers)
+    return multipliers, dominating, float(solution.values["level"][0]) / float(orbits.sizes.sum())
 
 
 def _multiplier_program(gains: Floats, places: Integers, orbits: GroupOrbits, epsilon: float) -> ConicProgram:
@@ -105,13 +105,13 @@ def _multiplier_program(gains: Floats, places: Integers, orbits: GroupOrbits, ep
     used, others = len(gains), len(orbits.sizes) - 1
     sizes = {"roots": used, "spectrum": used, "multipliers": others, "level": 1, "falls": others}
     program = ConicProgram(sizes, {"roots": -gains})
-    each, every = sparse.eye_array(used, format="csr"), sparse.eye_array(others, format="csr")
-    for name, identity in {"spectrum": each, "multipliers": every, "falls": every}.items():
+    of_used, every = sparse.eye_array(used, format="csr"), sparse.eye_array(others, format="csr")
+    for name, identity in {"spectrum": of_used, "multipliers": every, "falls": every}.items():
         program.not_negative(Affine({name: identity}))
-    program.not_negative(Affine({"multipliers": every[places], "spectrum": -each}))
+    program.not_negative(Affine({"multipliers": every[places], "spectrum": -of_used}))
     # root² ≤ spectrum
-    roots = Affine({"roots": 2 * each})
-    program.second_order([Affine({"spectrum": each}, 1.0), roots, Affine({"spectrum": each}, -1.0)])
+    roots = Affine({"roots": 2 * of_used})
+    program.second_order([Affine({"spectrum": of_used}, 1.0), roots, Affine({"spectrum": of_used}, -1.0)])
     # t of each orbit, the first that of z = 0; a positive part is t and the fall below zero.
     multipliers = orbits.sizes[:, None] * orbits.table[:, 1:] / orbits.sizes.sum()
     level = -orbits.sizes[:, None] / orbits.sizes.sum()

@@ -38,12 +38,12 @@ class RowSpectrum:
     @cached_property
     def single(self) -> Mask:
         """(rows,) whether a row tells one character alone, of attributes of two members."""
-        found = []
+        cells = []
         for coefficients in self.coefficients:
             sizes = np.abs(coefficients.ravel()[1:])
             number = np.count_nonzero(sizes > _ROUNDING * sizes.max())
-            found.append(number == 1 and set(coefficients.shape) == {2})
-        return np.array(found)
+            cells.append(number == 1 and set(coefficients.shape) == {2})
+        return np.array(cells)
 
     @cached_property
     def information(self) -> Floats:

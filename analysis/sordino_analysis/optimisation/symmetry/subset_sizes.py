@@ -54,14 +54,14 @@ class SizeMixture:
 def inclusion_chances(types: int, epsilon: float, sizes: Floats) -> tuple[Floats, Floats]:
     """a and b for each size s: a = s e^ε/(s e^ε + k − s) and b = (s − a)/(k − 1). `sizes` (m,) → (m,) each."""
     boosted = sizes * np.exp(epsilon)
-    own = boosted / (boosted + types - sizes)
-    return own, (sizes - own) / (types - 1)
+    own_chance = boosted / (boosted + types - sizes)
+    return own_chance, (sizes - own_chance) / (types - 1)
 
 
-def information(own: Floats, other: Floats, own_weight: float) -> Floats:
+def information(own_chance: Floats, other: Floats, own_weight: float) -> Floats:
     """i_s for each pair of chances. `own` a and `other` b (m,) → (m,)."""
-    mixed = own_weight * own + (1 - own_weight) * other
-    return np.asarray((own - other) ** 2 / (mixed * (1 - mixed)))
+    mixed = own_weight * own_chance + (1 - own_weight) * other
+    return np.asarray((own_chance - other) ** 2 / (mixed * (1 - mixed)))
 
 
 def best_sizes(types: int, epsilon: float, own_weight: float) -> Floats:
@@ -86,8 +86,8 @@ def recheck_subset_sizes(types: int, epsilon: float, own_weight: float) -> float
     """
     if not 0 < own_weight < 1:
         raise InvalidValue(f"the weight of the own type lies between 0 and 1, got {own_weight}", own_weight)
-    own, other = inclusion_chances(types, epsilon, best_sizes(types, epsilon, own_weight))
-    second = float(1 / information(own, other, own_weight).max())
+    own_chance, other = inclusion_chances(types, epsilon, best_sizes(types, epsilon, own_weight))
+    second = float(1 / information(own_chance, other, own_weight).max())
     return max(0.0, second - own_weight * (1 - own_weight) - _ROUNDING * second)
 
 
@@ -117,8 +117,8 @@ def best_mixture(types: int, epsilon: float, objective: Objective) -> SizeMixtur
 def _best_size(types: int, epsilon: float, own_weight: float) -> Floats:
     """(1,) the size with the most information."""
     sizes = best_sizes(types, epsilon, own_weight)
-    held = information(*inclusion_chances(types, epsilon, sizes), own_weight)
-    return sizes[[held.argmax()]]
+    information_of_sizes = information(*inclusion_chances(types, epsilon, sizes), own_weight)
+    return sizes[[information_of_sizes.argmax()]]
 
 
 def _around_best_weight(types: int, epsilon: float, objective: Objective) -> tuple[float, float]:
@@ -141,31 +141,31 @@ def _around_best_weight(types: int, epsilon: float, objective: Objective) -> tup
     return float(expit(low)), float(expit(high))
 
 
-def decoder_values(own: Floats, other: Floats, chances: Floats, own_weight: float) -> tuple[Floats, Floats]:
+def decoder_values(own_chance: Floats, other: Floats, chances: Floats, own_weight: float) -> tuple[Floats, Floats]:
     """(inside, outside) for each size: what a query adds when the set holds its type, and when it does not."""
-    mixed = own_weight * own + (1 - own_weight) * other
-    total = float(chances @ information(own, other, own_weight))
-    gap = (own - other) / total
+    mixed = own_weight * own_chance + (1 - own_weight) * other
+    total = float(chances @ information(own_chance, other, own_weight))
+    gap = (own_chance - other) / total
     return np.asarray(own_weight + gap / mixed), np.asarray(own_weight - gap / (1 - mixed))
 
 
-def _imbalance(own: Floats, other: Floats, chances: Floats, weight: float) -> float:
+def _imbalance(own_chance: Floats, other: Floats, chances: Floats, weight: float) -> float:
     """Variance at the own type minus that at another one."""
-    inside, outside = decoder_values(own, other, chances, weight)
-    squares = (own - other) * (inside**2 - outside**2)
+    inside, outside = decoder_values(own_chance, other, chances, weight)
+    squares = (own_chance - other) * (inside**2 - outside**2)
     return float(chances @ squares - 1.0)
 
 
-def _chances(own: Floats, other: Floats, weight: float) -> Floats:
+def _chances(own_chance: Floats, other: Floats, weight: float) -> Floats:
     """Chances of one size or of two that tie: with them the variances at the own type and at another one agree.
 
     Where the same variance is the larger one at both sizes, no mixture balances them, and one size is taken.
     """
-    if own.size == 1:
+    if own_chance.size == 1:
         return np.ones(1)
 
     def imbalance(share: float) -> float:
-        return _imbalance(own, other, np.array([share, 1 - share]), weight)
+        return _imbalance(own_chance, other, np.array([share, 1 - share]), weight)
 
     ends = imbalance(0.0), imbalance(1.0)
     if ends[0] * ends[1] >= 0:

@@ -94,21 +94,21 @@ def worst_case_design(
     rows = _rows(operator, epsilon, start, np.random.Generator(np.random.PCG64(seed)))
     features = [_features(operator, number, by_overlap=by_overlap) for number in range(len(operator.blocks))]
     types = sum(len(_representatives(block.shape)[0]) for block in operator.blocks)
-    if len(rows) * types * max(len(found.parts) for found in features) ** 2 > _MOST_MOMENTS:
+    if len(rows) * types * max(len(block_weights.parts) for block_weights in features) ** 2 > _MOST_MOMENTS:
         return None
     blocks = [
-        _block(operator, number, found, rows, epsilon, float(weight))
-        for number, (found, weight) in enumerate(zip(features, start.block_weights, strict=True))
+        _block(operator, number, block_weights, rows, epsilon, float(weight))
+        for number, (block_weights, weight) in enumerate(zip(features, start.block_weights, strict=True))
     ]
     kept, chances, point = _play(blocks)
     levels = operator.characters.width + 1 if by_overlap else 1
     offsets = np.zeros((len(blocks), len(kept), levels))
     slopes = np.zeros((*offsets.shape, len(operator.characters.orbits)))
-    for number, (block, found) in enumerate(zip(blocks, point.weights, strict=True)):
+    for number, (block, block_weights) in enumerate(zip(blocks, point.weights, strict=True)):
         constant, level = block.features.parts == 0, block.features.levels
-        offsets[number][:, level[constant]] = found[:, constant]
+        offsets[number][:, level[constant]] = block_weights[:, constant]
         orbits = block.orbits[block.features.parts[~constant] - 1]
-        slopes[number][:, level[~constant], orbits] = found[:, ~constant]
+        slopes[number][:, level[~constant], orbits] = block_weights[:, ~constant]
     return WorstCaseDesign(
         rows=tuple(rows[row] for row in kept), chances=chances, slopes=slopes, offsets=offsets, variance=point.worst
     )
@@ -118,7 +118,7 @@ def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator:
     """The rows of the start, and the most informative ones of every shape and set size at the start's prices."""
     orbits = len(operator.characters.orbits)
     prices = _prices(operator, epsilon, start)
-    found: list[Mask] = []
+    rows: list[Mask] = []
     profiles = []
     for shape in row_shapes(operator.characters):
         if shape.listed:
@@ -133,12 +133,12 @@ def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator:
         # Of two cells the only pair is all of them, which tells nothing.
         if 2 < shape.cells < WORST_CASE.cells_per_pair * (math.exp(epsilon) + 1):
             sets = np.vstack([sets, shape.pairs()])
-        found += [members.reshape(shape.sizes) for members in sets]
+        rows += [members.reshape(shape.sizes) for members in sets]
         profiles.append(shape.profiles(sets, epsilon, orbits))
     # A row with a slot more that it does not look at is the same row.
-    known = np.vstack(profiles)
-    _, first = np.unique(np.round(known / known.max(), _PROFILE_DIGITS), axis=0, return_index=True)
-    return [*start.rows, *(found[row] for row in sorted(first.tolist()))]
+    stacked = np.vstack(profiles)
+    _, first = np.unique(np.round(stacked / stacked.max(), _PROFILE_DIGITS), axis=0, return_index=True)
+    return [*start.rows, *(rows[row] for row in sorted(first.tolist()))]
 
 
 def _prices(operator: CharacterMap, epsilon: float, start: OrbitDesign) -> Floats:
@@ -194,8 +194,8 @@ def _block(
     for indices in by_shape.values():
         levels = np.stack([likelihood_ratios(rows[index], math.exp(epsilon)) for index in indices])
         coefficients = np.fft.fftn(levels, axes=tuple(range(1, levels.ndim))) / levels[0].size
-        means, found = moments(coefficients, operator.characters, features.query.query.kinds, features.tables[None])
-        responses[indices], squares[indices] = features.responses(means), found[..., types]
+        means, squared = moments(coefficients, operator.characters, features.query.query.kinds, features.tables[None])
+        responses[indices], squares[indices] = features.responses(means), squared[..., types]
     values = features.query.waves[1:, types].sum(axis=0)
     counted, first = operator.blocks[number].weight, np.maximum(weight * shares, _FIRST_WEIGHT)
     return _Block(
@@ -240,9 +240,9 @@ def _point(blocks: list[_Block], chances: Floats, weights: list[Floats]) -> _Poi
         wanted = np.ones(gains.shape[1])
         wanted[0] = 0.0
         multipliers = np.linalg.solve(np.tensordot(chances, gains, 1), wanted)
-        found = reach @ multipliers
-        squares = np.einsum("nix,ni->nx", np.einsum("nijx,nj->nix", block.moments, found), found)
+        estimates = reach @ multipliers
+        squares = np.einsum("nix,ni->nx", np.einsum("nijx,nj->nix", block.moments, estimates), estimates)
         variances.append(chances @ squares - block.values**2)
-        weighed.append(found)
+        weighed.append(estimates)
         missed += (gains @ multipliers) @ multipliers
     return _Point(variances, weighed, missed)
