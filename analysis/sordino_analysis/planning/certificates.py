@@ -59,10 +59,15 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
         return _of_characters(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
     if workload.operator.intervals is not None and workload.size > MOST_DENSE_INTERVALS:
         return interval_bound(workload.operator.intervals, epsilon, objective)
-    if work.too_large_for_dense is not None:
-        if isinstance(workload.operator, CharacterMap) and workload.operator.invariant_but_pinned:
-            return _but_pinned(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
-        return nothing_proved()
+    if work.too_large_for_dense is None:
+        return _of_listed(work, objective, progress)
+    if isinstance(workload.operator, CharacterMap) and workload.operator.invariant_but_pinned:
+        return _but_pinned(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
+    return nothing_proved()
+
+
+def _of_listed(work: SharedWork, objective: Objective, progress: ProgressCallback) -> Bound:
+    """The largest of the bounds on queries whose matrix is listed: trace, odd, pairs, own types, mixed types."""
     work.factorization(objective, progress_of_part(progress, 0.0, _SHARE_OF_FACTORIZATION))
     trace = work.bound(objective)
     bound = LowerBound(trace.value, array_of(trace.query_weights, "<f8"), array_of(trace.type_weights, "<f8"))
@@ -73,22 +78,22 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     own, mixed = None, None
     if objective == "max":
         own, mixed = own_types_certificate(work, parts[1]), mixed_types_certificate(work, parts[2])
-    every = (found for found in (bound, odd, pairs, own, mixed) if found is not None)
-    return max(every, key=lambda found: found.value)
+    proved = (one for one in (bound, odd, pairs, own, mixed) if one is not None)
+    return max(proved, key=lambda one: one.value)
 
 
 def _of_characters(operator: CharacterMap, epsilon: float, weights: Floats) -> CharacterBound | OddCharacterBound:
     """The larger of the bounds for symmetric queries whose blocks have these weights (blocks,)."""
     block_weights, odd = array_of(weights, "<f8"), recheck_odd_characters(operator, epsilon, weights)
-    found = character_bound(operator, epsilon, weights)
-    if odd is not None and odd > found.value:
+    bound = character_bound(operator, epsilon, weights)
+    if odd is not None and odd > bound.value:
         return OddCharacterBound(odd, block_weights)
     return CharacterBound(
-        value=found.value,
+        value=bound.value,
         query_weights=block_weights,
-        spectrum=array_of(found.spectrum, "<f8"),
-        multipliers=array_of(found.multipliers, "<f8"),
-        level=found.level,
+        spectrum=array_of(bound.spectrum, "<f8"),
+        multipliers=array_of(bound.multipliers, "<f8"),
+        level=bound.level,
     )
 
 
@@ -99,10 +104,10 @@ def _but_pinned(operator: CharacterMap, epsilon: float, weights: Floats) -> Pinn
 
 
 def _odd_bound(work: SharedWork, objective: Objective) -> OddBound | None:
-    found = odd_bound(work.matrix, work.request.guarantee.epsilon, objective, work.factorization(objective))
-    if found is None:
+    bound = odd_bound(work.matrix, work.request.guarantee.epsilon, objective, work.factorization(objective))
+    if bound is None:
         return None
-    return OddBound(found.value, array_of(found.query_weights, "<f8"), array_of(found.type_weights, "<f8"))
+    return OddBound(bound.value, array_of(bound.query_weights, "<f8"), array_of(bound.type_weights, "<f8"))
 
 
 def _block_weights(work: SharedWork, operator: CharacterMap, objective: Objective) -> Floats:

@@ -169,14 +169,18 @@ class _Path:
         for signed in self._signed:
             crossed = inverse[signed.rows, : self.program.types] @ signed.shapes
             slopes[:count] -= 2 * weight * signed.sign * np.diag(crossed)
-            second = left[signed.rows] * (signed.shapes.T @ right[: self.program.types])
-            second += right[signed.rows] * (signed.shapes.T @ left[: self.program.types])
-            second *= 2 * signed.sign * factors
+            second = self._with_terms(left, right, signed) * (2 * signed.sign * factors)
             np.add.at(curvature, (block.places[:, None], np.arange(count)), second.T)
             np.add.at(curvature.T, (block.places[:, None], np.arange(count)), second.T)
             curvature[:count, :count] += 2 * weight * self._between(inverse, signed, signed)
         reflected = 2 * weight * self._between(inverse, *self._signed)
         curvature[:count, :count] -= reflected + reflected.T
+
+    def _with_terms(self, left: Floats, right: Floats, numbers: _Numbers) -> Floats:
+        """(n, terms) half of tr GE_i GE_j for numbers of A and terms of the block, whose sides are multiplied by G."""
+        types = self.program.types
+        second = left[numbers.rows] * (numbers.shapes.T @ right[:types])
+        return np.asarray(second + right[numbers.rows] * (numbers.shapes.T @ left[:types]))
 
     def _between(self, inverse: Floats, one: _Numbers, other: _Numbers) -> Floats:
         """(n, n) half of tr GE_i GE_j for the numbers of A, without the signs of the queries and the reflected ones."""

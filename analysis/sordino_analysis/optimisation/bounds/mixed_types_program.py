@@ -11,8 +11,10 @@ The reflection takes s to 1 − s, so the intervals below ½ and half of all num
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Self
 
 import numpy as np
 
@@ -33,6 +35,16 @@ class Terms:
     left: Floats
     right: Floats
     factors: Floats
+
+    @classmethod
+    def joined(cls, parts: Sequence[Terms]) -> Self:
+        """The terms of all parts, one after another."""
+        return cls(
+            np.concatenate([part.places for part in parts]),
+            np.hstack([part.left for part in parts]),
+            np.hstack([part.right for part in parts]),
+            np.concatenate([part.factors for part in parts]),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,9 +233,4 @@ class MixedTypesProgram:
             of_types(first - low * self.total, high * self.total - first, "spans", slice(block, block + 1), -0.5),
             of_types(products[0], products[1], "pairs", slice(block * count, (block + 1) * count), -0.5, 1 / root),
         ]
-        return Terms(
-            np.concatenate([one.places for one in forms]),
-            np.hstack([one.left for one in forms]),
-            np.hstack([one.right for one in forms]),
-            np.concatenate([one.factors for one in forms]),
-        )
+        return Terms.joined(forms)

@@ -164,22 +164,10 @@ class _Master:
     def _newton(
         self, rows: WeightedRows, levels: Floats, slacks: Floats, target: float
     ) -> tuple[Floats, Floats, float]:
-        """Relative changes of the weights, λ, and what a step promises: Hessian 2(VM⁻¹Vᵀ)∘(VGVᵀ)/(ppᵀ), scaled by θ.
-
-        Where rows have images it is of half the value: the sum of those of a row with the other and with its image.
-        """
-        row_information = information(rows.weights[:, None] * levels, rows.type_weights, self.images)
-        shares = (rows.weights / row_information.masses * rows.weights)[:, None] * levels
-        gram = row_information.solve(row_information.solve(self.gram).T)
-        pushed = levels @ gram
-        solved = row_information.solve(shares.T)
-        hessian = (2.0 * shares @ solved) * (pushed @ levels.T)
-        if self.images.image is not None:
-            mirror = self.images.image.types
-            hessian += (2.0 * shares @ solved[mirror]) * (pushed @ levels.T[mirror])
+        """Relative changes of the weights, λ, and what a step promises."""
+        hessian, falls = self._derivatives(rows, levels)
         hessian[np.diag_indices_from(hessian)] += rows.weights * slacks
-        # The slope by θ is −vᵀGv/(πᵀv); times θ here, as the changes are relative.
-        downhill = np.einsum("yx,yx->y", pushed, shares) + target
+        downhill = falls + target
         system = scipy.linalg.cho_factor(hessian, check_finite=False)
         scaled = self.images.folded(rows.weights[:, None] * levels)
         solved = scipy.linalg.cho_solve(system, np.column_stack([downhill, scaled]), check_finite=False)
@@ -187,8 +175,24 @@ class _Master:
         step = solved[:, 0] - solved[:, 1:] @ multipliers
         return step, self.images.unfolded(multipliers), float(step @ (downhill - scaled @ multipliers))
 
-    def grown(self, rows: WeightedRows, prices: Prices) -> WeightedRows:
-        """The rows that weigh something, and the sets near them that are worth the most besides."""
+    def _derivatives(self, rows: WeightedRows, levels: Floats) -> tuple[Floats, Floats]:
+        """Hessian (m, m) 2(VM⁻¹Vᵀ)∘(VGVᵀ)/(ppᵀ) and negative slopes (m,) vᵀGv/(πᵀv) of the value, scaled by θ.
+
+        Changes are relative, hence the scale. Where rows have images the Hessian is of half the value: the sum of those
+        of a row with the other and with its image.
+        """
+        row_information = information(rows.weights[:, None] * levels, rows.type_weights, self.images)
+        shares = (rows.weights / row_information.masses * rows.weights)[:, None] * levels
+        pushed = levels @ row_information.solve(row_information.solve(self.gram).T)
+        solved = row_information.solve(shares.T)
+        hessian = (2.0 * shares @ solved) * (pushed @ levels.T)
+        if self.images.image is not None:
+            mirror = self.images.image.types
+            hessian += (2.0 * shares @ solved[mirror]) * (pushed @ levels.T[mirror])
+        return hessian, np.einsum("yx,yx->y", pushed, shares)
+
+    def _worth_adding(self, rows: WeightedRows, prices: Prices) -> Mask:
+        """(n, k) the sets near the rows that are not among them and lower the value the most."""
         types = rows.members.shape[1]
         starts = self.images.distinct(np.vstack([rows.members, np.eye(types, dtype=bool)]))
         candidates = self.images.distinct(prices.improved(starts))
@@ -197,7 +201,11 @@ class _Master:
         fresh &= candidates.any(axis=1) & ~candidates.all(axis=1)
         gains = np.where(fresh, prices.gains(candidates), -np.inf)
         order = np.argsort(-gains, kind="stable")[: COLUMNS.new_rows_per_type * types // self.images.copies]
-        chosen = candidates[order[gains[order] > COLUMNS.worth * self.value(rows)]]
+        return np.asarray(candidates[order[gains[order] > COLUMNS.worth * self.value(rows)]])
+
+    def grown(self, rows: WeightedRows, prices: Prices) -> WeightedRows:
+        """The rows that weigh something, and the sets near them that are worth the most besides."""
+        chosen = self._worth_adding(rows, prices)
         if not len(chosen):
             return rows
         room = self.most_rows - len(chosen)

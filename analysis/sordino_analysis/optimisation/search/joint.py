@@ -236,15 +236,16 @@ class _Search:
     def _polished(self, point: Point, schedule: Schedule, soft: float) -> KernelDesign:
         """Weights and decoder together, for the rows as they are and for those that are worth adding."""
         longer = 1 if self.types >= SCHEDULE.many_types or self.worst_of_many else JOINT.longer_polish
-        evaluations, done = longer * schedule.evaluations, _SHARE_OF_PHASES + _SHARE_OF_SNAPPING
-        first = schedule.evaluations if schedule.worst_rounds else evaluations
+        finer = schedule.finer()
+        last, last_of_finer = longer * schedule.evaluations, longer * finer.evaluations
+        first = schedule.evaluations if schedule.worst_rounds else last
         self.pace.begin(_SHARE_OF_PHASES, _SHARE_OF_SNAPPING, 2 * first)
         point = self.descents.settled(point, schedule.last_sharpness, (first, first))
-        finer = schedule.finer()
-        self.pace.begin(done, 1.0 - done, _steps(schedule, evaluations) + _steps(finer, longer * finer.evaluations))
-        point = self._grown_and_polished(point, schedule, evaluations)
+        done = _SHARE_OF_PHASES + _SHARE_OF_SNAPPING
+        self.pace.begin(done, 1.0 - done, _steps(schedule, last) + _steps(finer, last_of_finer))
+        point = self._grown_and_polished(point, schedule, last)
         if finer.worst_rounds:
-            point = self._grown_and_polished(point, finer, longer * finer.evaluations)
+            point = self._grown_and_polished(point, finer, last_of_finer)
         decoder = self.images.all_outputs(self.descents.decoder(point))
         return self._design(point, point.logits > 0, decoder, soft)
 
@@ -267,9 +268,7 @@ class _Search:
             if self.descents.should_stop() or idle == JOINT.most_idle_rounds:
                 break
             try:
-                decoder = self.descents.decoder(point)
-                more = grown(point, decoder, self.matrix, self.epsilon, sharpness, new_rows, self.images)
-                settled = self.descents.settled(more, schedule.last_sharpness, new_rows.evaluations)
+                settled = self._grown_and_settled(point, schedule, sharpness)
                 value = self.descents.worst(settled)
             except (ValueError, np.linalg.LinAlgError):
                 break
@@ -280,6 +279,12 @@ class _Search:
             idle = idle + 1 if least > before * (1.0 - schedule.least_gain) else 0
             sharpness *= new_rows.after_idle if idle else 1.0
         return best
+
+    def _grown_and_settled(self, point: Point, schedule: Schedule, sharpness: float) -> Point:
+        """After one round of new rows, priced at the sharpness; raises ValueError where they cannot be balanced."""
+        decoder, new_rows = self.descents.decoder(point), schedule.new_rows
+        more = grown(point, decoder, self.matrix, self.epsilon, sharpness, new_rows, self.images)
+        return self.descents.settled(more, schedule.last_sharpness, new_rows.evaluations)
 
     def _design(self, point: Point, members: Mask, decoder: Floats | None, soft: float) -> KernelDesign:
         """All rows; `decoder` (Q, all outputs)."""

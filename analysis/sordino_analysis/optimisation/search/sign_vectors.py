@@ -38,37 +38,59 @@ def sign_design(
 ) -> SignDesign:
     """The best law found for queries D (Q, K), no column of which is zero."""
     generator = np.random.Generator(np.random.PCG64(seed))
-    queries, size = folded.shape
+    size = folded.shape[1]
     signs = _distinct(np.vstack([_half_spaces(folded, generator), _signs(folded), 2 * np.eye(size) - 1]))
-    rho, chances = np.full(queries, 1 / queries), np.full(len(signs), 1 / len(signs))
-    best = SignDesign(signs, chances, np.inf)
+    chances = np.full(len(signs), 1 / len(signs))
+    search = _SignSearch(folded, objective, SignDesign(signs, chances, np.inf))
     for _ in range(SIGN_VECTORS.rounds):
-        for _ in range(SIGN_VECTORS.steps):
-            inverse = _inverse(signs, chances)
-            moments = ((folded @ inverse) * folded).sum(axis=1)
-            value = float(moments.max() if objective == "max" else moments.mean())
-            if value < best.value:
-                best = SignDesign(signs, chances, value)
-            if objective == "max":
-                rho = rho * (moments / moments.max()) ** 2
-                rho /= rho.sum()
-            worth = _worth(signs, inverse, folded, rho)
-            chances = chances * np.sqrt(worth / (chances @ worth))
-            chances /= chances.sum()
+        chances = search.moved(signs, chances)
         kept = chances > _LEAST_CHANCE
         signs, chances = signs[kept], chances[kept] / chances[kept].sum()
-        inverse = _inverse(signs, chances)
-        worth = _worth(signs, inverse, folded, rho)
-        added = _climbed(_candidates(signs, size, generator), inverse, folded, rho)
-        gains = _worth(added, inverse, folded, rho)
-        added = added[gains > (1 + SIGN_VECTORS.gain) * float(chances @ worth)]
+        added = search.worth_adding(signs, chances, _candidates(signs, size, generator))
         if not len(added) or should_stop():
             break
         signs = _distinct(np.vstack([signs, added]))
-        share = SIGN_VECTORS.share_of_new / max(1, len(signs) - len(chances))
-        chances = np.append((1 - SIGN_VECTORS.share_of_new) * chances, np.full(len(signs) - len(chances), share))
-        chances /= chances.sum()
-    return _fewer(best, folded, objective)
+        chances = _with_new(chances, len(signs) - len(chances))
+    return _fewer(search.best, folded, objective)
+
+
+class _SignSearch:
+    """The best design met, and the weights ρ (Q,) of the queries D (Q, K), which follow the worst one."""
+
+    def __init__(self, folded: Floats, objective: Objective, start: SignDesign) -> None:
+        self.folded, self.objective, self.best = folded, objective, start
+        self.rho = np.full(len(folded), 1 / len(folded))
+
+    def moved(self, signs: Floats, chances: Floats) -> Floats:
+        """The chances after steps towards those of least variance for the queries' weights, which move as well."""
+        for _ in range(SIGN_VECTORS.steps):
+            inverse = _inverse(signs, chances)
+            moments = ((self.folded @ inverse) * self.folded).sum(axis=1)
+            value = float(moments.max() if self.objective == "max" else moments.mean())
+            if value < self.best.value:
+                self.best = SignDesign(signs, chances, value)
+            if self.objective == "max":
+                self.rho = self.rho * (moments / moments.max()) ** 2
+                self.rho /= self.rho.sum()
+            worth = _worth(signs, inverse, self.folded, self.rho)
+            chances = chances * np.sqrt(worth / (chances @ worth))
+            chances /= chances.sum()
+        return chances
+
+    def worth_adding(self, signs: Floats, chances: Floats, candidates: Floats) -> Floats:
+        """Where the candidates climb to, as far as that is worth more than the vectors are on average."""
+        inverse = _inverse(signs, chances)
+        worth = _worth(signs, inverse, self.folded, self.rho)
+        added = _climbed(candidates, inverse, self.folded, self.rho)
+        gains = _worth(added, inverse, self.folded, self.rho)
+        return np.asarray(added[gains > (1 + SIGN_VECTORS.gain) * float(chances @ worth)])
+
+
+def _with_new(chances: Floats, count: int) -> Floats:
+    """The chances, and those of so many new vectors, which have a share of all together."""
+    share = SIGN_VECTORS.share_of_new / max(1, count)
+    chances = np.append((1 - SIGN_VECTORS.share_of_new) * chances, np.full(count, share))
+    return np.asarray(chances / chances.sum())
 
 
 def _fewer(design: SignDesign, folded: Floats, objective: Objective) -> SignDesign:

@@ -25,23 +25,9 @@ def best_chances(
     Raises RowsNotFound without an optimum.
     """
     used = np.flatnonzero(needs.by_orbit.max(axis=0) > 0)
-    typical = profiles[:, used].mean(axis=0)
-    costs = needs.by_orbit[:, used] * orbit_sizes[used] / typical
-    scale = float((needs.shares @ costs).sum())
-    informed = (profiles[:, used] / typical).T
     # "mean" is one block: their mean.
     blocks = np.eye(len(needs.shares)) if objective == "max" else needs.shares[None]
-    orbits, size = informed.shape
-    program = ConicProgram({"chances": size, "variances": orbits, "worst": 1}, {"worst": np.ones(1)})
-    program.zero(Affine({"chances": np.ones((1, size))}, -1.0))
-    program.not_negative(Affine({"chances": sparse.eye_array(size)}))
-    # 1 ≤ variance · information of each orbit
-    above, below = ({"chances": informed, "variances": sign * sparse.eye_array(orbits)} for sign in (1, -1))
-    two = Affine({"variances": sparse.csr_array((orbits, orbits))}, 2.0)
-    program.second_order([Affine(above), Affine(below), two])
-    told = blocks @ needs.by_orbit.sum(axis=1) / scale
-    worst = {"variances": -blocks @ costs / scale, "worst": np.ones((len(blocks), 1))}
-    by_block = program.not_negative(Affine(worst, told))
+    program, by_block = _chances_program(profiles[:, used], needs.by_orbit[:, used] * orbit_sizes[used], needs, blocks)
     solution = program.solve()
     if not solution.values:
         raise RowsNotFound(f"the program for the rows' chances ended {solution.status}", solution.status)
@@ -52,6 +38,31 @@ def best_chances(
     prices = np.zeros(len(orbit_sizes))
     prices[used] = (weights @ (needs.by_orbit * orbit_sizes)[:, used]) / (chances @ profiles[:, used]) ** 2
     return chances, weights, prices
+
+
+def _chances_program(
+    profiles: Floats, needed: Floats, needs: QueryFourierWeights, blocks: Floats
+) -> tuple[ConicProgram, int]:
+    """The program for chances (n,), and where its prices of the `blocks` are; information (n, orbits) of the rows.
+
+    The worst block's Σ `needed`·variance is least, where the variance of an orbit is the inverse of its information.
+    All is in units of typical rows, so that numbers are of order 1.
+    """
+    typical = profiles.mean(axis=0)
+    costs = needed / typical
+    scale = float((needs.shares @ costs).sum())
+    informed = (profiles / typical).T
+    orbits, size = informed.shape
+    program = ConicProgram({"chances": size, "variances": orbits, "worst": 1}, {"worst": np.ones(1)})
+    program.zero(Affine({"chances": np.ones((1, size))}, -1.0))
+    program.not_negative(Affine({"chances": sparse.eye_array(size)}))
+    # 1 ≤ variance · information of each orbit
+    above, below = ({"chances": informed, "variances": sign * sparse.eye_array(orbits)} for sign in (1, -1))
+    two = Affine({"variances": sparse.csr_array((orbits, orbits))}, 2.0)
+    program.second_order([Affine(above), Affine(below), two])
+    constants = blocks @ needs.by_orbit.sum(axis=1) / scale
+    worst = {"variances": -blocks @ costs / scale, "worst": np.ones((len(blocks), 1))}
+    return program, program.not_negative(Affine(worst, constants))
 
 
 def evenest_chances(costs: Floats) -> Floats:

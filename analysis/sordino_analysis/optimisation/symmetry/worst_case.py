@@ -94,24 +94,33 @@ def worst_case_design(
     rows = _rows(operator, epsilon, start, np.random.Generator(np.random.PCG64(seed)))
     features = [_features(operator, number, by_overlap=by_overlap) for number in range(len(operator.blocks))]
     types = sum(len(_representatives(block.shape)[0]) for block in operator.blocks)
-    if len(rows) * types * max(len(block_weights.parts) for block_weights in features) ** 2 > _MOST_MOMENTS:
+    if len(rows) * types * max(len(of_block.parts) for of_block in features) ** 2 > _MOST_MOMENTS:
         return None
     blocks = [
-        _block(operator, number, block_weights, rows, epsilon, float(weight))
-        for number, (block_weights, weight) in enumerate(zip(features, start.block_weights, strict=True))
+        _block(operator, number, of_block, rows, epsilon, float(weight))
+        for number, (of_block, weight) in enumerate(zip(features, start.block_weights, strict=True))
     ]
     kept, chances, point = _play(blocks)
     levels = operator.characters.width + 1 if by_overlap else 1
-    offsets = np.zeros((len(blocks), len(kept), levels))
-    slopes = np.zeros((*offsets.shape, len(operator.characters.orbits)))
-    for number, (block, block_weights) in enumerate(zip(blocks, point.weights, strict=True)):
-        constant, level = block.features.parts == 0, block.features.levels
-        offsets[number][:, level[constant]] = block_weights[:, constant]
-        orbits = block.orbits[block.features.parts[~constant] - 1]
-        slopes[number][:, level[~constant], orbits] = block_weights[:, ~constant]
+    slopes, offsets = _decoder(blocks, point, levels, len(operator.characters.orbits))
     return WorstCaseDesign(
         rows=tuple(rows[row] for row in kept), chances=chances, slopes=slopes, offsets=offsets, variance=point.worst
     )
+
+
+def _decoder(blocks: list[_Block], point: _Point, levels: int, orbits: int) -> tuple[Floats, Floats]:
+    """Slopes (blocks, n, levels, orbits) and offsets (blocks, n, levels) from the weights of the blocks' features.
+
+    A feature is a level's constant, or the coefficient of an orbit at a level.
+    """
+    offsets = np.zeros((len(blocks), len(point.missed), levels))
+    slopes = np.zeros((*offsets.shape, orbits))
+    for number, (block, weights) in enumerate(zip(blocks, point.weights, strict=True)):
+        constant, level = block.features.parts == 0, block.features.levels
+        offsets[number][:, level[constant]] = weights[:, constant]
+        orbit = block.orbits[block.features.parts[~constant] - 1]
+        slopes[number][:, level[~constant], orbit] = weights[:, ~constant]
+    return slopes, offsets
 
 
 def _rows(operator: CharacterMap, epsilon: float, start: OrbitDesign, generator: np.random.Generator) -> list[Mask]:
@@ -218,16 +227,21 @@ def _play(blocks: list[_Block]) -> tuple[Indices, Floats, _Point]:
         point = _point(blocks, chances, weights)
         if point.worst < best[2].worst:
             best = (live, chances, point)
-        pace = WORST_CASE.first_step / (1 + step / WORST_CASE.steps_to_half)
-        ahead = [2 * now - then for now, then in zip(point.variances, before or point.variances, strict=True)]
-        moved = [w * np.exp(pace * (v / point.worst - 1)) for w, v in zip(weights, ahead, strict=True)]
-        weights = [np.maximum(w / sum(m.sum() for m in moved), _LEAST_WEIGHT) for w in moved]
+        weights = _moved(weights, point, before or point.variances, step)
         chances = chances * np.sqrt(point.missed)
         chances, before = chances / chances.sum(), point.variances
         if step % WORST_CASE.prune_every == WORST_CASE.prune_every - 1:
             kept = np.flatnonzero(chances > _LEAST_SHARE * chances.max())
             live, chances, blocks = live[kept], chances[kept] / chances[kept].sum(), [b.only(kept) for b in blocks]
     return best
+
+
+def _moved(weights: list[Floats], point: _Point, before: list[Floats], step: int) -> list[Floats]:
+    """The weights of queries and types, multiplied by the exponential of twice the variances minus those `before`."""
+    pace = WORST_CASE.first_step / (1 + step / WORST_CASE.steps_to_half)
+    ahead = [2 * now - then for now, then in zip(point.variances, before, strict=True)]
+    moved = [w * np.exp(pace * (v / point.worst - 1)) for w, v in zip(weights, ahead, strict=True)]
+    return [np.maximum(w / sum(m.sum() for m in moved), _LEAST_WEIGHT) for w in moved]
 
 
 def _point(blocks: list[_Block], chances: Floats, weights: list[Floats]) -> _Point:
