@@ -4,7 +4,7 @@ A number *tunes* where another one would give a correct program too: a threshold
 do not:
 
 * 0, ±1, 2 and ½; exponents, indices, digits of `round` and `figure`, and the numbers of annotations;
-* operands of a formula: integers up to 128, ¼ and unit conversions in sums, products and logarithms, the number of
+* operands of a formula: integers up to 128, ¼ and unit conversions in sums, products, logarithms and decimal places, the number of
   axes or members that `len(…)` or `.ndim` is compared with;
 * bits of machine words and sizes of arrays: 8, 16, 32, 63, 64 and 2³², …, shapes, and lengths of `range` up to 8;
 * 0.95 as the default of a `level`, the level of every interval; shares of a progress bar; coordinates of drawings: the
@@ -68,7 +68,7 @@ _WORDS = frozenset({8, 16, 32, 62, 63, 64, 255})
 _LARGEST_SIDE = 8
 _SHAPES = frozenset({"zeros", "ones", "empty", "full", "reshape", "range", "eye", "divmod"})
 _UNITS = frozenset({0.25, 256, 1000, 1024, 3600, 86_400, 1e6, 1e9})
-_FUNCTIONS = frozenset({"log", "log2", "exp", "expm1", "sqrt", "pow"})
+_FUNCTIONS = frozenset({"scaleb", "log", "log2", "exp", "expm1", "sqrt", "pow"})
 _DIGITS = frozenset({"round", "figure"})
 _PROGRESS = frozenset({"Progress", "progress_of_part"})
 _LIMIT = re.compile(r"^-?(1 << \d+|2\*\*\d+|10\*\*\d+|1e-?\d+)( - 1)?$")

@@ -9,7 +9,7 @@ from typing import Protocol
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
+from sordino_analysis.arrays import NEARLY_ZERO, Floats
 from sordino_analysis.documents.analyst_part import ErrorFigures
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
 from sordino_analysis.guarantees.blanket import least_blanket, loss_law
@@ -126,7 +126,7 @@ def behind_blanket(
     variances, added = _variances(law, profile, objective)
     users = users_behind(variances, reports * added, room)
     worst = int(users.argmax())
-    return Behind(reports, float(added[worst]), max(1, math.ceil(users[worst] * (1 - 1e-12))))
+    return Behind(reports, float(added[worst]), max(1, math.ceil(users[worst] * (1 - NEARLY_ZERO))))
 
 
 def _variances(law: AnswerMoments, profile: ErrorProfile, objective: Objective) -> tuple[Floats, Floats]:
