@@ -4,8 +4,8 @@ A number *tunes* where another one would give a correct program too: a threshold
 do not:
 
 * 0, ±1, 2 and ½; exponents, indices, digits of `round` and `figure`, and the numbers of annotations;
-* operands of a formula: integers up to 128, ¼ and unit conversions in sums, products, logarithms and decimal places, the number of
-  axes or members that `len(…)` or `.ndim` is compared with;
+* operands of a formula: integers up to 128, ¼ and unit conversions in sums, products, logarithms and decimal places,
+  the number of axes or members that `len(…)` or `.ndim` is compared with;
 * bits of machine words and sizes of arrays: 8, 16, 32, 63, 64 and 2³², …, shapes, and lengths of `range` up to 8;
 * 0.95 as the default of a `level`, the level of every interval; shares of a progress bar; coordinates of drawings: the
   package `charts`.
