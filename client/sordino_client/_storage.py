@@ -143,7 +143,7 @@ _REASONS = {
 }
 
 
-class Connection(sqlite3.Connection):
+class LedgerConnection(sqlite3.Connection):
     """A connection that ends the reads of its cursors when a transaction ends, and before it closes.
 
     A statement with rows left to read holds a lock on the file after `ROLLBACK`, and after `close()` from Python 3.12
@@ -176,14 +176,14 @@ class Storage:
         self.path = _checked(path)
         self._busy_timeout_s = busy_timeout_s
         self._lock = threading.RLock()
-        self._connection: Connection | None = None
+        self._connection: LedgerConnection | None = None
         self._process = 0
         with _REGISTERING:
             _STORAGES.add(self)
         with self.write():
             pass
 
-    def connect(self) -> Connection:
+    def connect(self) -> LedgerConnection:
         """A new connection in autocommit mode: transactions are begun by name below."""
         if self.path != MEMORY:
             _create(self.path)
@@ -192,7 +192,7 @@ class Storage:
             timeout=self._busy_timeout_s,
             isolation_level=None,
             check_same_thread=False,
-            factory=Connection,
+            factory=LedgerConnection,
         )
 
     @contextmanager
@@ -243,7 +243,7 @@ class Storage:
                         connection.execute("ROLLBACK")
                 connection.end_reads()
 
-    def _open(self) -> Connection:
+    def _open(self) -> LedgerConnection:
         # A connection must not cross a fork: the child would share the parent's locks.
         if self._connection is None or self._process != os.getpid():
             connection = self.connect()

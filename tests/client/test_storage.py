@@ -14,7 +14,7 @@ import pytest
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AnswerStatus, Caps, LedgerUnavailable, PureEpsilon
 from sordino_client import _device as device_module
-from sordino_client._storage import Connection, Storage
+from sordino_client._storage import LedgerConnection, Storage
 from sordino_shared.errors import InvalidValue
 from tests.patience import PATIENCE_S
 
@@ -149,8 +149,10 @@ def test_a_read_only_ledger(world, make_client, ledger, monkeypatch) -> None:
     campaign = make_client().join(world.campaign)
 
     class ReadOnly(Storage):
-        def connect(self) -> Connection:
-            return sqlite3.connect(f"file:{self.path}?mode=ro", uri=True, isolation_level=None, factory=Connection)
+        def connect(self) -> LedgerConnection:
+            return sqlite3.connect(
+                f"file:{self.path}?mode=ro", uri=True, isolation_level=None, factory=LedgerConnection
+            )
 
     monkeypatch.setattr(device_module, "Storage", ReadOnly)
     with pytest.raises(LedgerUnavailable, match="cannot be written"):

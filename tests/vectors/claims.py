@@ -62,9 +62,9 @@ def exact_delta(law: Sequence[Point], blanket: int) -> float:
     factorial = [math.lgamma(n + 1) for n in range(count + 1)]
     parts = []
     for counts in _multisets(count, len(law)):
-        total = sum(n * value for n, (value, _) in zip(counts, law, strict=True))
+        total = math.fsum(n * value for n, (value, _) in zip(counts, law, strict=True))
         if total > 0:
-            log = factorial[count] + sum(n * lg - factorial[n] for n, lg in zip(counts, logs, strict=True))
+            log = factorial[count] + math.fsum(n * lg - factorial[n] for n, lg in zip(counts, logs, strict=True))
             parts.append(math.exp(log) * total)
     return math.fsum(parts) / count
 

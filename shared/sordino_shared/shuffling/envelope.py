@@ -7,6 +7,7 @@ at least that of every pair: one transform proves all pairs.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
@@ -27,7 +28,7 @@ def envelope(chances: Sequence[Sequence[float]], power: float) -> LossLaw:
         InvalidValue: there are fewer than two types, rows of different lengths, or a row that does not sum to 1.
     """
     _check(chances)
-    blanket = [sum(column) / len(chances) for column in zip(*chances, strict=True)]
+    blanket = [math.fsum(column) / len(chances) for column in zip(*chances, strict=True)]
     outputs = [y for y, chance in enumerate(blanket) if chance > 0]
     weights = [blanket[y] for y in outputs]
     likelihoods = [[row[y] / blanket[y] for y in outputs] for row in chances]
@@ -50,7 +51,7 @@ def _check(chances: Sequence[Sequence[float]]) -> None:
     if len(chances) < 2 or any(len(row) != len(chances[0]) for row in chances):
         raise InvalidValue("a table of chances has two rows or more, all of one length", chances)
     for row in chances:
-        if abs(sum(row) - 1) > 1e-9 or min(row) < 0:
+        if abs(math.fsum(row) - 1) > 1e-9 or min(row) < 0:
             raise InvalidValue("chances are 0 or more, and a row of them sums to 1", row)
 
 
@@ -79,5 +80,5 @@ def _law_of(tails: Sequence[float], first: float, step: float) -> list[tuple[flo
     """The law whose E[(L − t)₊]/step at the knots are `tails`: its chances are their second differences."""
     slopes = [1.0, *(left - right for left, right in pairwise(tails)), 0.0]
     chances = [max(0.0, before - after) for before, after in pairwise(slopes)]
-    total = sum(chances)
+    total = math.fsum(chances)
     return [(first + place * step, chance / total) for place, chance in enumerate(chances) if chance > 0]

@@ -6,6 +6,7 @@ the public part as a device draws it, and a uniform output.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Literal
@@ -86,7 +87,7 @@ def _parts(
             for weight, part in zip(randomizer.size_weights, randomizer.parts, strict=True):
                 yield weight / (1 << randomizer.bits), of_set(part.size, part.subset_size, _ratio(part))
         case Coarsened():
-            total = sum(level.chance for level in randomizer.levels)
+            total = math.fsum(level.chance for level in randomizer.levels)
             for level in randomizer.levels:
                 yield level.chance / total, _of_level(level, _ratio(randomizer))
         case OrbitKernel():
