@@ -177,7 +177,9 @@ def _versions() -> list[dict[str, Any]]:
 
 def _oversized() -> list[dict[str, Any]]:
     found = []
-    for value in (TASK, BATCH, documents()["report_outcomes"]["accepted"], MANIFEST):
+    others = ("report_outcomes", "open_campaigns", "manifest_signatures", "device_part", "sealed_reports")
+    others += ("sealed_outcomes", "shuffled_page", "batch_statement", "log_entry")
+    for value in (TASK, BATCH, MANIFEST, *(next(iter(documents()[name].values())) for name in others)):
         padding = value.limit + 1 - len(value.content)
         found.append(
             entry(value.document, f"more than {value.limit} bytes", value.content, value.document, "oversized")

@@ -125,7 +125,12 @@ def changes_of_routes() -> list[tuple[str, tuple[str | int, ...], list[Any], str
     return [
         ("shuffled", ("route",), [{"kind": "direct", "floor": 1}, {"kind": "relayed"}, None], "a route that there is"),
         ("shuffled", ("route", "shuffler", "name"), ["", "x" * 25, "Mix"], "as the name of a server"),
-        ("shuffled", ("route", "shuffler", "urls"), [[], ["https://a"] * 2, ["https://a/"]], "as those of a server"),
+        (
+            "shuffled",
+            ("route", "shuffler", "urls"),
+            [[], ["https://a"] * 2, ["https://a/"], [f"https://a{n}" for n in range(5)]],
+            "as those of a server",
+        ),
         ("shuffled", ("route", "shuffler", "key"), [bytes(31), bytes(33)], digest),
         ("shuffled", ("route", "suite"), [0, 2, 1.0], "suite 1"),
         (

@@ -361,3 +361,18 @@ def test_a_digest_shows_its_hexadecimal_digits():
     digest = CampaignId.of(b"shown")
     assert repr(digest) == f"CampaignId({digest.hex()})"
     assert str(digest) == digest.hex()
+
+
+def test_every_document_is_read_up_to_its_limits_and_no_further(document_types: dict[str, type[Document]]) -> None:
+    """Of items: a map, a key, an array and what is in it. Of bytes: the largest documents are left to the vectors."""
+    for kind in document_types.values():
+        room = kind.max_items - 3
+        with pytest.raises(MalformedDocument, match="not a"):
+            kind.read(encode_value({"a": [0] * room}))
+        with pytest.raises(MalformedDocument, match="too many items"):
+            kind.read(encode_value({"a": [0] * (room + 1)}))
+        if kind.limit <= 1 << 23:
+            with pytest.raises(MalformedDocument):
+                kind.read(bytes(kind.limit))
+            with pytest.raises(OversizedDocument):
+                kind.read(bytes(kind.limit + 1))
