@@ -93,7 +93,8 @@ def test_the_sdk_goes_the_way_of_the_trace() -> None:
     assert verified.part.domain.encode(steps["value"]) == steps["cell"]
     codes = verified.part.domain.codes(steps["value"])
     source = Listed(bytes.fromhex(steps["word"]), bytes.fromhex(steps["id"])[2:])
-    assert session.randomize(verified, codes, task.epoch, source).content == content("report_batch")
+    payload = session.randomize(verified, codes, source)
+    assert session.report(verified, 0, task.epoch, payload, source).content == content("report_batch")
     assert Digest.parse(digests["device_part"]) == DevicePart.read(content("device_part")).digest
 
 
