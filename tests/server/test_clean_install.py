@@ -110,3 +110,16 @@ def test_the_wheels_upgrade_an_empty_database(environment: Path) -> None:
     url = f"sqlite:///{environment / 'empty.sqlite3'}"
     run(python, "-m", "sordino_server", "db", "upgrade", cwd=environment, SORDINO_DATABASE_URL=url)
     assert run(python, "-m", "sordino_server", "db", "check", cwd=environment, SORDINO_DATABASE_URL=url)
+
+
+def test_the_shuffler_runs_by_itself(environment: Path, tmp_path: Path) -> None:
+    """Its command makes a key; the program loads nothing of ours but shared, and no framework."""
+    folders = {name: str(tmp_path / name.lower()) for name in ("FOLDER", "KEPT")}
+    variables = {f"SORDINO_SHUFFLER_{name}": path for name, path in folders.items()}
+    command = environment / "venv" / "bin" / "sordino-shuffler"
+    made = json.loads(run(command, "keys", "--create", "--json", cwd=tmp_path, **variables))
+    assert json.loads(run(command, "keys", "--json", cwd=tmp_path, **variables)) == made
+    program = "import sys, sordino_shuffler.service; print(*{name.partition('.')[0] for name in sys.modules})"
+    loaded = set(run(environment / "venv" / "bin" / "python", "-c", program, cwd=tmp_path).split())
+    assert {name for name in loaded if name.startswith("sordino")} == {"sordino_shuffler", "sordino_shared"}
+    assert not loaded & {"numpy", "fastapi", "starlette", "pydantic", "sqlalchemy", "httpx"}
