@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+import signal
 import socket
 from collections.abc import Awaitable, Callable
 
@@ -60,6 +61,10 @@ class ShufflerService:
         """Serve until SIGTERM or Ctrl-C."""
         try:
             self._entries = read_campaigns(self._settings.campaigns)
+            for number in (signal.SIGTERM, signal.SIGINT):
+                # uvicorn raises its stop signal again when it has ended, which must not end the process: the
+                # write-ahead log, which has the order of arrival, is emptied after that.
+                signal.signal(number, _go_on)
             asyncio.run(self._serve())
         finally:
             self._writer.close()
@@ -151,6 +156,10 @@ async def _every(seconds: float, act: Callable[[], Awaitable[None]]) -> None:
         except Exception:
             _LOG.exception("a mistake of this program; it goes on")
         await asyncio.sleep(seconds)
+
+
+def _go_on(_number: int, _frame: object) -> None:
+    """Take a signal and do nothing."""
 
 
 def _listen(host: str, port: int) -> socket.socket:
