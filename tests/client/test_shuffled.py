@@ -9,16 +9,20 @@ from dataclasses import replace
 from typing import Any
 
 import httpx
+import numpy as np
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from scipy.stats import ttest_ind
 
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_client import PlanRefused, PlanUnavailable, ServerChanged
-from sordino_client._shuffled import sealed_report
+from sordino_client._shuffled import check_headline, sealed_report
 from sordino_shared import sealing
+from sordino_shared.domains import Domain, Integers
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
     CollectorKey,
+    DevicePart,
     PrivacyClaim,
     Problem,
     SealedOutcomes,
@@ -27,6 +31,8 @@ from sordino_shared.protocol import (
     Shuffler,
 )
 from sordino_shared.protocol.sealed import sealing_info
+from sordino_shared.randomizers import DenseRows, Dithered, FiniteKernel, RandomizedResponse
+from sordino_shared.shuffling import claims
 from sordino_shared.shuffling.claims import bound_of, least_claim
 from tests.client.conftest import ADDRESS, CAPS, SERIES_CAPS, WEEKLY, Phase, World, device_part
 
@@ -224,6 +230,19 @@ def test_a_claim_that_is_smaller_than_the_truth_is_refused(make_client: Any) -> 
     with pytest.raises(PlanRefused, match="random reports prove less"):
         client.answer(campaign, "red")
     assert client.account().lifetime_nano == 0
+
+
+def test_a_device_proves_no_claim_of_a_table_even_where_numbers_are_dithered(
+    mixed: ShuffledWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would take half a minute; a dithered response is proved as the response is."""
+    table = DenseRows(array_of(np.full((2, 2), 1 << 15), "<u8"))
+    line = Domain((Integers("a", 0, 4),))
+    proved = []
+    monkeypatch.setattr(claims, "unproved", lambda randomizer, *_: proved.append(randomizer))
+    for inner in (FiniteKernel(16, table), RandomizedResponse.for_guarantee(2, PureEpsilon.of(1))):
+        check_headline(mixed.manifest, DevicePart(line, PureEpsilon.of(1), Dithered(((0, 4),), inner)))
+    assert [each.inner.kind for each in proved] == ["randomized_response"]
 
 
 def test_without_the_library_one_sentence_says_which_extra_has_it(

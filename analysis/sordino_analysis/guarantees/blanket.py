@@ -15,7 +15,7 @@ from sordino_analysis.guarantees.approximate import check_delta
 from sordino_analysis.guarantees.shuffled import least_count
 from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers import AnyRandomizer, FiniteKernel
+from sordino_shared.randomizers import AnyRandomizer, Dithered, FiniteKernel
 from sordino_shared.shuffling.laws import MAX_STEPS, loss_of
 from sordino_shared.shuffling.profile import LossLaw, delta_of
 
@@ -65,6 +65,8 @@ def loss_law(randomizer: AnyRandomizer, power: float) -> LossLaw:
 
     Raises InvalidValue where no claim can be proved of the randomizer.
     """
+    if isinstance(randomizer, Dithered):
+        return loss_law(randomizer.inner, power)
     if isinstance(randomizer, FiniteKernel) and randomizer.size**2 * randomizer.outputs <= MAX_STEPS:
         table: Floats = kernel_table(randomizer) / float(1 << randomizer.bits)
         return envelope_of(table / table.sum(axis=0), power)

@@ -44,6 +44,11 @@ def blanket_law(randomizer: AnyRandomizer) -> BlanketLaw:
     return "types" if isinstance(randomizer, drawn) else "outputs"
 
 
+def is_closed_form(randomizer: AnyRandomizer) -> bool:
+    """Whether the loss takes some milliseconds: that of a table takes up to half a minute, also where it is dithered."""
+    return not isinstance(randomizer.inner if isinstance(randomizer, Dithered) else randomizer, FiniteKernel)
+
+
 def loss_of(randomizer: AnyRandomizer, power: float) -> LossLaw:
     """A law of the loss at `power` = e^ε that is no easier to hide than that of any two values.
 
