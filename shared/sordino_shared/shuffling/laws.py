@@ -45,7 +45,7 @@ def blanket_law(randomizer: AnyRandomizer) -> BlanketLaw:
 
 
 def is_closed_form(randomizer: AnyRandomizer) -> bool:
-    """Whether the loss takes some milliseconds: that of a table takes up to half a minute, also where it is dithered."""
+    """Whether the loss takes some milliseconds: that of a table takes up to half a minute, dithered or not."""
     return not isinstance(randomizer.inner if isinstance(randomizer, Dithered) else randomizer, FiniteKernel)
 
 
