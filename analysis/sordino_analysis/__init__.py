@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sordino_analysis.analyst.estimates import Estimate, aggregate, estimate, marginal
     from sordino_analysis.analyst.items import Items, items
-    from sordino_analysis.analyst.on_average import rule_on_average
     from sordino_analysis.analyst.pairs import (
         PairwisePlan,
         PairwiseSimulation,
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
     from sordino_analysis.analyst.pictures import Picture, chart
     from sordino_analysis.analyst.plans import Plan, plan, read_plan
     from sordino_analysis.analyst.results import read_estimates
-    from sordino_analysis.analyst.rules import RankedRules, best_rules
+    from sordino_analysis.analyst.rules import RankedRules, best_rules, rule_on_average
     from sordino_analysis.analyst.series import rotation, series
     from sordino_analysis.analyst.simulation import Simulation, read_csv, simulate
     from sordino_analysis.analyst.tables import ColumnError
@@ -55,12 +54,11 @@ _MODULES = {
         "read_pairwise_plan",
         "simulate_pairwise",
     ),
-    "sordino_analysis.analyst.on_average": ("rule_on_average",),
     "sordino_analysis.average_case.answers": ("AverageCaseAnswer",),
     "sordino_analysis.analyst.pictures": ("Picture", "chart"),
     "sordino_analysis.analyst.plans": ("Plan", "plan", "read_plan"),
     "sordino_analysis.analyst.results": ("read_estimates",),
-    "sordino_analysis.analyst.rules": ("RankedRules", "best_rules"),
+    "sordino_analysis.analyst.rules": ("RankedRules", "best_rules", "rule_on_average"),
     "sordino_analysis.analyst.series": ("rotation", "series"),
     "sordino_analysis.analyst.simulation": ("Simulation", "read_csv", "simulate"),
     "sordino_analysis.analyst.tables": ("ColumnError",),

@@ -47,11 +47,8 @@ def findings(table: AnswerTable) -> tuple[str, ...]:
 
 
 def _statements(table: AnswerTable) -> list[BandedShare]:
-    cells = (table.cells(name) for name in ("label", "value", "band_lower", "band_upper"))
-    return [
-        BandedShare(str(label), float(value or 0), float(low or 0), float(high or 0))
-        for label, value, low, high in zip(*cells, strict=True)
-    ]
+    rows = zip(table.cells("label"), table.numbers("value"), table.ends("band_"), strict=True)
+    return [BandedShare(str(label), value, *band) for label, value, band in rows if band is not None]
 
 
 def _largest(found: Sequence[BandedShare]) -> tuple[str, ...]:

@@ -63,9 +63,9 @@ def _answers(table: AnswerTable, title: str, subtitle: str) -> EstimateChart:
     return EstimateChart(
         title=title,
         subtitle=subtitle,
-        level=_level(table),
+        level=table.level,
         labels=_texts(table, "label"),
-        values=_numbers(table, "value"),
+        values=table.numbers("value"),
         intervals=_pairs(table, ""),
         bands=_pairs(table, "band_"),
         answer_unit=only_unit(unit or "" for unit in map(_text, table.cells("unit"))),
@@ -77,7 +77,7 @@ def _answers(table: AnswerTable, title: str, subtitle: str) -> EstimateChart:
 def _rules(table: AnswerTable, title: str, subtitle: str, base: Base | None) -> RankedChart:
     rows = zip(
         _texts(table, "label"),
-        _numbers(table, "value"),
+        table.numbers("value"),
         _pairs(table, "band_"),
         table.cells("may_be_best"),
         strict=True,
@@ -87,7 +87,7 @@ def _rules(table: AnswerTable, title: str, subtitle: str, base: Base | None) -> 
         subtitle=subtitle,
         axis="loss of the rule, a share of users",
         leading="rule that may be the best",
-        interval=f"{percent(_level(table))} band of all rules",
+        interval=f"{percent(table.level)} band of all rules",
         rows=[RankedRow(label, value, band, bool(best)) for label, value, band, best in rows],
         base=None if base is None else (f"better constant: {base[0]}", base[1]),
     )
@@ -106,7 +106,7 @@ def _series(table: AnswerTable, title: str, subtitle: str) -> SeriesChart:
     return SeriesChart(
         title=title,
         subtitle=subtitle,
-        level=_level(table),
+        level=table.level,
         labels=labels,
         periods=points,
         windows=[] if windows is None else _points(windows, len(labels)),
@@ -120,7 +120,7 @@ def _points(table: AnswerTable, answers: int) -> list[SeriesPoint]:
     """The points of a part, whose rows have all answers about one period or window after the other."""
     first = table.cells("period")
     last = [begin if end is None else end for begin, end in zip(first, table.cells("period_last"), strict=True)]
-    values, intervals, bands = _numbers(table, "value"), _ends(table, ""), _ends(table, "band_")
+    values, intervals, bands = table.numbers("value"), table.ends(""), table.ends("band_")
     return [
         SeriesPoint(
             first=int(first[row] or 0),
@@ -149,12 +149,6 @@ def _ticks(points: Sequence[SeriesPoint], begins: Sequence[datetime | None]) -> 
     return [(period, begin.strftime(form)) for period, begin in known[:: -(-len(known) // _MOST_TICKS)]]
 
 
-def _level(table: AnswerTable) -> float:
-    level = table.terms.get("level")
-    assert isinstance(level, int | float)
-    return float(level)
-
-
 def _text(cell: Any) -> str | None:
     return None if cell is None else str(cell)
 
@@ -163,20 +157,8 @@ def _texts(table: AnswerTable, name: str) -> list[str]:
     return [str(cell) for cell in table.cells(name)]
 
 
-def _numbers(table: AnswerTable, name: str) -> list[float]:
-    return [float(cell or 0.0) for cell in table.cells(name)]
-
-
-def _ends(table: AnswerTable, prefix: str) -> list[tuple[float, float] | None]:
-    lower, upper = table.cells(f"{prefix}lower"), table.cells(f"{prefix}upper")
-    return [
-        None if low is None or high is None else (float(low), float(high))
-        for low, high in zip(lower, upper, strict=True)
-    ]
-
-
 def _pairs(table: AnswerTable, prefix: str) -> Pairs:
-    return [ends for ends in _ends(table, prefix) if ends is not None]
+    return [ends for ends in table.ends(prefix) if ends is not None]
 
 
 def _all(ends: Sequence[tuple[float, float] | None]) -> Pairs | None:

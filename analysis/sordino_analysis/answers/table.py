@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import isnan, nan
 from typing import Any, Self
 
 from sordino_analysis.answers.columns import (
@@ -78,6 +79,20 @@ class AnswerTable:
     def cells(self, name: str) -> Sequence[Cell]:
         """A column, or a term once for each row; empty cells for what the table does not have."""
         return self.columns[name] if name in self.columns else [self.terms.get(name)] * len(self)
+
+    def numbers(self, name: str) -> list[float]:
+        """A column of numbers; NaN for an empty cell."""
+        return [nan if cell is None else float(cell) for cell in self.cells(name)]
+
+    def ends(self, prefix: str = "") -> list[tuple[float, float] | None]:
+        """Both ends of an interval of each row, from the columns `…lower` and `…upper`; None where one is empty."""
+        pairs = zip(self.numbers(f"{prefix}lower"), self.numbers(f"{prefix}upper"), strict=True)
+        return [None if isnan(low) or isnan(high) else (low, high) for low, high in pairs]
+
+    @property
+    def level(self) -> float:
+        """The level of intervals and band."""
+        return float(self.terms["level"] or 0)
 
     def rows(self) -> Iterator[tuple[Cell, ...]]:
         """The cells row by row, in the order of `names`."""

@@ -177,23 +177,3 @@ class KindOfQuestion(KindOfAnswers, ABC):
 def digests_of(plan: RoundPlan) -> dict[str, str]:
     """The terms that name the plan of a round."""
     return {"plan_device": str(plan.device.digest), "plan_analyst": str(plan.analyst.digest)}
-
-
-def numbers(estimate: EstimateDocument, column: str) -> list[float]:
-    """A column without empty cells."""
-    return [_number(cell) for cell in estimate.table.cells(column)]
-
-
-def pairs(estimate: EstimateDocument, prefix: str) -> list[tuple[float, float]]:
-    """An interval of each row, from the columns `…lower` and `…upper`."""
-    return list(zip(numbers(estimate, f"{prefix}lower"), numbers(estimate, f"{prefix}upper"), strict=True))
-
-
-def level_of(estimate: EstimateDocument) -> float:
-    """The level of intervals and band."""
-    return _number(estimate.terms["level"])
-
-
-def _number(cell: object) -> float:
-    assert isinstance(cell, int | float), cell
-    return float(cell)

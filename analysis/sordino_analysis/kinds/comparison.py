@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.figures import only_unit
 from sordino_shared.errors import InvalidValue
@@ -54,8 +53,7 @@ class TruthComparison:
         if len(truth) != len(estimate.table):
             raise InvalidValue(f"{len(estimate.table)} answers came for {len(truth)} queries", len(truth))
         cells = estimate.table.cells
-        value = _numbers(cells("value"))
-        uncut = _numbers(cells("uncut"))
+        value, uncut = (np.array(estimate.table.numbers(name)) for name in ("value", "uncut"))
         return cls(
             labels=tuple(map(str, cells("label"))),
             truth=np.array(truth, dtype=float),
@@ -146,10 +144,6 @@ class TruthComparison:
         return sorted(set(np.linspace(0, count - 1, min(most, count)).round().astype(int).tolist()))
 
 
-def _numbers(cells: Sequence[Cell]) -> NDArray[np.float64]:
-    return np.array([np.nan if cell is None else cell for cell in cells], dtype=float)
-
-
 def _plain(numbers: NDArray[np.float64]) -> list[float | None]:
     return [None if np.isnan(number) else number for number in numbers.tolist()]
 
@@ -158,7 +152,7 @@ def _ends(estimate: EstimateDocument, prefix: str) -> Ends | None:
     names = [f"{prefix}{end}" for end in ("lower", "upper")]
     if names[0] not in estimate.columns:
         return None
-    return np.column_stack([_numbers(estimate.columns[name]) for name in names])
+    return np.column_stack([estimate.table.numbers(name) for name in names])
 
 
 def _holds(ends: Ends, truth: NDArray[np.float64]) -> NDArray[np.bool_]:

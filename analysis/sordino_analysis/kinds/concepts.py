@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
 from sordino_analysis.figures import SHARE, amount, span
-from sordino_analysis.kinds.base import SimulatedUsers, level_of, numbers
+from sordino_analysis.kinds.base import SimulatedUsers
 from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
 from sordino_analysis.kinds.queries_kind import QueriesKind
 from sordino_analysis.percentages import percent
@@ -101,12 +101,12 @@ class ConceptsKind(QueriesKind):
 
     def shown(self, estimate: EstimateDocument) -> Sequence[int]:
         """The rules by estimated loss."""
-        losses = numbers(estimate, "value")
+        losses = estimate.table.numbers("value")
         return sorted(range(len(losses)), key=losses.__getitem__)
 
     def statements(self, estimate: EstimateDocument) -> Sequence[str]:
         """What is sure first: the statement, the chosen rule and the constants."""
-        of, level = estimate.extras, percent(level_of(estimate))
+        of, level = estimate.extras, percent(estimate.table.level)
         assert isinstance(of, ConceptExtras)
         in_rounds = len(str(estimate.terms["users_by_round"]).split()) > 1
         chosen = "chosen by the rounds" if in_rounds else "least estimated loss"

@@ -76,15 +76,14 @@ class LinearKind(QueriesKind):
 
     def asked_of_reports(self, question: Any, values: Sequence[object]) -> Sequence[str]:
         """What most devices hold, of a histogram of which no item is listed."""
-        from sordino_analysis.kinds.linear_candidates import candidates, lists_items
+        from sordino_analysis.kinds.linear_truth import candidates, lists_items
 
         workload = question.build()
         return () if lists_items(workload) else candidates(workload.domain, values)
 
     def truth(self, users: SimulatedUsers, estimate: EstimateDocument) -> Sequence[float]:
         """The answers of the users themselves."""
-        from sordino_analysis.kinds.linear_candidates import lists_items, shares_of
-        from sordino_analysis.kinds.linear_truth import truth_of
+        from sordino_analysis.kinds.linear_truth import lists_items, shares_of, truth_of
 
         workload, labels = users.asked.build(), list(map(str, estimate.table.cells("label")))
         if not lists_items(workload):

@@ -123,12 +123,12 @@ def size(
     asked = asked_specification(workload, size, file)
     statement = Statement(margin=_margin(margin), level=level, difference=difference, population=population)
     cache = None if no_cache else PlanCache(cache_dir or default_folder())
-    chosen = {"objective": objective, "mechanism": mechanism, "effort": effort, "protocol": protocol, "target": target}
+    options = {"objective": objective, "mechanism": mechanism, "effort": effort, "protocol": protocol, "target": target}
     # The standard error whose interval is the margin.
     shuffled = shuffler_options(context.params | {"target_error": statement.margin / normal_quantile(level)})
     epsilons = epsilon or ([shuffled["epsilon"]] if collector else list(DEFAULT_EPSILONS))
     rows = [
-        _row(context, asked, statement, PlanningOptions.of(**{"epsilon": each, **chosen, **shuffled}), cache)
+        _row(context, asked, statement, PlanningOptions.of(**{"epsilon": each, **options, **shuffled}), cache)
         for each in epsilons
     ]
     if as_json:
@@ -174,7 +174,7 @@ def _row(
         return answering if share == 1 else math.ceil(answering / share)
 
     return _Row(
-        epsilon=str(options.epsilon) if blanket is None else f"{plan.device.guarantee.epsilon:g}",
+        epsilon=str(options.epsilon) if blanket is None else chosen(plan.device.guarantee.epsilon),
         blanket=None if blanket is None else blanket.reports,
         mechanism=plan.analyst.mechanism,
         users=in_all(needed.most),

@@ -13,7 +13,6 @@ from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.kinds.registry import kind_named
 from sordino_server.campaigns import service as campaigns
 from sordino_server.console.console_route import Analyst, ConsoleRoute
-from sordino_server.console.estimate_copies import copies
 from sordino_server.console.pages import ConsolePage, page
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
@@ -67,7 +66,7 @@ def _table(context: Context, campaign_id: str) -> AnswerTable:
 
 def _of_page(request: Request, campaign_id: str) -> dict[str, Any]:
     address = str(request.base_url)
-    return {"campaign": campaign_id, "parquet": _has_pyarrow(), "copies": copies(address, campaign_id)}
+    return {"campaign": campaign_id, "parquet": _has_pyarrow(), "copies": _copies(address, campaign_id)}
 
 
 def _stored(context: Context, campaign_id: str) -> tuple[bytes, str]:
@@ -89,3 +88,23 @@ def _values(content: bytes) -> dict[str, Any]:
         "drawable": is_drawable(estimate.table),
         "can_ask_more": kind.takes_questions,
     }
+
+
+def _copies(address: str, campaign: str) -> list[tuple[str, str]]:
+    """How to get it without the console, by name; keys stay in the environment.
+
+    `address` is the server's, with a slash at the end.
+    """
+    curl = (
+        f"curl '{address}v1/campaigns/{campaign}/estimates?format=csv' \\\n  -H \"Authorization: Bearer $SORDINO_KEY\""
+    )
+    python = f"""import os
+
+import sordino_analysis as sa
+
+frame = sa.read_estimates(
+    "{address}v1/estimates?campaign={campaign}",
+    key=os.environ["SORDINO_KEY"],
+)"""
+    command = f"sordino export estimates {campaign} \\\n  --server {address.rstrip('/')} --output estimates.csv"
+    return [("As curl", curl), ("As Python", python), ("As a command", command)]

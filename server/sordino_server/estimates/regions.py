@@ -6,7 +6,6 @@ import numpy as np
 
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.estimation.pooling import RegionEstimate
-from sordino_analysis.kinds.base import level_of, numbers
 from sordino_analysis.kinds.linear import LinearExtras
 from sordino_analysis.kinds.reading import UnreadableEstimate, read_estimate
 from sordino_shared.errors import InvalidValue
@@ -43,12 +42,12 @@ def _region(name: str, estimate: EstimateDocument) -> RegionEstimate:
     return RegionEstimate(
         campaign=str(terms["campaign_id"]),
         users=estimate.users,
-        level=level_of(estimate),
+        level=estimate.table.level,
         compared=compared,
         bias_bound=bias,
         labels=tuple(map(str, table.cells("label"))),
         units=tuple(str(unit or "") for unit in table.cells("unit")),
-        values=np.array(numbers(estimate, "uncut")),
-        standard_errors=np.array(numbers(estimate, "standard_error")),
-        population_standard_errors=np.array(numbers(estimate, "population_standard_error")),
+        values=np.array(estimate.table.numbers("uncut")),
+        standard_errors=np.array(estimate.table.numbers("standard_error")),
+        population_standard_errors=np.array(estimate.table.numbers("population_standard_error")),
     )

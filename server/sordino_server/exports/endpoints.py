@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field
 
+from sordino_analysis.answers.columns import ColumnType
 from sordino_analysis.answers.csv_text import CSV_TYPE, csv_lines
 from sordino_server.context import Injected
-from sordino_server.exports.schemas import ResultDocument
+from sordino_server.estimates.views import CSV_RESPONSES, NOT_STORED, wants_csv
 from sordino_server.exports.service import MOST_CAMPAIGNS, Export, export_of
 from sordino_server.identifiers import DigestText
 from sordino_server.keys.authentication import Analyst
@@ -20,8 +22,6 @@ from sordino_server.kit.db import Database
 
 router = APIRouter(prefix="/estimates", tags=["estimates"], route_class=OperatorRoute)
 
-_CSV: dict[int | str, dict[str, Any]] = {200: {"content": {"text/csv": {}}}}
-_HEADERS = {"Cache-Control": "no-store", "Vary": "Accept"}
 Campaigns = Annotated[
     list[DigestText],
     Query(min_length=1, max_length=MOST_CAMPAIGNS, description="Id of a campaign; repeat it for more."),
@@ -29,16 +29,32 @@ Campaigns = Annotated[
 Form = Annotated[Literal["rows", "csv"] | None, Query(alias="format", description="Overrides the Accept header.")]
 
 
-@router.get("", response_model=ResultDocument, responses=_CSV)
+class ResultColumn(BaseModel):
+    """A column of the table."""
+
+    name: str
+    type: ColumnType
+
+
+class ResultDocument(BaseModel):
+    """Estimates of several campaigns: a row for each query or statistic."""
+
+    columns: list[ResultColumn]
+    rows: list[dict[str, str | int | float | None]] = Field(
+        description="Each has every column; a cell that says nothing is null. docs/results.md has the columns."
+    )
+
+
+@router.get("", response_model=ResultDocument, responses=CSV_RESPONSES)
 def export_estimates(
     context: Injected, _: Analyst, request: Request, campaign: Campaigns, form: Form = None
 ) -> StreamingResponse:
     """The estimates of closed campaigns as one table: a row for each query or statistic, the bounds as numbers."""
     export = export_of(context.database, campaign, context.clock.now())
-    if form == "csv" or (form is None and "text/csv" in request.headers.get("accept", "").lower()):
+    if wants_csv(request, form):
         lines = csv_lines(tuple(export.types), export.rows(context.database))
-        return StreamingResponse(lines, headers=_HEADERS, media_type=CSV_TYPE)
-    return StreamingResponse(_json(export, context.database), headers=_HEADERS, media_type="application/json")
+        return StreamingResponse(lines, headers=NOT_STORED, media_type=CSV_TYPE)
+    return StreamingResponse(_json(export, context.database), headers=NOT_STORED, media_type="application/json")
 
 
 def _json(export: Export, database: Database) -> Iterator[str]:

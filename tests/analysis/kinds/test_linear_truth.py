@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from sordino_analysis.kinds.linear_candidates import MOST_CANDIDATES, candidates, lists_items, shares_of
-from sordino_analysis.kinds.linear_truth import truth_of
+from sordino_analysis.kinds.linear_truth import MOST_CANDIDATES, candidates, lists_items, shares_of, truth_of
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.vectorized.domains import encode_many
 from sordino_analysis.vectorized.randomness import SeededRandomness

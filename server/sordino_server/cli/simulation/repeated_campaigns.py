@@ -12,7 +12,6 @@ from rich.table import Table
 
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.figures import amount, chosen
-from sordino_analysis.kinds.base import level_of
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import print_table
 from sordino_server.cli.remote import Remote
@@ -102,7 +101,7 @@ def print_repeated(console: Console, result: RepeatedResult, verbose: bool) -> N
     """The shares that hold and the error over all campaigns; a row for each with `verbose`."""
     if verbose:
         print_table(_campaigns(result))
-    first, level = result.campaigns[0], percent(level_of(result.estimate))
+    first, level = result.campaigns[0], percent(result.estimate.table.level)
     unit, predicted = first.comparison.unit, first.kind.predicted_error(first.estimate)
     users = quantity(result.estimate.users, "device")
     lines = [f"{quantity(len(result.campaigns), 'campaign')} of {users}, ε = {chosen(result.estimate.epsilon)}"]

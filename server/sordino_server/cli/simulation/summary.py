@@ -15,7 +15,6 @@ from sordino_analysis.answers.shown import shown_answers
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.charts import AnswerChart
 from sordino_analysis.figures import amount, chosen, figure
-from sordino_analysis.kinds.base import level_of
 from sordino_analysis.kinds.comparison import TruthComparison
 from sordino_analysis.percentages import percent
 from sordino_server.cli.estimate_text import print_lines, table_of
@@ -100,7 +99,7 @@ def _answers(result: CampaignResult, shown: Sequence[int]) -> Table:
 
 
 def _facts(result: CampaignResult) -> list[tuple[str, str]]:
-    comparison, level = result.comparison, percent(level_of(result.estimate))
+    comparison, level = result.comparison, percent(result.estimate.table.level)
     facts = []
     if comparison.interval_coverage is not None:
         inside, count = int(comparison.inside.sum()), len(comparison.truth)
