@@ -6,7 +6,7 @@ import math
 
 from sordino_analysis.average_case import decision_lists, refusals, usefulness
 from sordino_analysis.average_case.rule_classes import Literals
-from sordino_analysis.documents.plan_summary import AverageCaseFigures
+from sordino_analysis.documents.summary_parts import AverageCaseFigures
 from sordino_analysis.optimisation.arrangements.margins import users_of_scheme
 from sordino_shared.errors import InvalidValue
 

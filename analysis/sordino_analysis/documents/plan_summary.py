@@ -7,15 +7,24 @@ import math
 from statistics import NormalDist
 from typing import Protocol, Self
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import Field, TypeAdapter, ValidationError
 
-from sordino_analysis.documents.blanket_terms import BlanketTerms
 from sordino_analysis.documents.elimination_plan import RoundShares
 from sordino_analysis.documents.price_of_locality import PriceOfLocality
+from sordino_analysis.documents.summary_parts import (
+    AverageCaseFigures,
+    BlanketSummary,
+    FormManipulation,
+    MechanismRow,
+    PartDigests,
+    PredictedError,
+    ProtocolRow,
+    ShuffledPrivacy,
+    SummaryPart,
+    is_none,
+)
 from sordino_analysis.request_terms import CutShort, Objective, Target
 from sordino_shared.errors import InvalidValue, MalformedDocument
-from sordino_shared.guarantees import NANO
-from sordino_shared.protocol.routes import WHOLE_ATTO
 
 # The whole numbers up to here are those of a float.
 _MOST_USERS = 2**53
@@ -25,15 +34,7 @@ _ROUNDING = 1e-9
 _LEVEL = 0.95
 
 
-def _is_none(value: object) -> bool:
-    return value is None
-
-
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
-
-
-class _Summary(_Frozen):
+class _Summary(SummaryPart):
     def text(self) -> str:
         """JSON with the fields in order; those that the request did not ask for are left out."""
         return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
@@ -89,120 +90,6 @@ class PlanSummary(Protocol):
     def text(self) -> str: ...
 
 
-class PartDigests(_Frozen):
-    """Digests of what is stored of a plan."""
-
-    device: str
-    analyst: str
-    protocol: str | None = Field(None, exclude_if=_is_none)
-
-
-class MechanismRow(_Frozen):
-    """One mechanism that was compared: its figures where it was evaluated, a reason where it was not taken.
-
-    `manipulation` is how far a share of fake reports moves an answer, divided by the share. `least_variance` is known
-    by a formula of what was not built because it cannot win: the objective's variance is at least that, or with
-    users n times the mean squared error is. `snapping_cost` is by which share rows of two levels made the objective
-    worse, where a search moved softer ones.
-    """
-
-    name: str
-    max_variance: float | None
-    mean_variance: float | None
-    bias_bound: float | None
-    manipulation: float | None = None
-    least_variance: float | None = None
-    snapping_cost: float | None
-    applies: bool
-    reason: str | None
-    seconds: float
-
-
-class PredictedError(_Frozen):
-    """Root mean squared error of one answer for the worst population of the users expected."""
-
-    label: str
-    rmse: float
-
-
-class ShuffledPrivacy(_Frozen):
-    """(ε, δ) of every user for anyone who sees no more than the multiset of `reports` reports, `honest` of them honest.
-
-    Such are readers of the published counts, or a server behind a separate shuffler; nothing is said about a server
-    that takes reports from devices itself. `fake` is the share of the others. ε is the device's own, and δ null, where
-    shuffling proves nothing better.
-    """
-
-    reports: int
-    fake: float
-    honest: int
-    epsilon: float
-    delta: float | None
-
-
-class ClaimedPrivacy(_Frozen):
-    """(ε, δ) of one report against the collector."""
-
-    epsilon: float
-    delta: float
-
-
-class BlanketSummary(_Frozen):
-    """The random reports that a shuffler adds to a round, and what they hide whoever sends the other reports.
-
-    ε of the plan is what holds where the shuffler works with the collector.
-    """
-
-    reports: int = Field(description="Random reports a round.")
-    epsilon: float = Field(description="Of one report against the collector, at delta.")
-    delta: float
-    variance: float = Field(description="Of one random report, in the answer that it harms most.")
-    claims: tuple[ClaimedPrivacy, ...] = Field(description="Points of the privacy profile that the plan claims.")
-
-    @classmethod
-    def of(cls, terms: BlanketTerms, variance: float) -> Self:
-        """In numbers."""
-        claims = tuple(
-            ClaimedPrivacy(epsilon=each.nano_epsilon / NANO, delta=each.atto_delta / WHOLE_ATTO)
-            for each in terms.claims
-        )
-        headline = claims[terms.headline]
-        return cls(
-            reports=terms.reports,
-            epsilon=headline.epsilon,
-            delta=headline.delta,
-            variance=variance,
-            claims=claims,
-        )
-
-    def noise(self, users: int) -> float:
-        """Variance that it adds to an answer of so many users, times their number."""
-        return self.reports * self.variance / users
-
-
-class AverageCaseFigures(_Frozen):
-    """Users for one known rule of `width` of `indicators`, right on average over databases, not for each of them.
-
-    At error α and chance of failure β; `margin_users` and `lemma_users` are the paper's bound for its own scheme, with
-    the true margin and with that of its lemma.
-    """
-
-    width: int
-    indicators: int
-    error: float
-    failure: float
-    variance: float = Field(description="Of one report about the rule: a random indicator by randomised response.")
-    strong_users: int
-    weak_users: int = Field(description="To tell databases that the rule says no to from those it says yes to.")
-    laplace_users: int = Field(description="As strong_users, with Laplace noise on every indicator.")
-    margin_users: int
-    lemma_users: int
-    worst_case_users: int = Field(description="As strong_users, for answers that hold for each database.")
-    forster_bound: float
-    least_users: int = Field(description="Below it no scheme is weakly useful, by the Hellinger distance.")
-    least_users_of_paper: int = Field(description="The same by the paper's bound.")
-
-
 class LinearSummary(_Summary):
     """A plan for linear queries. Variances and bias are of one report; errors are of the `users` expected."""
 
@@ -216,13 +103,13 @@ class LinearSummary(_Summary):
     mean_variance: float
     bias_bound: float
     max_variance_over: str | None = Field(
-        None, exclude_if=_is_none, description="The queries of which max_variance is the largest, unless of all."
+        None, exclude_if=is_none, description="The queries of which max_variance is the largest, unless of all."
     )
     mean_variance_over: str | None = Field(
-        None, exclude_if=_is_none, description="The queries of which mean_variance is the mean, unless of all."
+        None, exclude_if=is_none, description="The queries of which mean_variance is the mean, unless of all."
     )
     uniform_mean_variance: float | None = Field(
-        None, exclude_if=_is_none, description="Mean over the same queries and all types, of shifted grids."
+        None, exclude_if=is_none, description="Mean over the same queries and all types, of shifted grids."
     )
     largest_variance: float = Field(description="Of any query, without the weights of a stack's parts.")
     manipulation: float = Field(description="Times a share of fake reports: how far they move an answer at most.")
@@ -239,40 +126,40 @@ class LinearSummary(_Summary):
     cut_short: CutShort | None
     warnings: tuple[str, ...] = Field((), description="What speaks against using the plan, and what to do instead.")
     candidates: tuple[MechanismRow, ...]
-    robust: float | None = Field(None, exclude_if=_is_none, description="Share of fake reports that was weighed.")
-    users: int | None = Field(None, exclude_if=_is_none)
-    predicted_max_rmse: float | None = Field(None, exclude_if=_is_none)
-    predicted_errors: tuple[PredictedError, ...] | None = Field(None, exclude_if=_is_none)
+    robust: float | None = Field(None, exclude_if=is_none, description="Share of fake reports that was weighed.")
+    users: int | None = Field(None, exclude_if=is_none)
+    predicted_max_rmse: float | None = Field(None, exclude_if=is_none)
+    predicted_errors: tuple[PredictedError, ...] | None = Field(None, exclude_if=is_none)
     shuffled: ShuffledPrivacy | None = Field(
-        None, exclude_if=_is_none, description="Of the users expected, for readers of the published counts."
+        None, exclude_if=is_none, description="Of the users expected, for readers of the published counts."
     )
-    target_error: float | None = Field(None, exclude_if=_is_none)
-    users_needed: int | None = Field(None, exclude_if=_is_none)
+    target_error: float | None = Field(None, exclude_if=is_none)
+    users_needed: int | None = Field(None, exclude_if=is_none)
     blanket: BlanketSummary | None = Field(
-        None, exclude_if=_is_none, description="Of a plan for devices behind a shuffler."
+        None, exclude_if=is_none, description="Of a plan for devices behind a shuffler."
     )
     price_of_locality: PriceOfLocality | None = Field(
-        None, exclude_if=_is_none, description="Users for the target error, by whom they trust."
+        None, exclude_if=is_none, description="Users for the target error, by whom they trust."
     )
     asks_rules: bool | None = Field(
-        None, exclude_if=_is_none, description="True where the queries are the losses of a class of rules."
+        None, exclude_if=is_none, description="True where the queries are the losses of a class of rules."
     )
     population_variance: float | None = Field(
         None,
-        exclude_if=_is_none,
+        exclude_if=is_none,
         description="Of losses of rules: the largest variance of one report, sampling included: losses are those of "
         "the population that the users are drawn from.",
     )
 
     shares: tuple[float, ...] | None = Field(
-        None, exclude_if=_is_none, description="Of three rounds: the share of devices that answers each."
+        None, exclude_if=is_none, description="Of three rounds: the share of devices that answers each."
     )
     top: int | None = Field(
-        None, exclude_if=_is_none, description="Of three rounds: how many rules the second asks about."
+        None, exclude_if=is_none, description="Of three rounds: how many rules the second asks about."
     )
 
     average_case: AverageCaseFigures | None = Field(
-        None, exclude_if=_is_none, description="What the same reports tell of one known rule on average."
+        None, exclude_if=is_none, description="What the same reports tell of one known rule on average."
     )
 
     def of_first_round(self, users: int | None, rounds: RoundShares, protocol: str) -> Self:
@@ -374,23 +261,6 @@ class LinearSummary(_Summary):
 def _two_sided(level: float, queries: int) -> float:
     # The tail, since 1 less so small a number may round to 1.
     return -NormalDist().inv_cdf(-math.expm1(math.log(level) / queries) / 2)
-
-
-class ProtocolRow(_Frozen):
-    """One protocol that was compared: its predicted error, or the reason why it has none."""
-
-    name: str
-    applies: bool
-    reason: str | None
-    predicted_rmse: float | None
-    seconds: float
-
-
-class FormManipulation(_Frozen):
-    """A share f of fake reports in every round moves the value of a form by at most linear·f + quadratic·f²."""
-
-    linear: float
-    quadratic: float
 
 
 class PairwiseSummary(_Summary):

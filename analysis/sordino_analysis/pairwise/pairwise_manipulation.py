@@ -21,7 +21,7 @@ from math import log, sqrt
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.documents.plan_summary import FormManipulation
+from sordino_analysis.documents.summary_parts import FormManipulation
 from sordino_analysis.mechanisms.single_query import furthest_answer
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.questions.pairwise import QuadraticForm

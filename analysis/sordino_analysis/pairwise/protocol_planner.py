@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from sordino_analysis.documents.plan_summary import PairwiseSummary, PartDigests, ProtocolRow
+from sordino_analysis.documents.plan_summary import PairwiseSummary
+from sordino_analysis.documents.summary_parts import PartDigests, ProtocolRow
 from sordino_analysis.pairwise.protocol import (
     PairwiseError,
     PairwiseProtocol,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import ErrorFigures
-from sordino_analysis.documents.plan_summary import MechanismRow
+from sordino_analysis.documents.summary_parts import MechanismRow
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
 from sordino_analysis.evaluation.manipulation import largest_moves
 from sordino_analysis.evaluation.variance import counts_as_unbiased

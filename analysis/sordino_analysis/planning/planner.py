@@ -11,14 +11,9 @@ from typing import Any
 
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.certificate import Certificate
-from sordino_analysis.documents.plan_summary import (
-    BlanketSummary,
-    LinearSummary,
-    MechanismRow,
-    PartDigests,
-    PredictedError,
-)
+from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.documents.queries import RuleQueries
+from sordino_analysis.documents.summary_parts import BlanketSummary, MechanismRow, PartDigests, PredictedError
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from sordino_analysis.documents.plan_summary import ShuffledPrivacy
+from sordino_analysis.documents.summary_parts import ShuffledPrivacy
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.guarantees.approximate import DELTA
 from sordino_analysis.guarantees.shuffled import FAKE_SHARE, Shuffled, honest_floor, shuffled_of

@@ -14,9 +14,9 @@ from rich.table import Column, Table
 from sordino_analysis.curator.audit import audit_curator
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.curator_part import CuratorPart
-from sordino_analysis.documents.plan_summary import FormManipulation
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_protocol_plan
+from sordino_analysis.documents.summary_parts import FormManipulation
 from sordino_analysis.evaluation.listing import listed_workload
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.figures import figure

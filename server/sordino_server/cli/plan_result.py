@@ -8,13 +8,8 @@ from functools import singledispatch
 from rich.console import Console
 from rich.table import Table
 
-from sordino_analysis.documents.plan_summary import (
-    AverageCaseFigures,
-    BlanketSummary,
-    LinearSummary,
-    PairwiseSummary,
-    ShuffledPrivacy,
-)
+from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
+from sordino_analysis.documents.summary_parts import AverageCaseFigures, BlanketSummary, ShuffledPrivacy
 from sordino_analysis.figures import chosen, figure, ratio
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import console, print_table

@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from sordino_analysis.documents.plan_summary import FormManipulation, PairwiseSummary, PlanSummary
+from sordino_analysis.documents.plan_summary import PairwiseSummary, PlanSummary
+from sordino_analysis.documents.summary_parts import FormManipulation
 from sordino_analysis.figures import chosen, figure
 from sordino_server.cli.output import print_table
 from sordino_shared.protocol import DevicePart

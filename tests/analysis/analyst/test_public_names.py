@@ -16,7 +16,6 @@ import sordino_analysis as sa
 from sordino_analysis.analyst import (
     estimates,
     items,
-    on_average,
     pairs,
     pictures,
     plans,
@@ -36,7 +35,7 @@ PUBLIC = {
     "read_estimates", "read_pairwise_plan", "read_plan", "rotation", "rule_on_average", "series", "simulate",
     "simulate_pairwise", "workload",
 }  # fmt: skip
-MODULES = (estimates, items, on_average, pairs, pictures, plans, results, rules, series, simulation, tables, workloads)
+MODULES = (estimates, items, pairs, pictures, plans, results, rules, series, simulation, tables, workloads)
 FUNCTIONS = sorted(name for name in PUBLIC if inspect.isfunction(getattr(sa, name)))
 
 
