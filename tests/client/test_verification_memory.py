@@ -12,12 +12,13 @@ from sordino_analysis.vectorized.kernels import two_level_rows
 from sordino_client import PlanRefused
 from sordino_client._session import verify_part
 from sordino_shared.audit import verification_memory
-from sordino_shared.domains import Categorical, Domain, Hashed, Ordinal
+from sordino_shared.domains import Categorical, Domain, Hashed, Integers, Ordinal
 from sordino_shared.errors import InvalidValue, OversizedDocument
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart, Digest
 from sordino_shared.randomizers import (
     Coarsened,
+    Dithered,
     FiniteKernel,
     GridPartition,
     Level,
@@ -74,6 +75,10 @@ PARTS = {
             EPSILON,
             low=1 << 30,
         ),
+    ),
+    "knots": lambda: (
+        Domain((Integers("x", 0, 1 << 61),)),
+        Dithered(((*range(0, 1 << 61, 1 << 51), 1 << 61),), RandomizedResponse.for_guarantee(1025, EPSILON)),
     ),
     "pair": lambda: (line(4096), Pair(two_level(4096, 4096), two_level(4096, 4096))),
 }
