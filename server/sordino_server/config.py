@@ -170,6 +170,11 @@ class Settings(BaseSettings):
         None, description="64 hexadecimal digits that seal the rows of datasets; without it there are none."
     )
     dataset_key_file: Path | None = Field(None, description="A file with these digits, read at the start.")
+    round_keys: Path | None = Field(
+        None,
+        description="Folder of the keys that open reports of shuffled campaigns; without it there are none. Workers "
+        "need it too. Keep it out of backups of the database: a key is deleted once its round is estimated.",
+    )
     collect_for: str | None = Field(
         None, description="Address of the home, on a server that only collects reports for the home's campaigns."
     )

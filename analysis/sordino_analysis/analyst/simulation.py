@@ -48,7 +48,11 @@ class Simulation(AnswersShown):
     aggregate: Aggregate
     truth: Floats
     items: SimulatedItems | None = None
-    blanket: int = 0
+
+    @property
+    def blanket(self) -> int:
+        """How many of the reports are random ones of a shuffler."""
+        return 0 if self.plan.blanket is None else self.plan.blanket.reports
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -125,7 +129,7 @@ def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> S
     if blanket:
         random = draw_blanket(plan.device.randomizer, blanket, randomness)
         aggregate += Aggregate(blanket, accumulate(plan.device.randomizer, random))
-    return Simulation(plan, aggregate, plan.workload.truth_of_codes(codes), blanket=blanket)
+    return Simulation(plan, aggregate, plan.workload.truth_of_codes(codes))
 
 
 def codes_of(domain: Domain, values: Values, *, strict: bool) -> NDArray[np.uint64]:

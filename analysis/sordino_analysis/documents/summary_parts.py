@@ -81,7 +81,7 @@ class ClaimedPrivacy(SummaryPart):
 
 
 class BlanketSummary(SummaryPart):
-    """The random reports that a shuffler adds to a round, and what they hide whoever sends the other reports.
+    """The random reports that a shuffler adds to a round, and what they hide even if all others are fake.
 
     ε of the plan is what holds where the shuffler works with the collector.
     """

@@ -31,6 +31,7 @@ from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath, RoundPath
 from sordino_server.models import Campaign, Role
 from sordino_server.plans.readable import readable_document
+from sordino_server.shuffled.round_keys import RoundKeys
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, CampaignState, Document, Manifest, Problem
 
 router = APIRouter(prefix="/campaigns", tags=["campaigns"], route_class=OperatorRoute)
@@ -75,7 +76,9 @@ def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrd
 
     def act(session: Session) -> PostAnswer:
         now = context.clock.now()
-        campaign = service.create(session, body, now, context.settings.population_mode)
+        folder = context.settings.round_keys
+        keys_of_rounds = None if folder is None else RoundKeys(folder)
+        campaign = service.create(session, body, now, context.settings.population_mode, keys_of_rounds)
         token = keys.create(session, body.name, Role.UPLOADER, now, campaign.id).text if body.upload_token else None
         shown = status_of(session, campaign, now).model_dump(mode="json")
         location = f"/v1/campaigns/{campaign.id}"
@@ -108,8 +111,7 @@ def get_manifest(context: Injected, request: Request, campaign_id: DigestPath) -
 @router.get("/{campaign_id}/task", response_class=Response, responses=_CBOR_OR_JSON)
 def get_task(context: Injected, request: Request, campaign_id: DigestPath) -> Response:
     """The open round: the same bytes for all devices. CBOR for `Accept: application/cbor`, otherwise JSON."""
-    with context.database.read("get task") as session:
-        task = service.task(session, campaign_id, context.settings, context.clock.now())
+    task = service.task_for_devices(context.database, campaign_id, context.settings, context.clock.now())
     return _shared(context, request, task)
 
 

@@ -15,16 +15,18 @@ from sordino_server.campaigns.server_terms import ServerTerms
 from sordino_server.identifiers import RequestText
 from sordino_server.kit.times import Created, Opened, iso_8601_or_none
 from sordino_server.models import Campaign, ClosingRule, Round, SeriesRow
+from sordino_server.shuffled.schemas import BatchStatus, RouteOrder
 from sordino_server.sources.schemas import RoundSources, SourceStatus
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import CampaignState, Manifest, RoundState, ValueOf
+from sordino_shared.protocol.routes import ShuffledRoute
 from sordino_shared.protocol.servers import MAX_SERVERS
 from sordino_shared.quantities import quantity
 
 # A series may have thousands of periods; `/series` has all of them.
 SHOWN_PERIODS = 60
-_UNBUILT = ("route", "arms", "texts")
+_UNBUILT = ("arms", "texts")
 
 _Reports = Annotated[int, Field(strict=True, ge=1, lt=2**53)]
 _Seconds = Annotated[int, Field(strict=True, ge=1, le=366 * 86400)]
@@ -59,6 +61,9 @@ class CampaignOrder(StrictModel):
     )
     series: SeriesOrder | None = Field(
         None, description="Terms of a series, whose rounds are its periods; null for a campaign that asks once."
+    )
+    route: RouteOrder | None = Field(
+        None, description="The shuffler between devices and this server; null: devices report here."
     )
     servers: Listed[ServerTerms] = Field(
         [],
@@ -130,15 +135,24 @@ class RoundStatus(Opened):
     error: str | None = Field(description="Why the step after the closed round failed, and what to do.")
     close_after_reports: int | None
     close_after_s: int | None
+    batch: BatchStatus | None = Field(None, description="Of a shuffled round: how far its batch is.")
 
     @computed_field
     def purged(self) -> str | None:
         return iso_8601_or_none(self.purged_at)
 
     @classmethod
-    def of(cls, row: Round, reports: int, elsewhere: RoundSources, rule: ClosingRule | None) -> Self:
+    def of(
+        cls,
+        row: Round,
+        reports: int,
+        elsewhere: RoundSources,
+        rule: ClosingRule | None,
+        batch: BatchStatus | None = None,
+    ) -> Self:
         """What is shown of a row."""
         return cls(
+            batch=batch,
             index=row.index,
             state=RoundState(row.state),
             reports=reports,
@@ -204,6 +218,7 @@ class CampaignStatus(CampaignEntry):
     )
     refusals: dict[str, int]
     series: SeriesStatus | None = Field(None, description="Terms of a series; null for any other campaign.")
+    shuffler: str | None = Field(None, description="Name of the shuffler that devices report to, if there is one.")
     servers: list[str] = Field(
         [], description="Names of the campaign's servers, the home first; empty where the manifest names none."
     )
@@ -235,6 +250,7 @@ class CampaignStatus(CampaignEntry):
             rounds=rounds,
             refusals=refusals,
             series=series,
+            shuffler=manifest.route.shuffler.name if isinstance(manifest.route, ShuffledRoute) else None,
             servers=[server.name for server in manifest.servers],
             mirrored_at=row.mirrored_at,
         )

@@ -25,6 +25,9 @@ from sordino_server.populations import service as populations
 from sordino_server.populations.service import CampaignCharge, CapUse
 from sordino_server.rounds import periods, round_lifecycle
 from sordino_server.rounds.sealing import sealed_round
+from sordino_server.shuffled.round_keys import NewKeys, RoundKeys
+from sordino_server.shuffled.route_terms import route_of
+from sordino_server.shuffled.tasks import signed
 from sordino_server.sources import service as sources
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
@@ -47,17 +50,30 @@ from sordino_shared.protocol import (
     check_built,
     successor_faults,
 )
+from sordino_shared.protocol.routes import DIRECT, Route, ShuffledRoute
 
 _DAY_S = 86_400
 # What an estimate lists all types of.
 MOST_CELLS = 1 << 16
 
 
-def create(session: Session, order: CampaignOrder, now: int, mode: PopulationMode = "open") -> Campaign:
-    """A campaign whose first round is ready to be opened; its id is the digest of its manifest."""
+def create(
+    session: Session,
+    order: CampaignOrder,
+    now: int,
+    mode: PopulationMode = "open",
+    round_keys: RoundKeys | None = None,
+) -> Campaign:
+    """A campaign whose first round is ready to be opened; its id is the digest of its manifest.
+
+    The keys of a shuffled one are in `round_keys` before the campaign is.
+    """
     ready = plans.ready_plan(session, order.plan_request)
-    manifest = _manifest(session, order, ready, now)
+    keys = None if order.route is None else _new_keys(order, now, round_keys)
+    manifest = _manifest(session, order, ready, now, keys)
     check_built(manifest)
+    if keys is not None and round_keys is not None:
+        round_keys.keep(str(manifest.campaign), keys)
     populations.check_open_to(session, manifest.population, mode)
     identifier = str(manifest.campaign)
     campaign = Campaign.of(
@@ -123,7 +139,30 @@ def _rules(order: CampaignOrder, campaign: str, count: int) -> list[ClosingRule]
     ]
 
 
-def _manifest(session: Session, order: CampaignOrder, ready: ReadyPlan, now: int) -> Manifest:
+def _new_keys(order: CampaignOrder, now: int, round_keys: RoundKeys | None) -> NewKeys:
+    """Raises InvalidValue for what a shuffled campaign cannot have."""
+    if round_keys is None:
+        raise InvalidValue(
+            "/route: this server keeps no keys of shuffled campaigns: set SORDINO_ROUND_KEYS to a folder, for workers "
+            "too"
+        )
+    assert order.route is not None
+    given = {
+        "series": order.series is not None,
+        "upload_token": order.upload_token,
+        "close_after_reports": order.close_after_reports is not None,
+        "close_after_s": order.close_after_s is not None,
+    }
+    for name in (name for name, is_given in given.items() if is_given):
+        raise InvalidValue(f"/{name}: a shuffled campaign has one round that ends at /route/end: leave {name} out")
+    if order.route.end <= now:
+        raise InvalidValue(f"/route/end: it is past, now is {now}", order.route.end)
+    return NewKeys.make()
+
+
+def _manifest(
+    session: Session, order: CampaignOrder, ready: ReadyPlan, now: int, keys: NewKeys | None = None
+) -> Manifest:
     device = plans.device_part(session, ready.device)
     whole = None if ready.protocol is None else plans.protocol_plan(session, ready.protocol)
     spends, allowed = ([device.guarantee], device.guarantee) if whole is None else _spending(whole)
@@ -143,7 +182,14 @@ def _manifest(session: Session, order: CampaignOrder, ready: ReadyPlan, now: int
         assignment=assignment,
         protocol=None if whole is None else whole.digest,
         servers=servers_of(tuple(order.servers), order.upload_token),
+        route=_route(session, order, ready, keys),
     )
+
+
+def _route(session: Session, order: CampaignOrder, ready: ReadyPlan, keys: NewKeys | None) -> Route:
+    if order.route is None or keys is None:
+        return DIRECT
+    return route_of(order.route, plans.analyst_part(session, ready.analyst), keys)
 
 
 def _series(
@@ -184,6 +230,7 @@ def task(session: Session, identifier: str, settings: Settings, now: int) -> Tas
     campaign = get(session, identifier)
     if round_lifecycle.is_series(campaign):
         return _task_of_series(session, campaign, settings)
+    shuffled = _end_of(campaign) is not None
     known = rounds.of_campaign(session, identifier)
     is_open = next((row for row in known if row.state == RoundState.OPEN), None)
     ends_at = None if is_open is None else closes_at(session, is_open)
@@ -192,7 +239,7 @@ def task(session: Session, identifier: str, settings: Settings, now: int) -> Tas
         state=CampaignState(campaign.state),
         round=None if is_open is None else is_open.index,
         device_parts=tuple(Digest.parse(row.device_digest) for row in known),
-        epoch=rounds.current_epoch(session, is_open or known[-1]),
+        epoch=0 if shuffled else rounds.current_epoch(session, is_open or known[-1]),
         retry=RetryWindow(settings.retry_min_s, settings.retry_max_s),
         answer_until=None if is_open is None else _answer_until(settings.offline_days, ends_at, now),
         accept_until=ends_at,
@@ -244,9 +291,39 @@ def open_campaign(
     campaign.archived_at = None
     asked = _charge(session, campaign)
     populations.charge(session, campaign.population, asked, now, mode)
+    end = _end_of(campaign)
+    if end is not None:
+        _end_with_shuffler(session, identifier, end, now)
     if asked.series is None:
         round_lifecycle.open_round(database, session, identifier, 0, now)
     return campaign
+
+
+def _end_of(campaign: Campaign) -> int | None:
+    """When the shuffler of a campaign takes the last report; None where there is no shuffler."""
+    route = Manifest.read(campaign.manifest).route
+    return route.end if isinstance(route, ShuffledRoute) else None
+
+
+def _end_with_shuffler(session: Session, identifier: str, end: int, now: int) -> None:
+    """The round closes here when it does there; raises `illegal-transition` where that is past."""
+    if end <= now:
+        raise ServerError(
+            Problem.ILLEGAL_TRANSITION, f"the campaign ended at {end}, before it was opened: create another"
+        )
+    session.add(ClosingRule(campaign_id=identifier, index=0, after_reports=None, after_s=end - now))
+
+
+def task_for_devices(database: Database, identifier: str, settings: Settings, now: int) -> Task:
+    """The task, signed where devices get it from a shuffler."""
+    with database.read("get task") as session:
+        found_task = task(session, identifier, settings, now)
+        shuffled = _end_of(get(session, identifier)) is not None
+    if not shuffled:
+        return found_task
+    if settings.round_keys is None:
+        raise ServerError(Problem.INTERNAL_ERROR, "SORDINO_ROUND_KEYS is not set, and the campaign's tasks are signed")
+    return signed(database, RoundKeys(settings.round_keys), found_task)
 
 
 def cap_uses(session: Session, campaign: Campaign, now: int, mode: PopulationMode = "open") -> list[CapUse]:

@@ -9,9 +9,14 @@ from sqlalchemy.orm import Session
 from sordino_server import rounds
 from sordino_server.aggregates import counts_by_source
 from sordino_server.campaigns.schemas import SHOWN_PERIODS, CampaignStatus, RoundStatus, SeriesStatus
-from sordino_server.models import Campaign
+from sordino_server.models import Batch, BatchState, Campaign, ClosingRule, Round
 from sordino_server.reports import refusals
+from sordino_server.shuffled.repository import of_rounds as batches_of
+from sordino_server.shuffled.schemas import BatchStatus
 from sordino_server.sources import service as sources
+from sordino_server.sources.schemas import RoundSources
+from sordino_shared.protocol import Manifest, RoundState
+from sordino_shared.protocol.routes import ShuffledRoute
 
 
 def status_of(session: Session, campaign: Campaign, now: int) -> CampaignStatus:
@@ -27,11 +32,13 @@ def statuses_of(session: Session, campaigns: Sequence[Campaign], now: int) -> li
     numbers = [row.id for found in known.values() for row, _ in found]
     counts = counts_by_source(session, numbers)
     elsewhere = sources.of_rounds(session, numbers, counts, now)
+    shuffled = [row.id for found in known.values() for row, _ in found if row.shuffled]
+    batches = batches_of(session, shuffled) if shuffled else {}
     return [
         CampaignStatus.with_counts(
             campaign,
             [
-                RoundStatus.of(row, sum(counts[row.id].values()), elsewhere[row.id], rule)
+                _round(campaign, row, rule, sum(counts[row.id].values()), elsewhere[row.id], batches.get(row.id))
                 for row, rule in known[campaign.id]
             ],
             refused[campaign.id],
@@ -39,3 +46,16 @@ def statuses_of(session: Session, campaigns: Sequence[Campaign], now: int) -> li
         )
         for campaign in campaigns
     ]
+
+
+def _round(
+    campaign: Campaign, row: Round, rule: ClosingRule | None, reports: int, elsewhere: RoundSources, batch: Batch | None
+) -> RoundStatus:
+    if not row.shuffled:
+        return RoundStatus.of(row, reports, elsewhere, rule)
+    shown = BatchStatus.of(row.campaign_id, row.index, batch)
+    if row.state == RoundState.CLOSED and shown.state is BatchState.RECEIVING:
+        route = Manifest.read(campaign.manifest).route
+        assert isinstance(route, ShuffledRoute)
+        elsewhere.waiting_for.append(route.shuffler.name)
+    return RoundStatus.of(row, reports, elsewhere, rule, shown)

@@ -111,7 +111,7 @@ def _blanket(blanket: BlanketSummary, epsilon: float) -> Iterator[str]:
     yield (
         f"  behind a shuffler that mixes in {quantity(blanket.reports, 'random report')}: "
         f"(ε {chosen(blanket.epsilon)}, δ {chosen(blanket.delta)}) against the collector, "
-        "whoever sends the other reports"
+        "even if all others are fake"
     )
     yield f"  ε {chosen(epsilon)} if shuffler and collector work together"
 

@@ -5,6 +5,8 @@ Only workers import this module: it needs the estimators.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
 from sordino_analysis.kinds.registry import kind_named
@@ -18,14 +20,19 @@ from sordino_server.models import Round
 from sordino_server.plans import service as plans
 from sordino_server.rounds.round_lifecycle import EstimateReady, Outcome
 from sordino_server.rounds.sealing import NextRound
+from sordino_server.shuffled import opening
+from sordino_server.shuffled.round_keys import RoundKeys
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Manifest, Rotating
 
 
-def compute(database: Database, number: int, processes: int = 1) -> Outcome:
+def compute(
+    database: Database, number: int, processes: int = 1, *, keys: RoundKeys | None = None, now: int = 0
+) -> Outcome:
     """The estimate after the closed round with row number `number`, or the plan of the next round.
 
-    Reports that were not added up when they arrived are added up by so many processes.
+    Reports that were not added up when they arrived are added up by so many processes; sealed ones are opened with
+    `keys`, and logged as of `now`.
 
     Raises EstimationError or InvalidValue where the reports allow neither, AggregateMismatch where they were tampered
     with.
@@ -33,6 +40,7 @@ def compute(database: Database, number: int, processes: int = 1) -> Outcome:
     with database.read("read closed round") as session:
         row = session.get_one(Round, number)
         campaign = campaigns.get(session, row.campaign_id)
+    blanket = opening.open_batch(database, row, keys, now) if row.shuffled else 0
     manifest, last, kind = Manifest.read(campaign.manifest), row.index, kind_named(campaign.kind)
     if isinstance(manifest.assignment, Rotating):
         period = _closed_round(database, row, processes)
@@ -40,6 +48,7 @@ def compute(database: Database, number: int, processes: int = 1) -> Outcome:
         assert isinstance(estimate, EstimateDocument), "a series asks what one round answers"
         return EstimateReady(estimate.content())
     plan, closed = _read(database, manifest, last, processes)
+    closed = (*closed[:-1], replace(closed[-1], blanket=blanket))
     remaining = last + 1 < len(manifest.rounds)
     closed_early = remaining and campaign.state == CampaignState.CLOSED
     if closed_early and last > 0 and closed[-1].aggregate.count == 0:

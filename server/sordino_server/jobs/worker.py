@@ -40,6 +40,8 @@ from sordino_server.plans.schemas import PlanOrder
 from sordino_server.releases import service as releases
 from sordino_server.rounds.periods import close_due_periods
 from sordino_server.rounds.round_lifecycle import close_due_rounds, finish
+from sordino_server.shuffled.key_ends import delete_ended_keys
+from sordino_server.shuffled.round_keys import RoundKeys
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import SordinoError
 
@@ -137,6 +139,7 @@ class Worker:
 
     def purge(self) -> None:
         """Delete the reports that are kept no longer, if there is a limit; what fails is tried again the next time."""
+        self._delete_ended_keys()
         days, now, begun = self.settings.raw_report_retention_days, self.clock.now(), monotonic()
         try:
             for old in retention.old_reports(self.database, days, now) if days else ():
@@ -182,13 +185,30 @@ class Worker:
         with self._work_on("round", Round, number, fail):
             from sordino_server.estimates import next_step
 
-            outcome = next_step.compute(self.database, number, self.settings.processes_that_add_up)
+            outcome = next_step.compute(
+                self.database,
+                number,
+                self.settings.processes_that_add_up,
+                keys=None if self.settings.round_keys is None else RoundKeys(self.settings.round_keys),
+                now=self.clock.now(),
+            )
             self.database.run(
                 "publish outcome",
                 lambda session: finish(self.database, session, number, self.owner, outcome, self.clock.now()),
             )
             log.info("round estimated", campaign=row.campaign_id, round=row.index)
+        self._delete_ended_keys()
         return True
+
+    def _delete_ended_keys(self) -> None:
+        """What nobody opens any more stays sealed; a folder that cannot be changed is tried again the next time."""
+        if self.settings.round_keys is None:
+            return
+        try:
+            for campaign in delete_ended_keys(self.database, RoundKeys(self.settings.round_keys)):
+                log.info("key deleted", campaign=campaign)
+        except (DatabaseError, OSError) as error:
+            log.error("keys could not be deleted", problem=str(error))
 
     def _make_a_release(self) -> bool:
         row = self.database.run("claim release", lambda session: releases.begin(session, **self._lease()))

@@ -44,10 +44,17 @@ async def aggregator(request: Request, _: _Described) -> Key:
     return key
 
 
+async def shuffler(request: Request, _: _Described) -> Key:
+    """The key of a campaign's shuffler, or of an admin."""
+    key: Key = request.state.key
+    return key
+
+
+Shuffler = Annotated[Key, Depends(shuffler)]
 Aggregator = Annotated[Key, Depends(aggregator)]
 Analyst = Annotated[Key, Depends(analyst)]
 Admin = Annotated[Key, Depends(admin)]
-_ROLES = {analyst: Role.ANALYST, admin: Role.ADMIN, aggregator: Role.AGGREGATOR}
+_ROLES = {analyst: Role.ANALYST, admin: Role.ADMIN, aggregator: Role.AGGREGATOR, shuffler: Role.SHUFFLER}
 
 
 def wanted_role(dependant: Dependant, roles: Mapping[Any, Role] = _ROLES) -> Role | None:

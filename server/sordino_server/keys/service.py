@@ -30,6 +30,7 @@ _INCLUDES = {
     Role.ANALYST: frozenset({Role.ANALYST, Role.UPLOADER}),
     Role.UPLOADER: frozenset({Role.UPLOADER}),
     Role.AGGREGATOR: frozenset({Role.AGGREGATOR}),
+    Role.SHUFFLER: frozenset({Role.SHUFFLER}),
 }
 
 
@@ -134,11 +135,14 @@ def _check_bounds(role: Role, campaign: str | None, source: SourceTerms | None) 
                 "round that the source may have"
             )
         return
+    if role is Role.SHUFFLER and campaign is None:
+        raise InvalidValue(f"a key of role {role} belongs to one campaign: name it", role)
     if source is not None:
         raise InvalidValue(f"only a key of role {Role.AGGREGATOR} belongs to a source, not one of role {role}")
-    if campaign is not None and role is not Role.UPLOADER:
+    if campaign is not None and role not in (Role.UPLOADER, Role.SHUFFLER):
         raise InvalidValue(
-            f"only a key of role {Role.UPLOADER} or {Role.AGGREGATOR} belongs to a campaign, not one of role {role}",
+            f"only a key of role {Role.UPLOADER}, {Role.AGGREGATOR} or {Role.SHUFFLER} belongs to a campaign, not one "
+            f"of role {role}",
             campaign,
         )
 
@@ -151,6 +155,12 @@ def check_sender(key: Key, campaign: str, source: str) -> None:
             f"key {key.id} is for sums of source {key.source} of campaign {key.campaign_id}, not for {source} of "
             f"{campaign}",
         )
+
+
+def check_shuffler(key: Key, campaign: str) -> None:
+    """Raise `forbidden` for the key of a shuffler of another campaign."""
+    if Role(key.role) is Role.SHUFFLER and key.campaign_id != campaign:
+        raise ServerError(Problem.FORBIDDEN, f"key {key.id} is for the batches of another campaign")
 
 
 def authenticate_uploader(session: Session, text: str, campaign: str, now: int) -> Key:

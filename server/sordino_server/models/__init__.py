@@ -16,6 +16,7 @@ from sordino_server.models.plans import (
 from sordino_server.models.populations import AskedEpsilon, Population
 from sordino_server.models.reports import Accumulator, RefusalCount, Report, ReportChunk
 from sordino_server.models.series import SeriesPause, SeriesRow
+from sordino_server.models.shuffled import Batch, BatchState, SealedPage, SignedTask
 from sordino_server.models.sources import Source, SourceSums
 
 __all__ = [
@@ -24,6 +25,8 @@ __all__ = [
     "AskedEpsilon",
     "AuditEntry",
     "Base",
+    "Batch",
+    "BatchState",
     "Campaign",
     "ClosingRule",
     "ConsoleSession",
@@ -45,9 +48,11 @@ __all__ = [
     "ReportChunk",
     "Role",
     "Round",
+    "SealedPage",
     "SeriesPause",
     "SeriesRow",
     "SignInLink",
+    "SignedTask",
     "Source",
     "SourceSums",
     "SpentRho",

@@ -80,7 +80,8 @@ class Round(Leased, Base):
 
     The lease belongs to the worker that computes the next round or the estimate; `error` says why
     neither can be had. From `purged_at` on the reports are gone, and what they add up to is one accumulator. A closed
-    round waits for the sums of every source until the campaign's deadline, or until `sources_waived_at`.
+    round waits for the sums of every source until the campaign's deadline, or until `sources_waived_at`; one that is
+    `shuffled` takes no report of a device and waits for its batch.
     """
 
     __tablename__ = "rounds"
@@ -97,6 +98,7 @@ class Round(Leased, Base):
     device_digest: Mapped[str] = mapped_column(ForeignKey("plan_parts.digest"))
     analyst_digest: Mapped[str] = mapped_column(ForeignKey("plan_parts.digest"))
     epoch: Mapped[int]
+    shuffled: Mapped[bool] = mapped_column(default=False, server_default=false())
     epochs: Mapped[int] = mapped_column(default=1 << 16, server_default="65536")
     opened_at: Mapped[int | None] = mapped_column(BigInteger)
     closed_at: Mapped[int | None] = mapped_column(BigInteger)

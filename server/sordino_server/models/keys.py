@@ -17,13 +17,14 @@ class Role(StrEnum):
     ANALYST = "analyst"
     UPLOADER = "uploader"
     AGGREGATOR = "aggregator"
+    SHUFFLER = "shuffler"
 
 
 class Key(Base):
     """A key by the SHA-256 of its secret; revoked ones stay, so that old entries still have a name.
 
     An uploader's key may belong to one campaign: it is that campaign's upload token. An aggregator's key belongs to one
-    campaign and one of its sources. `last_used_at` is right to some minutes.
+    campaign and one of its sources, a shuffler's to one campaign. `last_used_at` is right to some minutes.
     """
 
     __tablename__ = "keys"

@@ -22,7 +22,7 @@ from sordino_server.reports.period_admission import PeriodAdmission
 from sordino_server.reports.shards import ShardAccumulators, empty_shard, with_reports
 from sordino_server.reports.uploads import PlanMismatch, RefusedRequest, RoundNotOpen, Upload
 from sordino_server.reports.verdicts import classify
-from sordino_shared.protocol import DevicePart, Digest, ReportOutcomes, RoundState
+from sordino_shared.protocol import DevicePart, Digest, Problem, ReportOutcomes, RoundState
 from sordino_shared.randomizers import AnyRandomizer
 
 _CACHED_PARTS = 32
@@ -119,6 +119,11 @@ def _admitted(
 def _request_error(row: Round | None, upload: Upload) -> ServerError | None:
     if row is None:
         return rounds.RoundNotFound(upload.campaign, upload.round)
+    if row.shuffled:
+        return ServerError(
+            Problem.WRONG_ROUTE,
+            "devices of this campaign send sealed reports to its shuffler, which the manifest names",
+        )
     if row.state != RoundState.OPEN:
         return RoundNotOpen(upload.campaign, upload.round, row.state)
     if row.device_digest != str(upload.batch.device_digest):

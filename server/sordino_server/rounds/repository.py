@@ -14,6 +14,8 @@ from sordino_server.kit import leases
 from sordino_server.kit.db import FOR_CHANGE, Database
 from sordino_server.models import (
     Accumulator,
+    Batch,
+    BatchState,
     Campaign,
     ClosingRule,
     Key,
@@ -35,6 +37,9 @@ EPOCHS = 1 << 16
 
 # A source whose keys are all revoked is not waited for: nothing can come from it.
 _MAY_SEND = exists().where(Key.campaign_id == Source.campaign_id, Key.source == Source.name, Key.revoked_at.is_(None))
+
+# A shuffler has said that the batch is whole, or that there is none.
+_BATCH_ENDED = exists().where(Batch.round_id == Round.id, Batch.state != BatchState.RECEIVING)
 
 RoundName = tuple[str, int]
 
@@ -201,7 +206,8 @@ def oldest_waiting(session: Session, now: int) -> int | None:
 
 def to_go_on(now: int) -> ColumnElement[bool]:
     """Whether a round is closed and another round, or its estimate, is still to come of it, and may come now."""
-    return (Round.state == RoundState.CLOSED) & Round.error.is_(None) & ~_waits(now)
+    waits = _waits(now) | (Round.shuffled & ~_BATCH_ENDED)
+    return (Round.state == RoundState.CLOSED) & Round.error.is_(None) & ~waits
 
 
 def _waits(now: int) -> ColumnElement[bool]:

@@ -10,6 +10,7 @@ from sordino_server.rounds import repository
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart, Manifest, RoundState, epochs_of_source
+from sordino_shared.protocol.routes import ShuffledRoute
 
 _DAY_S = 86400
 
@@ -29,6 +30,7 @@ def sealed_round(
 
     Where it names some, ids of two servers differ: their epochs follow from the manifest and the place alone.
     """
+    shuffled = isinstance(manifest.route, ShuffledRoute)
     base = (manifest.created_at if manifest.servers else now) // _DAY_S % repository.EPOCHS
     epoch, epochs = epochs_of_source(manifest.servers, place, base)
     return Round(
@@ -37,8 +39,10 @@ def sealed_round(
         state=RoundState.PENDING,
         device_digest=device_digest,
         analyst_digest=analyst_digest,
-        epoch=epoch,
+        # Ids of sealed reports are digests.
+        epoch=0 if shuffled else epoch,
         epochs=epochs,
+        shuffled=shuffled,
     )
 
 

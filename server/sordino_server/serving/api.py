@@ -28,6 +28,7 @@ from sordino_server.reports import endpoints as reports
 from sordino_server.series import endpoints as series
 from sordino_server.serving import docs_page, health
 from sordino_server.serving.description import Description
+from sordino_server.shuffled import endpoints as shuffled
 from sordino_server.sources import endpoints as sources
 from sordino_server.workloads import endpoints as workloads
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
@@ -39,7 +40,7 @@ _PROBLEM: dict[str, Any] = {
 
 router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[Depends(check_parameters)])
 router.include_router(health.probes)
-for noun in (health, workloads, plans, populations, campaigns, sources, estimates, series, answers, exports):
+for noun in (health, workloads, plans, populations, campaigns, sources, shuffled, estimates, series, answers, exports):
     router.include_router(noun.router, prefix="/v1")
 for noun in (datasets, releases, keys, collecting):
     router.include_router(noun.router, prefix="/v1")

@@ -77,7 +77,7 @@ def test_a_plan_behind_a_shuffler_names_both_privacies(run_command, json_of):
     summary = json_of(*BEHIND, "--target-error", "0.01")
     assert (summary["epsilon"], summary["users_needed"], summary["blanket"]["reports"]) == (4.0, 1618, 207)
     text = " ".join(run_command(*BEHIND, "--target-error", "0.01").stdout.split())
-    assert "mixes in 207 random reports: (ε 1, δ 1e-06) against the collector, whoever sends the other reports" in text
+    assert "mixes in 207 random reports: (ε 1, δ 1e-06) against the collector, even if all others are fake" in text
     assert "ε 4 if shuffler and collector work together" in text
     weaker = json_of(*BEHIND, "--target-error", "0.01", "--device-epsilon", "2")
     assert (weaker["epsilon"], weaker["blanket"]["reports"]) == (2.0, 44)

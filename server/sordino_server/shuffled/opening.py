@@ -1,0 +1,129 @@
+"""Opening a batch: each page is opened, counted and deleted in one transaction, so that kills change nothing.
+
+Only workers import this module. A report that does not open, or opens to no payload, is refused and counted so.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.vectorized.randomizers import in_alphabet
+from sordino_server import aggregates, reports, rounds
+from sordino_server.kit.db import Database
+from sordino_server.models import BatchState, Campaign, Round, SealedPage
+from sordino_server.plans import service as plans
+from sordino_server.reports.shards import empty_shard, with_reports
+from sordino_server.reports.verdicts import content_hash
+from sordino_server.shuffled import repository
+from sordino_server.shuffled.round_keys import RoundKeys
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import CampaignId, DevicePart, Manifest, Refusal, ReportId
+from sordino_shared.protocol.routes import ShuffledRoute
+from sordino_shared.protocol.sealed import BatchEnd, BatchStatement, sealing_info
+from sordino_shared.sealing import open_sealed
+
+UNOPENABLE = "unopenable"
+_SHARD = "shuffled"
+
+
+def open_batch(database: Database, row: Round, keys: RoundKeys | None, now: int) -> int:
+    """Count the reports of a closed round's batch, if they are not yet; how many of them are random.
+
+    Raises InvalidValue, which the round keeps as its error, where nothing was released, or the key is lost.
+    """
+    with database.read("read batch") as session:
+        batch, campaign = repository.find(session, row.id), session.get_one(Campaign, row.campaign_id)
+        assert batch is not None, "a round without a batch is not claimed"
+        device = plans.device_part(session, row.device_digest)
+    route = Manifest.read(campaign.manifest).route
+    assert isinstance(route, ShuffledRoute)
+    if batch.state == BatchState.WITHHELD:
+        raise InvalidValue(_why_withheld(route, batch.statement), row.index)
+    if batch.state != BatchState.COUNTED:
+        _open_pages(database, row, _key(database, row, keys), device, now)
+    return batch.blanket
+
+
+def _why_withheld(route: ShuffledRoute, content: bytes | None) -> str:
+    statement = BatchStatement.read(content or b"")
+    if statement.ended is BatchEnd.ABANDONED:
+        return f"{route.shuffler.name} gave the round up and released nothing: no report was opened"
+    return (
+        f"too few devices took part: {route.shuffler.name} received fewer than {route.floor} reports, or had released "
+        "the round before, and deleted them unopened; ask again for longer, or with a lower floor"
+    )
+
+
+def _key(database: Database, row: Round, keys: RoundKeys | None) -> bytes:
+    found = None if keys is None else keys.opening(row.campaign_id)
+    if found is None:
+        database.run("mark unreadable", lambda session: _mark(session, row.id, BatchState.UNREADABLE))
+        raise InvalidValue(
+            "the key that opens this round's reports is not in SORDINO_ROUND_KEYS: restore the folder from its backup "
+            "and retry the round; without it the reports are lost, and what devices spent stays spent",
+            row.index,
+        )
+    return found
+
+
+def _open_pages(database: Database, row: Round, key: bytes, device: DevicePart, now: int) -> None:
+    info = sealing_info(CampaignId.parse(row.campaign_id), row.index, device.digest)
+    while True:
+        with database.read("read sealed page") as session:
+            page = repository.next_sealed(session, row.id)
+        if page is None:
+            break
+        count = partial(_count, database, row, page, _opened(page, key, info), device, now)
+        database.run("count page", count)
+    database.run("end batch", lambda session: _mark(session, row.id, BatchState.COUNTED))
+
+
+def _opened(page: SealedPage, key: bytes, info: bytes) -> list[bytes | None]:
+    """(n,) the payloads in the order of the page; None for what does not open."""
+    assert page.sealed is not None
+    width = len(page.sealed) // (len(page.ids) // ReportId.LENGTH)
+    sealed = (page.sealed[start : start + width] for start in range(0, len(page.sealed), width))
+    return [open_sealed(key, info, one) for one in sealed]
+
+
+def _count(
+    database: Database,
+    row: Round,
+    page: SealedPage,
+    opened: list[bytes | None],
+    device: DevicePart,
+    now: int,
+    session: Session,
+) -> None:
+    rounds.lock_for_change(database, session, row.id)
+    if not repository.take_sealed(session, row.id, page.page):
+        # Another worker has counted it.
+        return
+    ids = [page.ids[start : start + ReportId.LENGTH] for start in range(0, len(page.ids), ReportId.LENGTH)]
+    pairs = [(one, payload) for one, payload in zip(ids, opened, strict=True) if payload is not None]
+    randomizer = device.randomizer
+    payloads = np.frombuffer(b"".join(payload for _, payload in pairs), dtype=np.uint8)
+    payloads = payloads.reshape(-1, randomizer.payload_bytes)
+    allowed = in_alphabet(randomizer, payloads) if len(pairs) else np.zeros(0, dtype=np.bool_)
+    hashes = {one: content_hash(payload) for (one, payload), ok in zip(pairs, allowed, strict=True) if ok}
+    new = reports.insert_new(database, session, row.id, hashes) if hashes else set()
+    counted = payloads[[bool(ok) and one in new for (one, _), ok in zip(pairs, allowed, strict=True)]]
+    refused = Counter({UNOPENABLE: len(ids) - len(pairs), Refusal.OUTSIDE_ALPHABET.value: int((~allowed).sum())})
+    reports.add_refusals(session, {(row.campaign_id, reason): n for reason, n in refused.items() if n})
+    if len(counted):
+        before = repository.shard(session, row.id, _SHARD)
+        known = empty_shard(randomizer, "cheap") if before is None else Aggregate.from_bytes(*before)
+        share = with_reports(known, randomizer, counted)
+        aggregates.add_chunk(session, row.id, len(counted), counted.tobytes(), now)
+        aggregates.put_shard(session, row.id, _SHARD, share.count, share.to_bytes())
+
+
+def _mark(session: Session, round_id: int, state: BatchState) -> None:
+    batch = repository.find(session, round_id)
+    assert batch is not None
+    batch.state = state

@@ -1,0 +1,69 @@
+"""Batches and their pages in the database."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Collection
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session
+
+from sordino_server.models import Accumulator, Batch, BatchState, Round, SealedPage
+from sordino_shared.protocol import RoundState
+
+
+def find(session: Session, round_id: int) -> Batch | None:
+    """The batch of a round, as it is now."""
+    return session.get(Batch, round_id, populate_existing=True)
+
+
+def of_rounds(session: Session, rounds: Collection[int]) -> dict[int, Batch]:
+    """The batches of those of the rounds that have one."""
+    query = select(Batch).where(Batch.round_id.in_(rounds)).execution_options(populate_existing=True)
+    return {row.round_id: row for row in session.scalars(query)}
+
+
+def page(session: Session, round_id: int, number: int) -> SealedPage | None:
+    """One page."""
+    return session.get(SealedPage, (round_id, number))
+
+
+def root(session: Session, round_id: int) -> bytes:
+    """SHA-256 of the ids of all pages in order."""
+    digest = hashlib.sha256()
+    query = select(SealedPage.ids).where(SealedPage.round_id == round_id).order_by(SealedPage.page)
+    for ids in session.scalars(query.execution_options(yield_per=16)):
+        digest.update(ids)
+    return digest.digest()
+
+
+def next_sealed(session: Session, round_id: int) -> SealedPage | None:
+    """The first page that is not counted yet."""
+    query = select(SealedPage).where(SealedPage.round_id == round_id, SealedPage.sealed.is_not(None))
+    return session.scalars(query.order_by(SealedPage.page).limit(1)).one_or_none()
+
+
+def take_sealed(session: Session, round_id: int, number: int) -> bool:
+    """Whether the page was sealed until now; from the commit on it is counted, and its reports are gone."""
+    still = (SealedPage.round_id == round_id, SealedPage.page == number, SealedPage.sealed.is_not(None))
+    found = session.scalar(select(SealedPage.page).where(*still))
+    session.execute(update(SealedPage).where(*still).values(sealed=None))
+    return found is not None
+
+
+def delete_pages(session: Session, round_id: int) -> None:
+    """All pages of a round that is released no more."""
+    session.execute(delete(SealedPage).where(SealedPage.round_id == round_id))
+
+
+def shard(session: Session, round_id: int, name: str) -> tuple[int, bytes] | None:
+    """Count and sums of one writer, None before its first report."""
+    row = session.get(Accumulator, (round_id, name), populate_existing=True)
+    return None if row is None else (row.count, row.sums)
+
+
+def ended_among(session: Session, campaigns: Collection[str]) -> list[str]:
+    """Those of the campaigns whose round is estimated, cancelled or withheld."""
+    ended = Round.state.in_([RoundState.ESTIMATED, RoundState.CANCELLED]) | (Batch.state == BatchState.WITHHELD)
+    query = select(Round.campaign_id).outerjoin(Batch, Batch.round_id == Round.id)
+    return list(session.scalars(query.where(Round.campaign_id.in_(campaigns), ended)))

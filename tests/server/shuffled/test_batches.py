@@ -1,0 +1,310 @@
+"""Batches of shuffled rounds at the collector: taken once and in order, opened once, refused in words."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from sordino_analysis.vectorized.blankets import draw_blanket
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
+from sordino_server.keys import service as keys
+from sordino_server.models import Role
+from sordino_server.shuffled import opening
+from sordino_shared import ed25519
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, CampaignId, Digest, Manifest, Problem, Task
+from sordino_shared.protocol.routes import ShuffledRoute
+from sordino_shared.protocol.sealed import BatchEnd, BatchStatement, ShuffledPage, root_of, sealed_id, sealing_info
+from sordino_shared.sealing import seal
+from tests.server.conftest import RunningServer, served
+
+HOUR = 3600
+USERS, FLOOR, PAGE = 300, 50, 128
+PLAN = {"epsilon": 4, "collector": {"epsilon": 1, "delta": 1e-6}, "target_error": 0.05, "mechanism": "subset_selection"}
+
+
+@dataclass
+class Shuffled:
+    """A running collector, a shuffled campaign of it that is open, and the shuffler in the shape of this test."""
+
+    home: RunningServer
+    folder: Path
+    campaign: dict[str, Any]
+    signing: Ed25519PrivateKey
+    key: str
+    own: list[bytes] = field(default_factory=list)
+
+    @property
+    def manifest(self) -> Manifest:
+        return Manifest.read(self.home.anonymous.get(self.path).raise_for_status().content)
+
+    @property
+    def route(self) -> ShuffledRoute:
+        route = self.manifest.route
+        assert isinstance(route, ShuffledRoute)
+        return route
+
+    @property
+    def path(self) -> str:
+        return f"/v1/campaigns/{self.campaign['id']}"
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.home.api.get(f"{self.path}/status").raise_for_status().json()
+        return found
+
+    def sealed(self, cells: list[int], seed: int = 5) -> list[bytes]:
+        """Reports of devices that hold `cells`, sealed as they are."""
+        part = self.home.device_part(self.campaign)
+        payloads = randomize_many(part.randomizer, np.array(cells), SeededRandomness(seed))
+        return [self._seal(payload.tobytes(), part.digest) for payload in payloads]
+
+    def blanket(self, seed: int = 6) -> list[bytes]:
+        part = self.home.device_part(self.campaign)
+        payloads = draw_blanket(part.randomizer, self.route.blanket, SeededRandomness(seed))
+        return [self._seal(payload.tobytes(), part.digest) for payload in payloads]
+
+    def _seal(self, payload: bytes, device: Digest) -> bytes:
+        return seal(self.route.key_of(0), sealing_info(CampaignId.parse(self.campaign["id"]), 0, device), payload)
+
+    def pages(self, reports: list[bytes]) -> list[ShuffledPage]:
+        ordered = sorted(reports, key=sealed_id)
+        parts = [ordered[start : start + PAGE] for start in range(0, len(ordered), PAGE)]
+        campaign = CampaignId.parse(self.campaign["id"])
+        return [
+            ShuffledPage(campaign=campaign, round=0, page=number, count=len(part), sealed=b"".join(part))
+            for number, part in enumerate(parts)
+        ]
+
+    def statement(self, batch: list[bytes], ended: BatchEnd = BatchEnd.TIME, **changes: Any) -> BatchStatement:
+        time = ended is BatchEnd.TIME
+        blanket = self.route.blanket if time else 0
+        terms: dict[str, Any] = {
+            "campaign": CampaignId.parse(self.campaign["id"]),
+            "round": 0,
+            "received": len(batch) - blanket if time else 40,
+            "blanket": blanket,
+            "reports": len(batch) if time else 0,
+            "root": root_of(sorted(map(sealed_id, batch))) if time else Digest(hashlib.sha256(b"").digest()),
+            "ended": ended,
+            "key": self.signing.public_key().public_bytes_raw(),
+            "signature": bytes(64),
+        }
+        unsigned = BatchStatement(**terms | changes)
+        return replace(unsigned, signature=self.signing.sign(unsigned.signed_message))
+
+    def push(self, page: ShuffledPage, key: str | None = None) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {key or self.key}", "Content-Type": CBOR_MEDIA_TYPE}
+        path = f"{self.home.address}{self.path}/rounds/0/batch/{page.page}"
+        return httpx.post(path, content=page.content, headers=headers)
+
+    def state(self, statement: BatchStatement) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": CBOR_MEDIA_TYPE}
+        return httpx.put(f"{self.home.address}{self.path}/rounds/0/batch", content=statement.content, headers=headers)
+
+    def release(self, reports: list[bytes]) -> None:
+        for page in self.pages(reports):
+            assert self.push(page).status_code == 201
+        assert self.state(self.statement(reports)).status_code == 201
+
+    def end(self) -> None:
+        """The round ends by its time, and the worker does what there is to do."""
+        self.home.clock.advance(HOUR)
+        self.home.work()
+
+
+@pytest.fixture
+def shuffled(migrated_sqlite_url: str, tmp_path: Path) -> Iterator[Shuffled]:
+    with served(migrated_sqlite_url, round_keys=tmp_path / "keys") as home:
+        signing = Ed25519PrivateKey.generate()
+        made = create(home, signing.public_key().public_bytes_raw().hex())
+        assert made.status_code == 201, made.text
+        campaign = made.json()
+        home.api.post(f"/v1/campaigns/{campaign['id']}/open").raise_for_status()
+        with home.database.write("test key") as session:
+            key = keys.create(session, "mix", Role.SHUFFLER, home.clock.now(), campaign["id"]).text
+        yield Shuffled(home, tmp_path / "keys", campaign, signing, key)
+
+
+def create(home: RunningServer, key: str, plan: dict[str, Any] = PLAN, **route: Any) -> httpx.Response:
+    """A campaign of an hour."""
+    terms = {"name": "mix", "urls": ["https://mix.example"], "key": key, "floor": FLOOR}
+    order = {"name": "delays", "purpose": "We ask how late you were.", "population": "travellers"}
+    order["plan_request"] = home.ready_plan(**plan)["id"]
+    end = {"end": home.clock.now() + HOUR}
+    return home.api.post("/v1/campaigns", json=order | {"route": terms | end | route})
+
+
+def test_a_round_is_estimated_with_the_random_reports_subtracted(shuffled: Shuffled) -> None:
+    reports = [*shuffled.sealed([0] * USERS), *shuffled.blanket()]
+    shuffled.end()
+    assert shuffled.status()["rounds"][0]["waiting_for"] == ["mix"]
+    shuffled.release(reports)
+    shuffled.home.work()
+    status = shuffled.status()
+    (row,) = status["rounds"]
+    assert (row["state"], row["reports"], row["batch"]["state"]) == ("estimated", len(reports), "counted")
+    assert (row["batch"]["received"], row["batch"]["blanket"]) == (USERS, shuffled.route.blanket)
+    assert row["waiting_for"] == []
+    estimate = shuffled.home.api.get(f"{shuffled.path}/rounds/0/estimates").raise_for_status().json()
+    assert estimate["terms"]["users"] == USERS
+    assert estimate["extras"]["blanket"] == shuffled.route.blanket
+    # All hold the first bin: its prefix is all of them.
+    assert estimate["table"]["band_lower"][0] <= 1 <= estimate["table"]["band_upper"][0] + 1e-9
+    # What opens the reports is gone, what signs tasks is not.
+    assert [file.name for file in (shuffled.folder / shuffled.campaign["id"]).iterdir()] == ["task.key"]
+    # A shuffler that lost its answers sends all of it again.
+    assert {shuffled.push(page).status_code for page in shuffled.pages(reports)} == {200}
+    assert shuffled.state(shuffled.statement(reports)).status_code == 200
+    assert shuffled.status() == status
+
+
+def test_a_batch_before_the_end_waits_for_it(shuffled: Shuffled) -> None:
+    """The two clocks differ."""
+    shuffled.release([*shuffled.sealed([1] * USERS), *shuffled.blanket()])
+    shuffled.home.work()
+    assert shuffled.status()["rounds"][0]["batch"]["state"] == "stated"
+    shuffled.end()
+    assert shuffled.status()["rounds"][0]["state"] == "estimated"
+
+
+def test_reports_that_open_to_nothing_are_refused_and_counted(shuffled: Shuffled) -> None:
+    part = shuffled.home.device_part(shuffled.campaign)
+    width = len(shuffled.sealed([0])[0])
+    garbage = [bytes([number]) * width for number in range(3)]
+    outside = [shuffled._seal(b"\xff" * part.randomizer.payload_bytes, part.digest)]
+    reports = [*shuffled.sealed([2] * USERS), *garbage, *outside, *shuffled.blanket()]
+    shuffled.release(reports)
+    shuffled.end()
+    status = shuffled.status()
+    assert status["refusals"] == {"payload-outside-alphabet": 1, "unopenable": 3}
+    assert status["rounds"][0]["reports"] == len(reports) - 4
+    estimate = shuffled.home.api.get(f"{shuffled.path}/rounds/0/estimates").raise_for_status().json()
+    assert estimate["terms"]["users"] == USERS
+
+
+def test_workers_that_die_between_pages_count_each_report_once(
+    shuffled: Shuffled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports = [*shuffled.sealed([0, 1, 2] * 100), *shuffled.blanket()]
+    shuffled.release(reports)
+    pages, opened = len(shuffled.pages(reports)), opening._opened
+    assert pages >= 3
+    alive = 1
+
+    def dying(*given: Any) -> list[bytes | None]:
+        nonlocal alive
+        alive -= 1
+        if alive < 0:
+            raise KeyboardInterrupt
+        return opened(*given)
+
+    monkeypatch.setattr(opening, "_opened", dying)
+    shuffled.home.clock.advance(HOUR)
+    for _ in range(2):
+        alive = 1
+        with pytest.raises(KeyboardInterrupt):
+            shuffled.home.work()
+        # Its lease runs out.
+        shuffled.home.clock.advance(HOUR)
+    alive = pages
+    shuffled.home.work()
+    assert shuffled.status()["rounds"][0]["reports"] == len(reports)
+    estimate = shuffled.home.api.get(f"{shuffled.path}/rounds/0/estimates").raise_for_status().json()
+    assert estimate["terms"]["users"] == USERS
+
+
+def test_a_lost_key_is_said_and_a_restored_one_opens(shuffled: Shuffled, check_problem: Callable[..., Any]) -> None:
+    shuffled.release([*shuffled.sealed([0] * USERS), *shuffled.blanket()])
+    file = shuffled.folder / shuffled.campaign["id"] / "round-0.key"
+    kept = file.read_text()
+    file.unlink()
+    shuffled.end()
+    (row,) = shuffled.status()["rounds"]
+    assert (row["state"], row["batch"]["state"]) == ("closed", "unreadable")
+    assert "restore the folder" in row["error"]
+    file.write_text(kept)
+    shuffled.home.api.post(f"{shuffled.path}/rounds/0/retry").raise_for_status()
+    shuffled.home.work()
+    assert shuffled.status()["rounds"][0]["state"] == "estimated"
+
+
+def test_a_missed_round_says_why_nothing_came_of_it(shuffled: Shuffled) -> None:
+    reports = [*shuffled.sealed([0] * 9), *shuffled.blanket()]
+    assert shuffled.push(shuffled.pages(reports)[0]).status_code == 201
+    assert shuffled.state(shuffled.statement([], BatchEnd.MISSED)).status_code == 201
+    shuffled.end()
+    (row,) = shuffled.status()["rounds"]
+    assert (row["batch"]["state"], row["reports"]) == ("withheld", 0)
+    assert "too few devices took part" in row["error"]
+    assert not (shuffled.folder / shuffled.campaign["id"] / "round-0.key").exists()
+
+
+def test_what_does_not_fit_is_refused_and_changes_nothing(
+    shuffled: Shuffled, check_problem: Callable[..., Any]
+) -> None:
+    reports = [*shuffled.sealed([0] * USERS), *shuffled.blanket()]
+    first, second, *rest = shuffled.pages(reports)
+    check_problem(shuffled.push(second), Problem.BATCH_CONFLICT, "page 0 is next")
+    assert shuffled.push(first).status_code == 201
+    assert shuffled.push(first).status_code == 200
+    check_problem(shuffled.push(replace(second, page=0)), Problem.BATCH_CONFLICT, "other reports")
+    check_problem(shuffled.push(replace(first, page=1)), Problem.BATCH_CONFLICT, "above those of the page before")
+    check_problem(shuffled.push(replace(second, round=1, page=1)), Problem.INVALID_REQUEST, "round 1")
+    wide = ShuffledPage(campaign=first.campaign, round=0, page=1, count=1, sealed=b"\xff" * 60)
+    check_problem(shuffled.push(wide), Problem.INVALID_REQUEST, "have")
+    with shuffled.home.database.write("test key") as session:
+        uploader = keys.create(session, "u", Role.UPLOADER, shuffled.home.clock.now()).text
+    check_problem(shuffled.push(second, uploader), Problem.FORBIDDEN, "role")
+    for page in (second, *rest):
+        assert shuffled.push(page).status_code == 201
+    fewer = shuffled.statement(reports, received=USERS - 1, reports=len(reports) - 1)
+    check_problem(shuffled.state(fewer), Problem.BATCH_CONFLICT, "the pages have")
+    root = shuffled.statement(reports, root=Digest(bytes(32)))
+    check_problem(shuffled.state(root), Problem.BATCH_CONFLICT, "root")
+    blanket = shuffled.route.blanket
+    small = shuffled.statement(reports, blanket=blanket - 1, received=USERS + 1)
+    check_problem(shuffled.state(small), Problem.BATCH_CONFLICT, "random reports")
+    forged = replace(shuffled.statement(reports), signature=bytes(64))
+    check_problem(shuffled.state(forged), Problem.INVALID_REQUEST, "not signed by mix")
+    assert shuffled.state(shuffled.statement(reports)).status_code == 201
+    check_problem(shuffled.state(shuffled.statement([], BatchEnd.MISSED)), Problem.BATCH_CONFLICT, "released once")
+
+
+def test_devices_report_to_the_shuffler_alone(shuffled: Shuffled, check_problem: Callable[..., Any]) -> None:
+    check_problem(shuffled.home.report(shuffled.campaign, [0]), Problem.WRONG_ROUTE, "shuffler")
+
+
+def test_tasks_are_signed_and_their_number_grows(shuffled: Shuffled) -> None:
+    task = Task.read(shuffled.home.anonymous.get(f"{shuffled.path}/task").raise_for_status().content)
+    assert (task.number, task.epoch, task.accept_until, task.round) == (1, 0, shuffled.route.end, 0)
+    assert task.signature is not None
+    assert ed25519.verify(shuffled.route.task_key, task.signature, task.signed_message)
+    again = shuffled.home.anonymous.get(f"{shuffled.path}/task").content
+    assert Task.read(again) == task
+    shuffled.home.api.post(f"{shuffled.path}/close").raise_for_status()
+    closed = Task.read(shuffled.home.anonymous.get(f"{shuffled.path}/task").content)
+    assert (closed.number, closed.round) == (2, None)
+    assert ed25519.verify(shuffled.route.task_key, closed.signature or b"", closed.signed_message)
+
+
+def test_what_no_shuffled_campaign_can_have_is_refused(shuffled: Shuffled, check_problem: Callable[..., Any]) -> None:
+    home, key = shuffled.home, "ab" * 32
+    direct = {"epsilon": 1, "mechanism": "randomized_response"}
+    check_problem(create(home, key, direct), Problem.INVALID_REQUEST, "plan with collector")
+    check_problem(create(home, key, end=1), Problem.INVALID_REQUEST, "it is past")
+    check_problem(create(home, key, floor=0), Problem.INVALID_REQUEST, "floor")
+    check_problem(create(home, "no key"), Problem.INVALID_REQUEST, "key")
+
+
+def test_without_a_folder_for_keys_there_is_no_shuffled_campaign(
+    running: RunningServer, check_problem: Callable[..., Any]
+) -> None:
+    check_problem(create(running, "ab" * 32), Problem.INVALID_REQUEST, "SORDINO_ROUND_KEYS")
