@@ -92,6 +92,18 @@ def _thresholds(bins: int) -> list[list[float]]:
 
 _MARGINALS = {"kind": "marginals", "width": 2}
 CASES: Mapping[str, Callable[[], Outcome]] = {
+    "quick codebook search, prefix 8, ε = 2": _linear(
+        "prefix", 8, epsilon=2, mechanism="optimised_kernel", effort="quick"
+    ),
+    "codebook search, prefix 12, ε = 3": _linear("prefix", 12, epsilon=3, mechanism="optimised_kernel"),
+    "codebook search, mean, prefix 12, ε = 2": _linear(
+        "prefix", 12, epsilon=2, objective="mean", mechanism="optimised_kernel"
+    ),
+    "column generation, mean, prefix 10, ε = 2": _linear(
+        "prefix", 10, epsilon=2, objective="mean", mechanism="column_generation"
+    ),
+    "hyperplane codebook, prefix 16, ε = 1": _linear("prefix", 16, epsilon=1, mechanism="hyperplane_codebook"),
+    "factorization, prefix 16, ε = 1": _linear("prefix", 16, epsilon=1, mechanism="factorization"),
     "codebook search, prefix 24, ε = 1": _linear("prefix", 24, epsilon=1, mechanism="optimised_kernel"),
     "codebook search, prefix 24, ε = 4": _linear("prefix", 24, epsilon=4, mechanism="optimised_kernel"),
     "codebook search, mean, prefix 24, ε = 2": _linear(

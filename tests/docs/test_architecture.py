@@ -12,7 +12,7 @@ ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 RECIPES = {
     "mechanism", "randomizer", "kind of linear question", "pairwise statistic", "endpoint", "setting", "metric",
-    "document of the wire", "kind of question", "option of planning", "page of the console",
+    "document of the wire", "kind of question", "option of planning", "constant of a search", "page of the console",
     "command that asks a server",
 }  # fmt: skip
 WORDS = {

@@ -29,7 +29,7 @@ from sordino_analysis.questions.linear.widths import CharacterMap, character_map
 
 # Seed and draws are part of the method. With so many a quantile covers within .007 of its level, two standard errors.
 DRAWS = 4000
-# Any seed: the same campaign has the same interval whoever computes it.
+# Any seed: the same campaign has the same interval on every machine.
 _SEED = 20_261_122
 # Entries of simulated losses; beyond it Bonferroni's quantile costs some hundredths more and no time.
 _MOST_DRAWN = 1 << 25

@@ -14,7 +14,7 @@ from sordino_analysis.evaluation.contribution_law import Cumulants
 # The seed and the number of draws are part of the method: the same estimate has the same band on every machine.
 # 20,000 draws put the coverage of a 95 % band within .0031 of it, two standard errors.
 BAND_DRAWS = 20_000
-# Any seed: the same campaign has the same band whoever computes it.
+# Any seed: the same campaign has the same band on every machine.
 _BAND_SEED = 20_261_120
 # Products beyond this take more than a few seconds; Šidák's inequality needs none.
 MOST_OPERATIONS = 4e10

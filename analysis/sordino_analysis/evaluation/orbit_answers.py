@@ -41,7 +41,7 @@ from sordino_shared.randomizers import OrbitKernel
 # The seed and the number of reports are part of the method, as those of a band are. A correlation of so many reports
 # is one ± .01 at most, which moves the chance that all errors stay within a band by some ten-thousandths.
 ROOT_REPORTS = 10_000
-# Any seed: the same plan has the same figures whoever computes it.
+# Any seed: the same plan has the same figures on every machine.
 _SEED = 20_261_122
 # Sums of characters, or answers, that are held at once.
 _MOST_HELD = 1 << 22

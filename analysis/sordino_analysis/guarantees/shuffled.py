@@ -24,7 +24,7 @@ _LEFT_OUT = 1e-5
 _PRECISION_BITS = 17
 # The search for a number of honest reports ends here.
 _MOST_HONEST = 10**9
-# Of the reports: privacy is stated for one in ten that somebody made up.
+# Of the reports: privacy is stated for one fake report in ten.
 FAKE_SHARE = Fraction(1, 10)
 
 

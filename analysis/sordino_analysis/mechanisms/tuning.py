@@ -52,7 +52,7 @@ class DrawnFamiliesTuning:
     fewest_passes: int = 4
     """Passes that move chances at least, however long one takes."""
     most_passes: int = 40
-    """Passes at most: later ones gain less than a thousandth."""
+    """Passes at most; the best chances met are kept."""
     least_chance: float = 1e-4
     """A family that no query needs keeps so much, so that the whole histogram can be decoded."""
 
@@ -140,7 +140,7 @@ class HyperplaneCodebookTuning:
     reweighting_operations: float = 6e10
     """Reweighting the types is worth its time up to so many multiplications in all: six seconds on one core."""
     most_reweightings: int = 20
-    """Reweightings at most: later ones gain less than a thousandth."""
+    """Reweightings at most; the best weights met are kept."""
     share_of_singles: float = 0.05
     """The probability that rows of single types start with, so that all types are told apart."""
 
@@ -174,7 +174,7 @@ class OrbitKernelTuning:
     """Decoders of orbits: `orbit_kernel.py`. Measured: `python -m benchmarks.tuning mechanisms.orbit_kernel`."""
 
     least_for_overlaps: float = 1.0
-    """From this ε on decoders tell overlaps apart: they gain 3 % on marginals of 3 of 8 attributes at ε = 1, for
+    """Beyond this ε decoders tell overlaps apart: they gain 3 % on marginals of 3 of 8 attributes at ε = 1, for
     several times as many sums."""
 
 

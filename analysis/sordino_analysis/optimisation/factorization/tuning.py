@@ -63,7 +63,7 @@ class Gamma2Tuning:
     gap: float = 0.01
     """The proved gap at which a factorization ends, where no other is given: less takes more steps."""
     most_steps: int = 500
-    """Steps at most, where no other number is given: none of the workloads that are measured needs as many."""
+    """Steps at most, where no other number is given; the gap is what is proved by then."""
 
 
 APPROXIMATION = ApproximationTuning()

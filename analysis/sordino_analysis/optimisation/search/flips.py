@@ -9,7 +9,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats, Mask
 
 _MOST_FLIPS_PER_TYPE = 2
-# Gains below it are rounding, and would be taken and given back for ever.
+# Gains below it are rounding, and would be taken and given back endlessly.
 _RISES = 1e-12
 
 # (n, k) sets → (n,) their gains, and (n, k) their gains after flipping each type.

@@ -224,7 +224,7 @@ class SignVectorsTuning:
     gain: float = 1e-4
     """A row is taken where it is worth more than the average by this share."""
     most_flips: int = 400
-    """Signs that one climb turns at most; none was seen to need as many."""
+    """Signs that one climb turns at most."""
     cost_of_fewer: float = 5e-4
     """What fewer rows may cost of the value: device parts get smaller."""
     share_of_new: float = 0.1

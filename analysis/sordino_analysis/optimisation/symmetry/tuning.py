@@ -46,7 +46,7 @@ class OrbitRowsTuning:
     symmetry.orbit_rows`."""
 
     listed_cells: int = 16
-    """Up to so many cells all sets are listed and none is searched: 2^16 of them take a tenth of a second."""
+    """Up to so many cells all sets, 2^16 then, are listed and none is searched."""
     most_searched_cells: int = 256
     """Shapes of more cells than needed are searched up to this size."""
     most_shapes: int = 32
