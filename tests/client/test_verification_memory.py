@@ -57,6 +57,7 @@ LABELS = Domain((Categorical("x", tuple(f"label {number:x}" for number in range(
 PARTS = {
     "labels": lambda: (LABELS, RandomizedResponse.for_guarantee(LABELS.size, EPSILON)),
     "many outputs": lambda: (line(16), two_level(1 << 17, 16)),
+    "outputs": lambda: (line(16), two_level(1 << 14, 16)),
     "many types": lambda: (
         Domain(tuple(Categorical(f"a{number}", ("0", "1")) for number in range(17))),
         two_level(16, 1 << 17),
@@ -93,7 +94,11 @@ def peak_of(content: bytes, digest: Digest) -> int:
     return peak
 
 
-@pytest.mark.parametrize("name", PARTS)
+# Python counts the memory of millions of numbers slowly.
+LONG = {"many outputs", "many labels"}
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.slow] * (name in LONG)) for name in PARTS])
 def test_a_part_is_verified_within_the_memory_that_its_plan_states(name) -> None:
     domain, randomizer = PARTS[name]()
     part = DevicePart(domain, EPSILON, randomizer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -246,6 +247,7 @@ RANDOMIZERS: dict[str, tuple[Domain, PureEpsilon, AnyRandomizer]] = {
 }
 
 
+@cache
 def device_parts() -> dict[str, DevicePart]:
     return {name: DevicePart(*parts) for name, parts in RANDOMIZERS.items()}
 
@@ -279,6 +281,7 @@ def small_certificate() -> Certificate:
     return Certificate(bound, LowerBound(0, bound.query_weights, bound.type_weights))
 
 
+@cache
 def analyst_parts() -> dict[str, AnalystPart]:
     """One for each decoder and each kind of queries, with and without factors."""
     matrix = MatrixQueries(_reals(*np.tri(3)), ("first", "second", "third"))
@@ -477,6 +480,7 @@ def _server_at_limits(number: int) -> CampaignServer:
     return CampaignServer(letter.ljust(24, "-"), urls)
 
 
+@cache
 def manifests() -> dict[str, Manifest]:
     reference = PlanReference(device_parts()["randomized_response"].digest, analyst_parts()["scaled_histogram"].digest)
     first = RoundTerms(EPSILON, reference)
@@ -708,6 +712,7 @@ def aggregates() -> dict[str, AggregateDocument]:
     }
 
 
+@cache
 def documents() -> dict[str, dict[str, Document]]:
     """Every example by document type and name."""
     return {

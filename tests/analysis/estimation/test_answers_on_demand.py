@@ -261,7 +261,8 @@ def bins_of(domain, span):
     ("bins", "mechanism", "epsilon", "users", "missing", "campaigns"),
     [
         pytest.param(128, "shifted_grids", "8", 5, False, 60, marks=pytest.mark.slow),
-        (64, "shifted_grids", "8", 5, False, 8),
+        pytest.param(64, "shifted_grids", "8", 5, False, 8, marks=pytest.mark.slow),
+        (64, "shifted_grids", "8", 5, False, 3),
         (8, "randomized_response", "1", 1, False, 60),
         (8, "subset_selection", "4", 2, False, 60),
         (8, None, "1", 30, True, 60),

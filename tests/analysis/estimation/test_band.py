@@ -70,7 +70,7 @@ def shares_of_attributes(attributes, width, epsilon):
     return compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, effort=Effort.QUICK)))
 
 
-@pytest.mark.parametrize("epsilon", ["1", "4"])
+@pytest.mark.parametrize("epsilon", ["1", pytest.param("4", marks=pytest.mark.slow)])
 def test_the_band_of_marginals_counts_answers_that_go_together_once(epsilon):
     """The two shares of an attribute have errors that are each other's negatives: as independent ones they held .97."""
     errors, found = largest_errors(shares_of_attributes(6, 1, epsilon), "zipf", users=1000)

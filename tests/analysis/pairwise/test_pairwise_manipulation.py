@@ -100,7 +100,9 @@ def value(protocol: PairwiseProtocol, design: ProtocolDesign, *closed: ClosedRou
 
 
 @pytest.mark.parametrize("target", ["pairs", "histogram"])
-@pytest.mark.parametrize("statistic", [DISTANCE, CONCORDANCE], ids=["distance", "concordance"])
+@pytest.mark.parametrize(
+    "statistic", [DISTANCE, pytest.param(CONCORDANCE, marks=pytest.mark.slow)], ids=["distance", "concordance"]
+)
 def test_few_made_up_reports_do_in_one_round_what_is_published(statistic: PairwiseStatistic, target: Target) -> None:
     """Honest users of one value, and few whose worst output takes the place of another value."""
     protocol, share, size = OneRound(), 1e-4, statistic.size

@@ -32,7 +32,9 @@ def test_a_ratio_of_a_far_denominator_has_the_interval_of_the_delta_method():
     assert reach == pytest.approx(1.96 * found.standard_error, rel=0.05)
 
 
-@pytest.mark.parametrize("epsilon", [1.0, 4.0, 8.0])
+@pytest.mark.parametrize(
+    "epsilon", [pytest.param(1.0, marks=pytest.mark.slow), 4.0, pytest.param(8.0, marks=pytest.mark.slow)]
+)
 def test_with_one_label_no_value_is_published(epsilon):
     """The chance of two values in 200 is at most 2 in 10,000."""
     found = estimates(epsilon, [30, 0, 30, 0], 200)

@@ -143,7 +143,9 @@ def three_rounds(design: ProtocolDesign, crowd: Crowd, pushed: Floats, turned: F
     return estimate.value
 
 
-@pytest.mark.parametrize("share", [0.002, 0.02, 0.3])
+@pytest.mark.parametrize(
+    "share", [pytest.param(0.002, marks=pytest.mark.slow), 0.02, pytest.param(0.3, marks=pytest.mark.slow)]
+)
 def test_nobody_does_more_in_three_rounds_and_somebody_nearly_a_third_of_it(small: Any, share: float) -> None:
     design = ThreeRound().design(small.request(8, MANY), lambda fraction: None)
     mechanism, most = ThreeRoundMechanism.published(design.first), ThreeRound().manipulation(design)[0].most(share)

@@ -57,8 +57,16 @@ def filled(running: Any) -> dict[str, Any]:
     return {"closed": closed["id"], "open": opened}
 
 
-@pytest.mark.parametrize("target", ["sqlite", "postgres", "older_postgres"])
-@pytest.mark.parametrize("source", ["sqlite", "postgres"])
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ("sqlite", "postgres"),
+        ("postgres", "sqlite"),
+        pytest.param("sqlite", "sqlite", marks=pytest.mark.slow),
+        pytest.param("postgres", "postgres", marks=pytest.mark.slow),
+        *(pytest.param(source, "older_postgres", marks=pytest.mark.slow) for source in ("sqlite", "postgres")),
+    ],
+)
 def test_a_backup_is_restored_into_either_engine_and_the_server_goes_on(
     source: str, target: str, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
@@ -122,7 +130,7 @@ def test_a_backup_is_of_one_moment_while_reports_come(running_on_postgres: Any, 
     assert seen[0] < seen[-1]
 
 
-@pytest.mark.parametrize("target", ["sqlite", "postgres"])
+@pytest.mark.parametrize("target", ["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def test_a_restoration_killed_before_any_statement_leaves_no_rows(
     target: str, running: Any, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:

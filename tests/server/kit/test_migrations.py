@@ -96,6 +96,11 @@ def test_migrations_and_models_are_the_same_schema(database):
     assert any("estimated" in words for words in migrated.values())
 
 
+@pytest.mark.parametrize(
+    "database",
+    ["sqlite", *(pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "older_postgres"))],
+    indirect=True,
+)
 def test_every_step_goes_down_and_up_and_leaves_other_data_alone(database):
     first, *later = revisions()
     migrations.upgrade(database, first)
@@ -146,6 +151,11 @@ PASSING = {
 }
 
 
+@pytest.mark.parametrize(
+    "database",
+    ["sqlite", *(pytest.param(name, marks=pytest.mark.slow) for name in ("postgres", "older_postgres"))],
+    indirect=True,
+)
 def test_a_downgrade_refuses_to_drop_what_cannot_be_made_again(database):
     """It ended with exit code 0 and the next upgrade had fresh caps, unspent ρ and an empty audit log."""
     migrations.upgrade(database)

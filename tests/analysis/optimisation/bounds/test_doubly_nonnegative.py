@@ -59,16 +59,17 @@ def test_a_symmetric_start_is_a_saddle_that_is_left(exact_optimum, small_matrix)
     assert doubly_nonnegative_bound(small_matrix("parities", 16), 2.0, "mean").value > 6.5
 
 
-def test_random_workloads_with_few_queries_are_bounded_too(exact_optimum):
+@pytest.mark.parametrize("epsilon", [pytest.param(0.5, marks=pytest.mark.slow), 2.0])
+def test_random_workloads_with_few_queries_are_bounded_too(exact_optimum, epsilon):
+    # The optima of these are recorded: both ε draw from one stream.
     rng = np.random.default_rng(5)
-    for epsilon in (0.5, 2.0):
-        for queries, types in ((1, 5), (3, 6), (9, 4)):
-            matrix = rng.normal(size=(queries, types))
-            # Product weights miss more of the maximum, where every query would have its own type weights.
-            for objective, least in (("mean", 0.92), ("max", 0.7)):
-                exact = exact_optimum(matrix, epsilon, objective)
-                found = doubly_nonnegative_bound(matrix, epsilon, objective).value
-                assert least * exact <= found <= exact * (1 + SOLVER)
+    drawn = [rng.normal(size=size) for _ in range(2) for size in ((1, 5), (3, 6), (9, 4))]
+    for matrix in drawn[:3] if epsilon == 0.5 else drawn[3:]:
+        # Product weights miss more of the maximum, where every query would have its own type weights.
+        for objective, least in (("mean", 0.92), ("max", 0.7)):
+            exact = exact_optimum(matrix, epsilon, objective)
+            found = doubly_nonnegative_bound(matrix, epsilon, objective).value
+            assert least * exact <= found <= exact * (1 + SOLVER)
 
 
 def test_any_certificate_is_below_the_exact_optimum(exact_optimum, small_matrix):

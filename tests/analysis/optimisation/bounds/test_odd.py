@@ -77,7 +77,9 @@ def test_types_that_look_alike_and_types_in_the_middle_have_partners():
     assert (found.partner[found.partner] == np.arange(7)).all()
 
 
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 3.5])
+@pytest.mark.parametrize(
+    "epsilon", [pytest.param(0.5, marks=pytest.mark.slow), 1.0, pytest.param(2.0, marks=pytest.mark.slow), 3.5]
+)
 def test_no_unbiased_kernel_is_below_the_bound(epsilon):
     """Random kernels, odd ones among them: half of their outputs are the others under σ."""
     rng = np.random.default_rng(int(10 * epsilon))

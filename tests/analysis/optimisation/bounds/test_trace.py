@@ -33,7 +33,9 @@ def variances(matrix, kernel, types):
     return decoder**2 @ kernel - matrix**2, unbiased
 
 
-@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.0, 3.5])
+@pytest.mark.parametrize(
+    "epsilon", [pytest.param(0.3, marks=pytest.mark.slow), 1.0, pytest.param(2.0, marks=pytest.mark.slow), 3.5]
+)
 def test_no_unbiased_kernel_is_below_the_bound(epsilon):
     rng = np.random.default_rng(int(10 * epsilon))
     tried = 0
