@@ -11,6 +11,7 @@ from sordino_server import rounds
 from sordino_server.campaigns import repository
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.campaigns.question import question_of
+from sordino_server.campaigns.route_order import end_of, new_keys
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.campaigns.series_terms import SeriesOrder, purpose_of, spending
 from sordino_server.campaigns.server_terms import servers_of
@@ -50,7 +51,7 @@ from sordino_shared.protocol import (
     check_built,
     successor_faults,
 )
-from sordino_shared.protocol.routes import DIRECT, Route, ShuffledRoute
+from sordino_shared.protocol.routes import DIRECT, Route
 
 _DAY_S = 86_400
 # What an estimate lists all types of.
@@ -69,7 +70,7 @@ def create(
     The keys of a shuffled one are in `round_keys` before the campaign is.
     """
     ready = plans.ready_plan(session, order.plan_request)
-    keys = None if order.route is None else _new_keys(order, now, round_keys)
+    keys = None if order.route is None else new_keys(order, now, round_keys)
     manifest = _manifest(session, order, ready, now, keys)
     check_built(manifest)
     if keys is not None and round_keys is not None:
@@ -137,27 +138,6 @@ def _rules(order: CampaignOrder, campaign: str, count: int) -> list[ClosingRule]
         for index, (reports, seconds) in enumerate(order.closing(count))
         if reports is not None or seconds is not None
     ]
-
-
-def _new_keys(order: CampaignOrder, now: int, round_keys: RoundKeys | None) -> NewKeys:
-    """Raises InvalidValue for what a shuffled campaign cannot have."""
-    if round_keys is None:
-        raise InvalidValue(
-            "/route: this server keeps no keys of shuffled campaigns: set SORDINO_ROUND_KEYS to a folder, for workers "
-            "too"
-        )
-    assert order.route is not None
-    given = {
-        "series": order.series is not None,
-        "upload_token": order.upload_token,
-        "close_after_reports": order.close_after_reports is not None,
-        "close_after_s": order.close_after_s is not None,
-    }
-    for name in (name for name, is_given in given.items() if is_given):
-        raise InvalidValue(f"/{name}: a shuffled campaign has one round that ends at /route/end: leave {name} out")
-    if order.route.end <= now:
-        raise InvalidValue(f"/route/end: it is past, now is {now}", order.route.end)
-    return NewKeys.make()
 
 
 def _manifest(
@@ -230,7 +210,7 @@ def task(session: Session, identifier: str, settings: Settings, now: int) -> Tas
     campaign = get(session, identifier)
     if round_lifecycle.is_series(campaign):
         return _task_of_series(session, campaign, settings)
-    shuffled = _end_of(campaign) is not None
+    shuffled = end_of(campaign) is not None
     known = rounds.of_campaign(session, identifier)
     is_open = next((row for row in known if row.state == RoundState.OPEN), None)
     ends_at = None if is_open is None else closes_at(session, is_open)
@@ -291,18 +271,12 @@ def open_campaign(
     campaign.archived_at = None
     asked = _charge(session, campaign)
     populations.charge(session, campaign.population, asked, now, mode)
-    end = _end_of(campaign)
+    end = end_of(campaign)
     if end is not None:
         _end_with_shuffler(session, identifier, end, now)
     if asked.series is None:
         round_lifecycle.open_round(database, session, identifier, 0, now)
     return campaign
-
-
-def _end_of(campaign: Campaign) -> int | None:
-    """When the shuffler of a campaign takes the last report; None where there is no shuffler."""
-    route = Manifest.read(campaign.manifest).route
-    return route.end if isinstance(route, ShuffledRoute) else None
 
 
 def _end_with_shuffler(session: Session, identifier: str, end: int, now: int) -> None:
@@ -318,7 +292,7 @@ def task_for_devices(database: Database, identifier: str, settings: Settings, no
     """The task, signed where devices get it from a shuffler."""
     with database.read("get task") as session:
         found_task = task(session, identifier, settings, now)
-        shuffled = _end_of(get(session, identifier)) is not None
+        shuffled = end_of(get(session, identifier)) is not None
     if not shuffled:
         return found_task
     if settings.round_keys is None:

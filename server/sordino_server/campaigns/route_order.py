@@ -1,0 +1,37 @@
+"""What an order for a shuffled campaign must fit, and when such a campaign ends."""
+
+from __future__ import annotations
+
+from sordino_server.campaigns.schemas import CampaignOrder
+from sordino_server.models import Campaign
+from sordino_server.shuffled.round_keys import NewKeys, RoundKeys
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Manifest
+from sordino_shared.protocol.routes import ShuffledRoute
+
+
+def new_keys(order: CampaignOrder, now: int, round_keys: RoundKeys | None) -> NewKeys:
+    """Raises InvalidValue for what a shuffled campaign cannot have."""
+    if round_keys is None:
+        raise InvalidValue(
+            "/route: this server keeps no keys of shuffled campaigns: set SORDINO_ROUND_KEYS to a folder, for workers "
+            "too"
+        )
+    assert order.route is not None
+    given = {
+        "series": order.series is not None,
+        "upload_token": order.upload_token,
+        "close_after_reports": order.close_after_reports is not None,
+        "close_after_s": order.close_after_s is not None,
+    }
+    for name in (name for name, is_given in given.items() if is_given):
+        raise InvalidValue(f"/{name}: a shuffled campaign has one round that ends at /route/end: leave {name} out")
+    if order.route.end <= now:
+        raise InvalidValue(f"/route/end: it is past, now is {now}", order.route.end)
+    return NewKeys.make()
+
+
+def end_of(campaign: Campaign) -> int | None:
+    """When the shuffler of a campaign takes the last report; None where there is no shuffler."""
+    route = Manifest.read(campaign.manifest).route
+    return route.end if isinstance(route, ShuffledRoute) else None
