@@ -50,11 +50,13 @@ def check_schema(database: Database) -> None:
 
 
 def check_known(current: str | None) -> None:
-    """Raise `SchemaMismatch` for the schema of a newer version, for which upgrading does not help."""
+    """Raise `SchemaMismatch` for a schema of no step of this version, for which upgrading does not help."""
     if current is not None and current not in known_revisions():
         raise SchemaMismatch(
-            f"the database is at revision {current}, which this version does not know: a newer one migrated it; "
-            f"run that version, or restore a backup from before (this version works with {head_revision()})",
+            f"the database is at revision {current}, which this version does not know (it works with "
+            f"{head_revision()}): a newer version migrated it, or a development version of before the first release "
+            "made it. Run the version that wrote it, or restore a backup of this one; a database of a development "
+            "version cannot be upgraded: export what you need with it, and start with an empty database",
             "schema",
         )
 
