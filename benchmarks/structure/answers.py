@@ -17,7 +17,7 @@ _A, _S = "analysis/sordino_analysis", "server/sordino_server"
 # By category, the files that say an answer in that form; a file counts in the first category that names it.
 CATEGORIES = {
     "value types": (
-        f"{_A}/answers/(columns|table|document|reading|filling).py",
+        f"{_A}/answers/(columns|table|document|reading|filling|findings).py",
         f"{_A}/estimation/(linear_estimate|answer_on_demand).py",
         f"{_A}/pairwise/statistic_estimate.py",
         f"{_A}/panel/period_answers.py",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, repeat
 
 from sqlalchemy.orm import Session
 
@@ -15,7 +15,7 @@ from sordino_server.errors import ServerError
 from sordino_server.estimates import service as estimates
 from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_server.kit.clock import iso_8601
-from sordino_server.kit.db import Database
+from sordino_server.kit.db import Database, give_back_cache
 from sordino_server.models import Campaign
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest, Rotating
@@ -47,7 +47,12 @@ class Export:
         return chain.from_iterable(map(self._rows, self.tables(database)))
 
     def _rows(self, table: AnswerTable) -> Iterator[tuple[Cell, ...]]:
-        return zip(*(table.cells(name) for name in self.types), strict=True)
+        return zip(*(_cells(table, name) for name in self.types), strict=True)
+
+
+def _cells(table: AnswerTable, name: str) -> Iterable[Cell]:
+    """The cells of a column; a list of those that a table does not have, or has as a term, would take a tenth more."""
+    return table.columns[name] if name in table.columns else repeat(table.terms.get(name), len(table))
 
 
 def export_of(database: Database, identifiers: Sequence[str], now: int) -> Export:
@@ -80,7 +85,9 @@ def _table(database: Database, exported: ExportedEstimate) -> AnswerTable:
 
 def _content(database: Database, round_id: int) -> bytes:
     with database.read("export estimate") as session:
-        return estimates.stored_content(session, round_id)
+        content = estimates.stored_content(session, round_id)
+        give_back_cache(session)
+        return content
 
 
 def _of_campaign(session: Session, identifier: str, now: int) -> Iterator[ExportedEstimate]:

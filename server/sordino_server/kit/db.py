@@ -296,3 +296,9 @@ def _forget_values(error: DBAPIError) -> None:
     if error.orig is not None and said is not None:
         error.orig.args = (said,)
         error.args = (f"({type(error.orig).__name__}) {said}",)
+
+
+def give_back_cache(session: Session) -> None:
+    """Free the pages that SQLite keeps of this connection: a large value that is read once fills up to 64 MiB."""
+    if session.get_bind().dialect.name == "sqlite":
+        session.connection().exec_driver_sql("PRAGMA shrink_memory")
