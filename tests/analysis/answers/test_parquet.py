@@ -89,3 +89,17 @@ def test_a_damaged_file_is_refused_or_read(tmp_path: Path, seed: int) -> None:
         path.write_bytes(damaged)
         with suppress(SordinoError):
             assert len(read_parquet(path)) <= 200
+
+
+def test_a_table_for_which_memory_is_short_is_refused_with_advice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "answers.parquet"
+    write_parquet(AnswerTable.of_rows(ROWS), path)
+
+    def short(*_: Any) -> int:
+        raise MemoryError
+
+    monkeypatch.setattr("sordino_analysis.answers.parquet.checked_rows", short)
+    with pytest.raises(SordinoError, match="needs more memory than there is here: export fewer campaigns at once"):
+        read_parquet(path)
