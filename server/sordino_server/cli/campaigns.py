@@ -29,6 +29,7 @@ from sordino_server.cli.output import (
 )
 from sordino_server.cli.remote import Remote, RemoteProblem, estimates_path
 from sordino_server.cli.remote_command import Csv, CsvOption, Listing, Shown, Unfinished, remote_command
+from sordino_server.cli.shuffler_options import CollectorOption, ErrorOption, RouteOption, collector_terms, route_terms
 from sordino_server.cli.sign import sign
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
@@ -109,6 +110,9 @@ def create(
     users: UsersOption = None,
     protocol: ProtocolOption = None,
     target: TargetOption = None,
+    collector: CollectorOption = None,
+    target_error: ErrorOption = None,
+    route: RouteOption = None,
     plan_request: Annotated[
         str | None, typer.Option(metavar="ID", help="Use this finished plan request instead of --workload.")
     ] = None,
@@ -129,7 +133,8 @@ def create(
             --purpose "We ask how late you were." \\
             --workload delays.yaml --epsilon 1 --open
 
-    With --workload the command waits for the plan. Options of the plan need --workload. A pairwise statistic needs
+    Behind a shuffler (--route, --collector, --target-error) --epsilon is the most that a device spends. With --workload
+    the command waits for the plan, whose options need it. A pairwise statistic needs
     --users.
     """
     if (workload is None) == (plan_request is None) or (workload is None) != (epsilon is None):
@@ -138,11 +143,12 @@ def create(
         registered = remote.post("/v1/workloads", _specification(workload))
         order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
         order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
+        order |= collector_terms(collector, target_error)
         plan_request = awaited_plan(remote, order, population, Patience(timeout))
     terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
     terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}
     terms |= {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
-    terms |= {"servers": _server_terms(source), "sources_deadline_s": sources_deadline_s}
+    terms |= {"servers": _server_terms(source), "sources_deadline_s": sources_deadline_s} | route_terms(route)
     status = remote.post("/v1/campaigns", terms)
     shown = status, partial(print_created, status)
     if open_now:

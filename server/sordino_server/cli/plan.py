@@ -129,9 +129,6 @@ def plan(
 
     Ctrl-C stops the search and keeps the best plan so far; a second Ctrl-C aborts.
 
-    --collector plans for a campaign behind a shuffler, which adds random reports: it chooses ε of a device, the
-    mechanism and the number of random reports by the users that --target-error takes.
-
     The lower bound holds for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
     """
     trusted = check_trust(context)
@@ -140,9 +137,8 @@ def plan(
         print_curator_plan(context, asked)
         return
     _refuse_unused(context, asked)
-    request = request_for(asked, _options(context))
     cache = None if no_cache else PlanCache(cache_dir or default_folder())
-    finished = finished_plan(request, cache)
+    finished = finished_plan(request_for(asked, _options(context)), cache)
     if target_error is not None and collector is None:
         finished = with_price(finished.for_target(target_error), asked, target_error)
     _keep(finished, output, chart)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from sordino_analysis.planning_options import DEFAULT_DEVICE_EPSILON, CollectorTarget
 from sordino_server.cli.output import fail
+from sordino_shared.errors import InvalidValue
 
 CollectorOption = Annotated[
     str | None,
@@ -25,6 +28,35 @@ DeviceEpsilonOption = Annotated[
         f"Default: {DEFAULT_DEVICE_EPSILON}.",
     ),
 ]
+
+ErrorOption = Annotated[
+    float | None, typer.Option(metavar="RMSE", help="Error that --collector chooses by, in units of the answers.")
+]
+RouteOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="PATH",
+        help="JSON file with the shuffler that devices report to: name, urls, key, floor, end (Unix seconds).",
+    ),
+]
+
+
+def collector_terms(collector: str | None, target_error: float | None) -> dict[str, Any]:
+    """What a plan request says of the collector; nothing where devices report to the server."""
+    if collector is None and target_error is None:
+        return {}
+    bound = None if collector is None else CollectorTarget.written(collector).model_dump()
+    return {"collector": bound, "target_error": target_error}
+
+
+def route_terms(file: Path | None) -> dict[str, Any]:
+    """The route that a campaign is created with; raises InvalidValue where the file is none."""
+    if file is None:
+        return {}
+    try:
+        return {"route": json.loads(file.read_text("utf-8"))}
+    except (OSError, ValueError) as error:
+        raise InvalidValue(f"--route: {file} cannot be read as JSON: {error}", str(file)) from error
 
 
 def shuffler_options(given: Mapping[str, Any]) -> dict[str, Any]:
