@@ -119,7 +119,6 @@ def plan(
 
     Examples:
 
-        sordino plan --workload prefix --size 64 --epsilon 1 --users 10000
         sordino plan --file delays.yaml --epsilon 1 --output delays
         sordino plan --workload prefix --size 64 --trust curator --rho 0.02
         sordino plan --workload prefix --size 128 --collector 1,1e-6 --target-error 0.01
