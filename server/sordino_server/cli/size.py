@@ -112,8 +112,6 @@ def size(
 
     Examples:
 
-        sordino size --workload prefix --size 64 --margin 1%
-        sordino size --file delays.yaml --margin 0.5% --epsilon 1 --difference
         sordino size --workload prefix --size 64 --margin 2% --collector 1,1e-6
 
     One answer: the interval of every query by itself is within the margin, whatever the users hold. All answers: the
@@ -124,7 +122,6 @@ def size(
     statement = Statement(margin=_margin(margin), level=level, difference=difference, population=population)
     cache = None if no_cache else PlanCache(cache_dir or default_folder())
     options = {"objective": objective, "mechanism": mechanism, "effort": effort, "protocol": protocol, "target": target}
-    # The standard error whose interval is the margin.
     shuffled = shuffler_options(context.params | {"target_error": statement.margin / normal_quantile(level)})
     epsilons = epsilon or ([shuffled["epsilon"]] if collector else list(DEFAULT_EPSILONS))
     rows = [
