@@ -104,6 +104,7 @@ FAULTS = (
         "    import time\n    return content + b' ' * (time.time_ns() % 1009)",
         ("tests/server/estimates/test_endpoints.py::test_the_result_never_changes",),
     ),
+    # One batch a round, with its blanket.
     Fault(
         "8. One batch a round, with its blanket",
         "shuffler/sordino_shuffler/mixing.py",
@@ -111,22 +112,25 @@ FAULTS = (
         "if received < floor:",
         ("tests/shuffler/test_mixing.py::test_a_folder_restored_to_before_it_mixed_sends_nothing",),
     ),
+    # A batch without a blanket.
     Fault(
-        "8. A batch without a blanket",
+        "8. One batch a round, with its blanket",
         "shuffler/sordino_shuffler/blanket.py",
         "for _ in range(route.blanket))",
         "for _ in range(route.blanket - 1))",
         ("tests/shuffler/test_rounds.py::test_a_batch_holds_every_report_and_the_blanket",),
     ),
+    # An order that tells.
     Fault(
-        "8. An order that tells",
+        "8. One batch a round, with its blanket",
         "shuffler/sordino_shuffler/store.py",
         "FROM sealed WHERE round_id = ? AND id > ? ORDER BY id LIMIT ?",
         "FROM sealed WHERE round_id = ? AND id > ? ORDER BY body LIMIT ?",
         ("tests/shuffler/test_mixing.py::test_a_batch_is_in_the_order_of_its_digests",),
     ),
+    # A claim that nobody proves.
     Fault(
-        "8. A claim that nobody proves",
+        "8. One batch a round, with its blanket",
         "shared/sordino_shared/shuffling/claims.py",
         "* WHOLE_ATTO > claim.atto_delta:",
         "* WHOLE_ATTO > 2 * claim.atto_delta:",
@@ -135,8 +139,9 @@ FAULTS = (
             "tests/shuffler/test_app.py::test_a_claim_that_is_smaller_than_the_truth_is_served_by_nobody",
         ),
     ),
+    # A way round the shuffler.
     Fault(
-        "8. A way round the shuffler",
+        "8. One batch a round, with its blanket",
         "shared/sordino_shared/protocol/campaigns.py",
         "return (self.route.shuffler,) if isinstance(self.route, ShuffledRoute) else self.servers",
         "return self.servers",

@@ -36,7 +36,7 @@ class PlanError(InvalidValue):
 
 
 class CollectorTarget(StrictModel):
-    """(ε, δ) of one report against the collector, whoever sends the other reports: a shuffler adds random ones."""
+    """(ε, δ) of one report against the collector, even if all others are fake: a shuffler adds random ones."""
 
     model_config = ConfigDict(frozen=True)
 

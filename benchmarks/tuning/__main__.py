@@ -1,7 +1,7 @@
 """`python -m benchmarks.tuning NAME`: what the constants of a search trade.
 
-NAME is a package as `search`, a table as `search.descent` or one constant as `search.descent.memory`. Each constant is
-planned with at half, once and twice its value in the cheapest cases of `cases.py` that read it: a change of the
+NAME is a package as `search`, a table as `search.descent` or one constant as `search.descent.past_steps`. Each constant
+is planned with at half, once and twice its value in the cheapest cases of `cases.py` that read it: a change of the
 standard error, of the certified bound on it, and the processor time relative to that at its value.
 """
 

@@ -17,7 +17,7 @@ HISTOGRAM = "histogram 100, ε = 2"
 def test_every_table_is_found_once():
     names = [constant.name for constant in constants()]
     assert len(names) == len(set(names)) > 300
-    assert {"search.descent.memory", "planning.pairs.evaluations", "search.schedules.quick.phases"} <= set(names)
+    assert {"search.descent.past_steps", "planning.pairs.evaluations", "search.schedules.quick.phases"} <= set(names)
 
 
 @pytest.mark.parametrize(

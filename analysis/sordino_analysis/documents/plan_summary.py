@@ -243,7 +243,7 @@ class LinearSummary(_Summary):
             return None
         largest = self._variance_of_statements / self.first_share
         one, every = (
-            self._users(campaigns * _two_sided(level, queries) ** 2 / room**2, largest)
+            self._users(campaigns * _squared(_two_sided(level, queries) / room), largest)
             for queries in (1, max(1, self.queries))
         )
         if every > _MOST_USERS:
@@ -256,6 +256,11 @@ class LinearSummary(_Summary):
             return wanted * variance
         noise = self.blanket.reports * self.blanket.variance
         return (wanted * variance + math.sqrt((wanted * variance) ** 2 + 4 * wanted * noise)) / 2
+
+
+def _squared(number: float) -> float:
+    """Infinite where a power would be an error."""
+    return number * number
 
 
 def _two_sided(level: float, queries: int) -> float:

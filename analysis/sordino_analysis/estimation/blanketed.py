@@ -68,7 +68,7 @@ class BlanketedMoments(AnswerMoments):
         return self.own.variance_slopes(histogram)
 
     def variance_scatter(self, histogram: Floats) -> Floats:
-        """What errors of the answers leave of it grows with them."""
+        """(Q,) What errors of the answers leave of it grows with them; `histogram` (k,)."""
         own = self.own.mixed_variances(histogram)
         larger = np.divide(self._added, own, out=np.zeros_like(own), where=own > 0)
         return np.asarray(self.own.variance_scatter(histogram) * np.sqrt(1 + larger))

@@ -90,7 +90,10 @@ class KnotMoments(AccumulatorMoments):
         return np.asarray(np.moveaxis(worst, 1, 1 + self.axis).reshape(len(rows), -1))
 
     def covariance(self, rows: Floats, histogram: Floats) -> Floats:
-        """Where shares a and b of the users become two neighbours, at most ab/(a + b) of f(1 − f) is between them."""
+        """(Q, Q) for `rows` (Q, columns) and `histogram` (types,).
+
+        Where shares a and b of the users become two neighbours, at most ab/(a + b) of f(1 − f) is between them.
+        """
         found = self.inner.covariance(rows, histogram)
         means = self._by_axis(self.inner.means(rows))
         shares = np.moveaxis(histogram.reshape(self.types), self.axis, 0)

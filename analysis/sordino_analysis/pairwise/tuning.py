@@ -34,8 +34,8 @@ class OneRoundSplitTuning:
     gap: float = 0.01
     """Of the factorization: the variance is no more above the least."""
     reductions: tuple[float, ...] = (1.0, 0.5, 0.25, 0.125)
-    """Shares of the rank to which a random projection reduces the vectors (Lemma 12): less noise and more of its
-    own error."""
+    """Shares of the rank to which a random projection reduces the vectors (Ghazi et al., Lemma 12): less noise and
+    more of its own error."""
 
 
 @dataclass(frozen=True, kw_only=True)

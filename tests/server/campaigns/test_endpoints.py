@@ -195,7 +195,7 @@ def test_a_campaign_needs_a_plan_that_is_ready(running: Any, check_problem: Chec
         ({"plan_request": "0" * 32}, "no plan request"),
         ({"rounds": 3}, "rounds"),
         ({"arms": [{"name": "A", "weight": 32768}, {"name": "B", "weight": 32768}]}, "arms: not built yet"),
-        ({"route": {"kind": "shuffled"}, "texts": []}, "route, texts: not built yet"),
+        ({"route": {"kind": "shuffled"}, "texts": []}, "texts: not built yet"),
     ],
 )
 def test_terms_that_are_refused(running: Any, check_problem: Check, changes: dict[str, Any], mentioned: str) -> None:

@@ -181,8 +181,8 @@ class Rounds(RuleBasedStateMachine):
         """Between what the worker computes and what it stores, another one does all the work, or the campaign ends."""
         real, happened = next_step.compute, []
 
-        def interrupted(database: Database, number: int, processes: int = 0) -> Any:
-            outcome = real(database, number, processes)
+        def interrupted(database: Database, number: int, processes: int = 0, **others: Any) -> Any:
+            outcome = real(database, number, processes, **others)
             if not happened:
                 happened.append(meanwhile)
                 if meanwhile == "second":

@@ -59,7 +59,7 @@ def test_the_confirming_page_says_what_the_caps_leave(running: Any, browsers: An
     open_first = f"/console/campaigns/{first}/actions/open"
     assert browser.send(open_first, open_first).status_code == 303
     open_second = f"/console/campaigns/{second}/actions/open"
-    assert "-0.25: the server refuses to open it" in browser.page(open_second)
+    assert "−0.25: the server refuses to open it" in browser.page(open_second)
     refused = browser.send(open_second, open_second)
     assert refused.status_code == 409
     assert "in 30 days" in refused.text

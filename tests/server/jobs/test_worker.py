@@ -208,7 +208,7 @@ def test_estimates_that_cannot_be_had_keep_their_reason(
     running.report(campaign, [0, 1, 2])
     running.api.post(f"/v1/campaigns/{campaign['id']}/close")
 
-    def fail(*_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise RuntimeError("the password is s3cret")
 
     monkeypatch.setattr("sordino_server.estimates.next_step.compute", fail)

@@ -71,6 +71,9 @@ def test_every_operation_that_changes_something_has_an_entry(running: Any) -> No
     # Devices write no entry; that of sums is in tests/server/sources/test_import.py.
     writes -= {("post", "/v1/campaigns/{campaign}/rounds/{index}/reports")}
     writes -= {("post", "/v1/campaigns/{campaign_id}/rounds/{index}/aggregates")}
+    # Nor do shufflers.
+    batch = "/v1/campaigns/{campaign_id}/rounds/{index}/batch"
+    writes -= {("put", batch), ("post", batch + "/{page}")}
     # Those of datasets need a key of their own; tests/server/curator/test_endpoints.py has their entries.
     writes = {(method, path) for method, path in writes if not path.startswith("/v1/datasets")}
     assert len({entry["action"] for entry in entries}) == len(writes), writes

@@ -45,6 +45,12 @@ ADMINS = {
 }
 
 
+SHUFFLERS = {
+    "POST /v1/campaigns/{campaign_id}/rounds/{index}/batch/{page}",
+    "PUT /v1/campaigns/{campaign_id}/rounds/{index}/batch",
+}
+
+
 def test_a_new_key_opens_what_its_role_allows(running: Any, check_problem: Check) -> None:
     made = running.api.post("/v1/keys", json={"name": "Ada", "role": "analyst"})
     assert made.status_code == 201
@@ -68,7 +74,7 @@ def test_every_operation_wants_the_role_that_is_documented(running: Any) -> None
         for method in operations
     ]
     opened: dict[str, set[str]] = {}
-    unbound = [role for role in Role if role is not Role.AGGREGATOR]
+    unbound = [role for role in Role if role not in (Role.AGGREGATOR, Role.SHUFFLER)]
     bound = {"name": "eu", "role": "aggregator", "source": "eu", "max_reports": 1, "campaign": running.campaign()["id"]}
     aggregator = running.api.post("/v1/keys", json=bound).raise_for_status().json()["key"]
     holders = {"anybody": "none", "aggregator": aggregator} | {role.value: running.key(role) for role in unbound}
@@ -78,8 +84,8 @@ def test_every_operation_wants_the_role_that_is_documented(running: Any) -> None
         opened[who] = {name for name, status in answers.items() if status not in (401, 403)}
     assert opened["anybody"] == opened["uploader"] == ANYBODYS
     assert opened["aggregator"] == ANYBODYS | AGGREGATORS
-    assert opened["analyst"] == {name for name, _ in named} - ADMINS - AGGREGATORS - {MIRROR}
-    assert opened["admin"] == {name for name, _ in named} - {MIRROR}
+    assert opened["analyst"] == {name for name, _ in named} - ADMINS - AGGREGATORS - SHUFFLERS - {MIRROR}
+    assert opened["admin"] == {name for name, _ in named} - SHUFFLERS - {MIRROR}
 
 
 def test_a_revoked_key_opens_nothing(running: Any, check_problem: Check) -> None:

@@ -68,7 +68,7 @@ class DirectionMoments(AccumulatorMoments):
         return np.asarray(second - (rows @ self.vectors) ** 2)
 
     def blanket(self, rows: Floats) -> tuple[Floats, Floats]:
-        """Of a direction with a fair sign."""
+        """(Q,) means and (Q,) variances of a direction with a fair sign, for `rows` (Q, dimension)."""
         return np.zeros(len(rows)), np.asarray((rows**2).sum(axis=1) / self.dimension)
 
     def covariance(self, rows: Floats, histogram: Floats) -> Floats:

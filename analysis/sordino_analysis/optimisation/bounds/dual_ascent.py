@@ -197,7 +197,7 @@ class _Climb:
         options = {
             "maxfun": evaluations,
             "maxiter": evaluations,
-            "maxcor": PAIR_BOUND.memory,
+            "maxcor": PAIR_BOUND.past_steps,
             "ftol": 0.0,
             "gtol": _FLAT,
         }

@@ -182,7 +182,13 @@ class _OwnTypesAscent:
             if self.should_stop():
                 raise StopIteration
 
-        options = {"maxfun": self.steps, "maxiter": self.steps, "maxcor": OWN_TYPES.memory, "ftol": 0.0, "gtol": 0.0}
+        options = {
+            "maxfun": self.steps,
+            "maxiter": self.steps,
+            "maxcor": OWN_TYPES.past_steps,
+            "ftol": 0.0,
+            "gtol": 0.0,
+        }
         optimum = minimize(
             objective, variables.start, jac=True, method="L-BFGS-B", options=options, callback=stop_when_late
         )

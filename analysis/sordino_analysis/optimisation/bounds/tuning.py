@@ -31,7 +31,7 @@ class PairBoundTuning:
     """How much of the uniform weights is mixed into those of a factorization to start."""
     trace_share: float = 0.02
     """The same for the weights of the trace bound, which are nearer to the best ones."""
-    memory: int = 20
+    past_steps: int = 20
     """Past steps that L-BFGS keeps."""
     evaluations: int = 300
     """Evaluations for one barrier at most: the next one goes on from wherever this one ended."""
@@ -121,7 +121,7 @@ class OwnTypeBoundTuning:
     """A value that no ε up to the largest cold one is below."""
     expected_after: float = 0.35
     """By how much a value for ε + 1 may be smaller."""
-    memory: int = 30
+    past_steps: int = 30
     """Past steps that L-BFGS keeps."""
     largest_cold: float = 4.5
     """Beyond it an ascent starts from the solution for ε − 1: from nothing one for ε = 8 ends at half of it."""

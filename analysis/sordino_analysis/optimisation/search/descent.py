@@ -71,7 +71,7 @@ def descend(
         if should_stop():
             raise StopIteration
 
-    memory = DESCENT.memory if variables.start.size < _LARGE else DESCENT.memory // 2
+    memory = DESCENT.past_steps if variables.start.size < _LARGE else DESCENT.past_steps // 2
     options = {"maxfun": evaluations, "maxiter": evaluations, "maxcor": memory, "ftol": 0.0, "gtol": 0.0}
     bounds = variables.bounds()
     optimum = minimize(

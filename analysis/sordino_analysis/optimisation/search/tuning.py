@@ -16,7 +16,7 @@ class DescentTuning:
     logit_scale: float = 6.0
     """Logits are divided by it, so that a unit step moves them as much, relative to their gradients, as it moves a
     weight."""
-    memory: int = 10
+    past_steps: int = 10
     """Past steps that L-BFGS keeps: more of them take fewer evaluations and more memory; half of them for large
     problems."""
     bend: float = 0.1
