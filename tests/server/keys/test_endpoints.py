@@ -85,7 +85,7 @@ def test_every_operation_wants_the_role_that_is_documented(running: Any) -> None
     assert opened["anybody"] == opened["uploader"] == ANYBODYS
     assert opened["aggregator"] == ANYBODYS | AGGREGATORS
     assert opened["analyst"] == {name for name, _ in named} - ADMINS - AGGREGATORS - SHUFFLERS - {MIRROR}
-    assert opened["admin"] == {name for name, _ in named} - SHUFFLERS - {MIRROR}
+    assert opened["admin"] == {name for name, _ in named} - {MIRROR}
 
 
 def test_a_revoked_key_opens_nothing(running: Any, check_problem: Check) -> None:
