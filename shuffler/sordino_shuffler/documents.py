@@ -16,6 +16,7 @@ from sordino_shared.protocol import (
     Rotating,
     ShuffledRoute,
     Task,
+    check_built,
 )
 from sordino_shared.protocol.sealed import sealed_width
 from sordino_shared.shuffling.claims import unproved
@@ -26,6 +27,7 @@ def read_manifest(content: bytes, campaign: CampaignId, key: bytes) -> Manifest:
     """The manifest that `campaign` names, of a route through the shuffler that has this `key`."""
     try:
         manifest = Manifest.read(content, campaign)
+        check_built(manifest)
     except SordinoError as error:
         raise DocumentRefused(f"the manifest is refused: {error}") from error
     route = manifest.route
@@ -36,8 +38,6 @@ def read_manifest(content: bytes, campaign: CampaignId, key: bytes) -> Manifest:
             f"the manifest names a shuffler with the key {route.shuffler.key.hex()}, and this one has {key.hex()}: "
             "the collector must name this key, or this program must be given the other one"
         )
-    if manifest.arms:
-        raise DocumentRefused("the manifest compares arms, which this version does not shuffle")
     return manifest
 
 
