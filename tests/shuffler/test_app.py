@@ -14,6 +14,7 @@ import pytest
 from sordino_shared.protocol import (
     Manifest,
     OpenCampaigns,
+    OwnerText,
     PrivacyClaim,
     Problem,
     ReportBatch,
@@ -314,6 +315,18 @@ async def test_a_manifest_of_another_way_is_refused(shuffler: LocalShuffler, col
             shuffler.add(collector, address)
             await shuffler.refresh()
         assert "has no shuffler" in shuffler.troubles(collector)
+
+
+async def test_a_manifest_with_what_is_not_built_is_served_to_nobody(shuffler: LocalShuffler, collecting: Collecting):
+    async with collecting() as collector:
+        texts = (OwnerText(language="en", purpose="to see delays", contact=None, link=None),)
+        unbuilt = replace(collector.manifest, texts=texts)
+        assert isinstance(unbuilt, Manifest)
+        collector.manifest, collector.campaign = unbuilt, unbuilt.campaign
+        with collector.running() as address:
+            shuffler.add(collector, address)
+            await shuffler.refresh()
+        assert "texts: not built yet" in shuffler.troubles(collector)
 
 
 @pytest.mark.parametrize("width", [49, 81, 255, 256, 257, 0xA700, 0xFFFF, 0x10000, 0xA70000 >> 4])
