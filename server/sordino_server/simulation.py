@@ -27,7 +27,17 @@ from sordino_client._results import Campaign, campaign_id
 from sordino_client._session import AnswerStatus, Session, VerifiedPart
 from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue, OversizedDocument
-from sordino_shared.protocol import MAX_REPORTS, CampaignId, DrawOneRound, ReportBatch, ReportId, RetryWindow, Task
+from sordino_shared.protocol import (
+    MAX_REPORTS,
+    CampaignId,
+    DrawOneRound,
+    ReportBatch,
+    ReportId,
+    RetryWindow,
+    SealedReports,
+    ShuffledRoute,
+    Task,
+)
 from sordino_shared.randomness import Randomness
 
 __all__ = ["DeviceFleet", "FleetFlushed"]
@@ -161,6 +171,9 @@ class DeviceFleet:
     def _keep(
         self, payloads: NDArray[np.uint8], task: Task, index: int, verified: VerifiedPart, randomness: Randomness
     ) -> None:
+        if isinstance(self._session.manifest.route, ShuffledRoute):
+            self._keep_sealed(payloads, task, index, verified, randomness)
+            return
         size = min(MAX_REPORTS, _BATCH_BYTES // (payloads.shape[1] + ReportId.LENGTH))
         if size == 0:
             raise InvalidValue("one report is larger than a batch may be", payloads.shape[1])
@@ -169,6 +182,20 @@ class DeviceFleet:
             ids = _report_ids(task.epoch, len(rows), randomness)
             batch = ReportBatch(verified.digest, ids, rows.tobytes())
             self._spool.append(_Batch(index, task.retry, len(rows), batch.content))
+
+    def _keep_sealed(
+        self, payloads: NDArray[np.uint8], task: Task, index: int, verified: VerifiedPart, randomness: Randomness
+    ) -> None:
+        """Each report sealed as a device seals it, as many in a request as fit."""
+        reports = [
+            self._session.report(verified, index, task.epoch, payload.tobytes(), randomness) for payload in payloads
+        ]
+        sealed = [report.sealed for report in reports if isinstance(report, SealedReports)]
+        size = min(MAX_REPORTS, _BATCH_BYTES // len(sealed[0])) if sealed else 1
+        for start in range(0, len(sealed), size):
+            some = sealed[start : start + size]
+            body = SealedReports(b"".join(some), len(some)).content
+            self._spool.append(_Batch(index, task.retry, len(some), body))
 
     def _flush(self, patience_s: float, progress: Callable[[int], None] | None) -> Flow[FleetFlushed]:
         tally, failures = _Tally(), 0

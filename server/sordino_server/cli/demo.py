@@ -18,7 +18,9 @@ from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
 from sordino_server.cli.simulation.presented_run import ChartOfResult, PresentedRun
 from sordino_server.cli.simulation.presented_series import present_series
+from sordino_server.cli.simulation.presented_shuffled import present_shuffled
 from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOption, TemporaryServerOption
+from sordino_server.cli.simulation.shuffled_run import USERS as SHUFFLED_USERS
 from sordino_server.cli.simulation.summary import answer_chart
 from sordino_server.cli.simulation.working_folder import check_writable
 from sordino_server.cli.unused_options import refuse_given
@@ -42,6 +44,7 @@ from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.quantities import quantity
 
 APPS = 200
+_USERS = 50_000
 # On a slow machine the search for a kernel ends here, with the best so far; prefix and histogram need a third of it.
 _SEARCH_S = 20.0
 _PURPOSE = (
@@ -77,8 +80,14 @@ SeriesOption = Annotated[
 LearnOption = Annotated[
     bool, typer.Option("--learn", help="Find out which flights arrive late: carrier, hour, month and origin.")
 ]
+ShufflerOption = Annotated[
+    bool, typer.Option("--shuffler", help="Send the reports through a second program, a shuffler, to the server.")
+]
 
-UsersOption = Annotated[int, typer.Option(metavar="N", help="Number of simulated devices, one flight each.")]
+UsersOption = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Number of simulated devices, one flight each; default 50,000, --shuffler 3,000."),
+]
 BinsOption = Annotated[int, typer.Option(metavar="N", help="Number of bins of the delays, 2 to 240.")]
 SeedOption = Annotated[
     int, typer.Option(min=0, metavar="N", help="Seed of the drawn flights, the plan and the devices.")
@@ -96,7 +105,7 @@ ConsoleOption = Annotated[
 @reports_errors
 def demo(
     context: typer.Context,
-    users: UsersOption = 50_000,
+    users: UsersOption = None,
     epsilon: EpsilonOption = None,
     workload: WorkloadOption = DelayQueries.PREFIX,
     bins: BinsOption = 64,
@@ -104,6 +113,7 @@ def demo(
     statistic: StatisticOption = None,
     series: SeriesOption = None,
     learn: LearnOption = False,
+    shuffler: ShufflerOption = False,
     seed: SeedOption = 0,
     server: TemporaryServerOption = None,
     key: TemporaryServerKeyOption = None,
@@ -129,16 +139,25 @@ def demo(
     With --keep on a terminal the server runs on at the end: the command prints the console's address with a link that
     signs in once, within 60 seconds, on this machine, and another link after every Enter.
 
+    --shuffler starts `sordino-shuffler` beside the server and sends sealed reports of 16 bins of delay through it. The
+    round ends after half a minute or so. The result says how many users the same error takes with and without one.
+
     A pairwise statistic runs all rounds of its protocol. Its result has the truth with and without bins, and no chart.
     """
+    of_delays = ("workload", "bins", "mechanism", "statistic", "chart")
     run = PresentedRun(
         apps=APPS, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json,
         shows_console=True, console_address=console,
     )  # fmt: skip
+    users = users if users is not None else SHUFFLED_USERS if shuffler else _USERS
     check_users(users)
+    if shuffler:
+        others = ("epsilon", "series", "learn", "server", "key", "keep", "console")
+        refuse_given(context, (*of_delays, *others), "--shuffler asks one question of a server of its own")
+        present_shuffled(run, users, seed)
+        return
     epsilon = (_LEARN_EPSILON if learn else 1.0) if epsilon is None else epsilon
     check_round_guarantee(PureEpsilon.of(epsilon))
-    of_delays = ("workload", "bins", "mechanism", "statistic", "chart")
     if series is not None:
         refuse_given(context, (*of_delays, "learn"), "a series does not use it")
         present_series(run, series, users, epsilon, seed)

@@ -143,17 +143,30 @@ def check_users(users: int) -> None:
 
 def publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[AnySummary, str]:
     """The plan's summary, and the id of the new campaign that uses it."""
-    workload = remote.post("/v1/workloads", terms.question.canonical())["id"]
-    plan_request = remote.post("/v1/plan-requests", {"workload": workload, **terms.plan})["id"]
+    summary, plan_request = planned(remote, terms.question, terms.plan, stages)
+    return summary, created(remote, terms, plan_request)
+
+
+def planned(
+    remote: Remote, question: WrittenQuestion, options: Mapping[str, Any], stages: Stages
+) -> tuple[AnySummary, str]:
+    """The plan's summary, and the id of its request."""
+    workload = remote.post("/v1/workloads", question.canonical())["id"]
+    plan_request = remote.post("/v1/plan-requests", {"workload": workload, **options})["id"]
     summary: object = None
-    patience = Patience(TIMEOUT_S + (terms.plan.get("time_limit") or 0))
+    patience = Patience(TIMEOUT_S + (options.get("time_limit") or 0))
     with stages.stage("planning") as progress:
         for state in remote.plan_progress(plan_request, patience):
             progress(state["progress"])
             summary = state["summary"]
+    return read_summary(json.dumps(summary)), plan_request
+
+
+def created(remote: Remote, terms: CampaignTerms, plan_request: str, **more: Any) -> str:
+    """The id of a new campaign with the plan; `more` are members of the order."""
     order = {"name": terms.name, "purpose": terms.purpose, "population": terms.population}
-    campaign: str = remote.post("/v1/campaigns", order | {"plan_request": plan_request})["id"]
-    return read_summary(json.dumps(summary)), campaign
+    campaign: str = remote.post("/v1/campaigns", order | {"plan_request": plan_request} | more)["id"]
+    return campaign
 
 
 def answer_as_apps(address: str, campaign: str, devices: Devices, stages: Stages) -> SentReports:

@@ -21,7 +21,7 @@ from sordino_server.cli.simulation.server_process import create_key, local_serve
 from sordino_server.cli.simulation.working_folder import working_folder
 from sordino_shared.errors import InvalidValue
 
-Result = TypeVar("Result", CampaignResult, RepeatedResult)
+Result = TypeVar("Result", bound=CampaignResult | RepeatedResult)
 TemporaryServerOption = Annotated[
     str | None, typer.Option(metavar="URL", help="Use this server; default: start a temporary one.")
 ]

@@ -52,12 +52,12 @@ def local_server(folder: Path, stages: Stages) -> Iterator[str]:
             address = _address(process, log)
         yield address
     finally:
-        _stop(process)
+        stop(process)
 
 
-def create_key(folder: Path) -> str:
-    """The text of a new admin key, made in the database of `folder` as an operator would."""
-    command = [*_SORDINO, "keys", "create", "--role", "admin", "--name", "simulation", "--json"]
+def create_key(folder: Path, role: str = "admin", *options: str) -> str:
+    """The text of a new operator's key, made in the database of `folder` as an operator would."""
+    command = [*_SORDINO, "keys", "create", "--role", role, "--name", "simulation", *options, "--json"]
     done = subprocess.run(command, cwd=folder, env=environment(folder), capture_output=True, text=True, check=False)
     found = re.search(r"sdo_[A-Za-z0-9_-]+", done.stdout)
     if done.returncode or found is None:
@@ -70,7 +70,7 @@ def environment(folder: Path) -> Mapping[str, str]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SORDINO_")}
     database = f"sqlite:///{folder / 'sordino.sqlite3'}"
     quick = {"SORDINO_RETRY_MIN_S": "0", "SORDINO_RETRY_MAX_S": "1", "SORDINO_DRAIN_S": "0"}
-    return kept | quick | {"SORDINO_DATABASE_URL": database}
+    return kept | quick | {"SORDINO_DATABASE_URL": database, "SORDINO_ROUND_KEYS": str(folder / "round-keys")}
 
 
 def _address(process: subprocess.Popen[bytes], log: Path) -> str:
@@ -79,13 +79,13 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
         if (found := _ADDRESS.search(log.read_bytes())) is not None:
             return found[1].decode()
         if process.poll() is not None:
-            raise ServerFailed(f"the server ended with code {process.returncode}", _end_of(log))
+            raise ServerFailed(f"the server ended with code {process.returncode}", end_of(log))
         time.sleep(0.05)
-    raise ServerFailed(f"the server named no address within {chosen(START_S)} s", _end_of(log))
+    raise ServerFailed(f"the server named no address within {chosen(START_S)} s", end_of(log))
 
 
-def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Ask the server to end; after a while end its whole session, the worker included."""
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """Ask the process to end; after a while end its whole session, a worker included."""
     if process.poll() is None:
         process.terminate()
     try:
@@ -95,5 +95,6 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _end_of(log: Path) -> str:
+def end_of(log: Path) -> str:
+    """The last lines that a process wrote."""
     return log.read_text(errors="replace")[-2000:].strip()
