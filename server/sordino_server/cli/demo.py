@@ -66,9 +66,15 @@ _POPULATION = "flights from New York in 2013"
 WorkloadOption = Annotated[
     DelayQueries, typer.Option(metavar="KIND", help=f"Queries of the delays: {', '.join(DelayQueries)}.")
 ]
+# Options of the default question alone.
+_OF_DELAYS = ("workload", "bins", "mechanism", "statistic", "chart")
+
 StatisticOption = Annotated[
     FlightStatistic | None,
-    typer.Option(metavar="NAME", help=f"Estimate a pairwise statistic, not the delays: {', '.join(FlightStatistic)}."),
+    typer.Option(
+        metavar="NAME",
+        help=f"Estimate a pairwise statistic in all its rounds, without a chart: {', '.join(FlightStatistic)}.",
+    ),
 ]
 
 EpsilonOption = Annotated[
@@ -133,44 +139,43 @@ def demo(
     sends the devices' reports, closes it and compares the estimates with the truth. The first 200 devices run the SDK
     as an app does and draw from the operating system's generator, so two runs with the same seed differ slightly.
 
-    --series DAYS asks the same question every day, one answer of a device in seven days: a version is released in
-    the middle. The result compares every day and every week with the truth.
+    --series DAYS asks every day, one answer of a device in seven days; a version is released in the middle.
 
     With --keep on a terminal the server runs on at the end: the command prints the console's address with a link that
     signs in once, within 60 seconds, on this machine, and another link after every Enter.
 
-    --shuffler starts `sordino-shuffler` beside the server and sends sealed reports of 16 bins of delay through it. The
-    round ends after half a minute or so. The result says how many users the same error takes with and without one.
-
-    A pairwise statistic runs all rounds of its protocol. Its result has the truth with and without bins, and no chart.
+    --shuffler sends sealed reports through a `sordino-shuffler` of its own, and says how many users that saves.
     """
-    of_delays = ("workload", "bins", "mechanism", "statistic", "chart")
     run = PresentedRun(
         apps=APPS, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json,
         shows_console=True, console_address=console,
     )  # fmt: skip
-    users = users if users is not None else SHUFFLED_USERS if shuffler else _USERS
-    check_users(users)
     if shuffler:
-        others = ("epsilon", "series", "learn", "server", "key", "keep", "console")
-        refuse_given(context, (*of_delays, *others), "--shuffler asks one question of a server of its own")
-        present_shuffled(run, users, seed)
+        _demo_shuffled(context, run, users, seed)
         return
+    users = _USERS if users is None else users
+    check_users(users)
     epsilon = (_LEARN_EPSILON if learn else 1.0) if epsilon is None else epsilon
     check_round_guarantee(PureEpsilon.of(epsilon))
     if series is not None:
-        refuse_given(context, (*of_delays, "learn"), "a series does not use it")
+        refuse_given(context, (*_OF_DELAYS, "learn"), "a series does not use it")
         present_series(run, series, users, epsilon, seed)
-        return
-    if learn:
-        refuse_given(context, of_delays, "--learn compares rules")
+    elif learn:
+        refuse_given(context, _OF_DELAYS, "--learn compares rules")
         _demo_rules(run, users, epsilon, seed)
-        return
-    if statistic is not None:
+    elif statistic is not None:
         refuse_given(context, ("workload", "bins", "mechanism", "chart"), "a pairwise statistic does not use it")
         _demo_statistic(run, statistic, users, epsilon, seed)
-        return
-    _demo_delays(run, DelayCurve(workload, bins), users, epsilon, seed, mechanism, chart)
+    else:
+        _demo_delays(run, DelayCurve(workload, bins), users, epsilon, seed, mechanism, chart)
+
+
+def _demo_shuffled(context: typer.Context, run: PresentedRun, users: int | None, seed: int) -> None:
+    others = ("epsilon", "series", "learn", "server", "key", "keep", "console")
+    refuse_given(context, (*_OF_DELAYS, *others), "--shuffler asks one question of a server of its own")
+    users = SHUFFLED_USERS if users is None else users
+    check_users(users)
+    present_shuffled(run, users, seed)
 
 
 @dataclass(frozen=True)

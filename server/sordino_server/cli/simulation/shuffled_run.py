@@ -105,11 +105,10 @@ def _price(remote: Remote, terms: CampaignTerms, stages: Stages) -> PriceOfLocal
 
 def _await_end(end: int, stages: Stages) -> None:
     """Wait for the round's end, which the manifest fixes."""
-    first = time.time()
-    left = max(0, math.ceil(end - first))
+    left, started = max(0, end - WallClock().now()), time.monotonic()
     with stages.stage(f"{quantity(left, 'second')} to the end of the round") as advance:
-        while (now := time.time()) < end:
-            advance((now - first) / (end - first))
+        while (passed := time.monotonic() - started) < left:
+            advance(passed / left)
             time.sleep(_POLL_S)
 
 
