@@ -7,7 +7,7 @@ below which an estimate warns.
 import argparse
 import os
 
-USERS = (50, 100, 150, 200, 300, 500)
+USERS = (50, 100, 200, 500, 1000, 2000)
 # Second rounds after each first one.
 _REPEATS = 4
 

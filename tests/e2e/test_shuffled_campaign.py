@@ -101,7 +101,6 @@ def _answer(address: str, campaign: str, folder: Path) -> None:
         client.close()
 
 
-@pytest.mark.slow
 def test_a_campaign_through_both_programs(
     installation: Installation,
     tmp_path: Path,
@@ -143,6 +142,7 @@ def test_a_campaign_through_both_programs(
         assert (batch["received"], batch["blanket"], batch["reports"]) == (DEVICES, blanket, DEVICES + blanket)
         wait_until(lambda: api.get(f"/v1/campaigns/{campaign}/estimates").status_code == 200, "estimated")
         estimate = api.get(f"/v1/campaigns/{campaign}/estimates").json()
+    assert (estimate["terms"]["users"], estimate["extras"]["blanket"]) == (DEVICES, blanket)
     table = estimate["table"]
     values, errors = table["value"], table["standard_error"]
     for value, error, share in zip(values, errors, (1 / 3, 2 / 3, 0, 0), strict=True):

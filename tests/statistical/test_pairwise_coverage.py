@@ -119,7 +119,7 @@ def test_few_lies_of_a_ratio_and_of_two_rounds_carry_no_warning_where_the_interv
         assert not warns(row)
 
 
-@pytest.mark.parametrize(("users", "doubted"), [(50, 1.0), (200, 0.0)])
+@pytest.mark.parametrize(("users", "doubted"), [(50, 1.0), (999, 1.0), (1000, 0.0)])
 def test_a_table_of_few_users_who_answer_both_rounds_carries_a_warning(designs, users, doubted):
     """How often they are covered: python -m benchmarks.accuracy.own_tables."""
     row = tried(designs, Cell(OWN_TABLE, "two_round_shared", 1.0, users, "one_type"), 10, 1, 6)

@@ -111,16 +111,19 @@ def small_order_keys() -> list[bytes]:
     return [(u + bit).to_bytes(32, "little") for u in plain for bit in (0, top)]
 
 
-def changes_of_routes() -> list[tuple[str, tuple[str | int, ...], list[Any], str]]:
+_Change = tuple[str, tuple[str | int, ...], list[Any], str]
+
+
+def changes_of_routes() -> list[_Change]:
     """(example, place, wrong values, why) of the fields of routes, arms and texts."""
-    claim, key = ("route", "claims"), ("route", "keys", 0)
-    point = {"nano_epsilon": 10**9, "atto_delta": 10**12}
+    return [*_shuffled_routes(), *_claims(), *_arms_of_campaigns(), *_owner_texts()]
+
+
+def _shuffled_routes() -> list[_Change]:
+    key = ("route", "keys", 0)
     some = {"from_round": 0, "key": COLLECTOR_KEYS[0]}
     other = {"from_round": 1, "key": COLLECTOR_KEYS[1]}
     many = [{"from_round": number, "key": (9 + number).to_bytes(32, "little")} for number in range(401)]
-    arm, second = {"name": "A", "weight": 32768}, {"name": "B", "weight": 32768}
-    sixteenths = [{"name": f"a{number}", "weight": 2**16 // 16} for number in range(16)]
-    text = {"language": "de", "purpose": "p", "contact": None, "link": None}
     digest = "32 bytes"
     return [
         ("shuffled", ("route",), [{"kind": "direct", "floor": 1}, {"kind": "relayed"}, None], "a route that there is"),
@@ -148,6 +151,14 @@ def changes_of_routes() -> list[tuple[str, tuple[str | int, ...], list[Any], str
         ("shuffled", ("route", "end"), [-1, 2**40 + 1, None], "0 to 2^40, null for a series alone"),
         ("shuffled_series", ("route", "end"), [0], "null for a series"),
         ("shuffled", ("route", "task_key"), [bytes(31)], digest),
+    ]
+
+
+def _claims() -> list[_Change]:
+    """Of claims, and of what else a shuffled campaign may not have."""
+    claim = ("route", "claims")
+    point = {"nano_epsilon": 10**9, "atto_delta": 10**12}
+    return [
         (
             "shuffled",
             claim,
@@ -172,6 +183,13 @@ def changes_of_routes() -> list[tuple[str, tuple[str | int, ...], list[Any], str
         ("shuffled", ("protocol",), [bytes(32)], "a shuffled campaign has no protocol"),
         ("shuffled", ("servers",), [[{"name": "eu", "urls": ["https://eu"]}]], "nor several servers"),
         ("two_rounds", ("route",), ["shuffled"], "a shuffled campaign has one round"),
+    ]
+
+
+def _arms_of_campaigns() -> list[_Change]:
+    arm, second = {"name": "A", "weight": 32768}, {"name": "B", "weight": 32768}
+    sixteenths = [{"name": f"a{number}", "weight": 2**16 // 16} for number in range(16)]
+    return [
         (
             "arms",
             ("arms",),
@@ -188,6 +206,12 @@ def changes_of_routes() -> list[tuple[str, tuple[str | int, ...], list[Any], str
         ("arms", ("arms", 0, "weight"), [0, 2**16 + 1, 0.5], "1 to 2^16"),
         ("three_rounds", ("arms",), [[arm, second]], "arms go with one round"),
         ("series", ("arms",), [[arm, second]], "and with no series"),
+    ]
+
+
+def _owner_texts() -> list[_Change]:
+    text = {"language": "de", "purpose": "p", "contact": None, "link": None}
+    return [
         (
             "texts",
             ("texts",),

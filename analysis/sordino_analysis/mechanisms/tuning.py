@@ -142,7 +142,7 @@ class HyperplaneCodebookTuning:
     most_reweightings: int = 20
     """Reweightings at most; the best weights met are kept."""
     share_of_singles: float = 0.05
-    """The probability that rows of single types start with, so that all types are told apart."""
+    """The probability at the start of each row for a single type: it tells every type from the others."""
 
 
 @dataclass(frozen=True, kw_only=True)
