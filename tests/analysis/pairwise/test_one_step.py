@@ -24,7 +24,7 @@ STATISTIC = PairwiseStatistic(
     combine=lambda u: float(u[0]),
     gradient=lambda u: np.ones(1),
     denominators=(),
-    specification={},
+    specification={"statistic": {"kind": "matrix", "matrix": FORM.tolist()}},
 )
 
 
