@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from sordino_server.jobs import pulse
 from sordino_server.jobs.pulse import Pulse
@@ -34,9 +35,7 @@ def until(condition: Any) -> None:
         time.sleep(0.01)
 
 
-def test_the_file_is_touched_once_a_second_and_a_folder_that_is_gone_stops_nothing(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_file_is_touched_once_a_second_and_a_folder_that_is_gone_stops_nothing(tmp_path: Path) -> None:
     now, file = 10.0, tmp_path / "worker"
     beating = Pulse(file, lambda: now)
     beating.beat()
@@ -48,11 +47,11 @@ def test_the_file_is_touched_once_a_second_and_a_folder_that_is_gone_stops_nothi
     beating.beat()
     assert file.exists()
     lost = Pulse(tmp_path / "gone" / "worker", lambda: now)
-    lost.beat()
-    now = 20.0
-    lost.beat()
-    output = capsys.readouterr()
-    assert (output.out + output.err).count("the heartbeat cannot be written") == 1
+    with capture_logs() as logged:
+        lost.beat()
+        now = 20.0
+        lost.beat()
+    assert [each["event"] for each in logged] == ["the heartbeat cannot be written"]
     Pulse().beat()
 
 
