@@ -72,6 +72,8 @@ def test_a_fortnight_with_a_real_server_and_real_apps(tmp_path):
     for day in found["days"]:
         for value, error, truth in ((row["value"], row["standard_error"], row["truth"]) for row in day["answers"]):
             assert abs(value - truth) < 6 * error
-    assert len(found["changes"]) == 1
+    # One pair of weeks, a row for each answer.
+    assert len({(row["left"], row["right"]) for row in found["changes"]}) == 1
+    assert sorted(row["label"] for row in found["changes"]) == sorted(LABELS)
     # Version 2.0 gains 27 points between the weeks, 17 standard errors.
     assert next(row for row in found["changes"] if row["label"] == LABELS[2])["verdict"] == "higher"
