@@ -74,6 +74,6 @@ def test_a_fortnight_with_a_real_server_and_real_apps(tmp_path):
             assert abs(value - truth) < 6 * error
     # One pair of weeks, a row for each answer.
     assert len({(row["left"], row["right"]) for row in found["changes"]}) == 1
-    assert sorted(row["label"] for row in found["changes"]) == sorted(LABELS)
+    assert sorted(row["label"] for row in found["changes"]) == sorted(f"version: {label}" for label in LABELS)
     # Version 2.0 gains 27 points between the weeks, 17 standard errors.
-    assert next(row for row in found["changes"] if row["label"] == LABELS[2])["verdict"] == "higher"
+    assert next(row for row in found["changes"] if row["label"] == f"version: {LABELS[2]}")["verdict"] == "higher"
