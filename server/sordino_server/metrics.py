@@ -23,6 +23,7 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.logs import logger
 from sordino_server.kit.single_flight import SingleFlight
 from sordino_server.reports.ingest import Recorded
+from sordino_server.shuffled import repository as shuffled
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import ReportOutcomes
 
@@ -210,6 +211,18 @@ class _Stored(Collector):
             return [
                 _gauge("sordino_plan_requests", "Plan requests by state.", "state", plans.count_by_state(session)),
                 _gauge("sordino_rounds", "Rounds by state.", "state", rounds.count_by_state(session)),
+                _gauge("sordino_batches", "Batches of shufflers by state.", "state", shuffled.count_by_state(session)),
+                _gauge(
+                    "sordino_batch_reports",
+                    "Reports of counted batches: devices and random by the shufflers' statements, and those refused.",
+                    "kind",
+                    shuffled.reports_by_kind(session),
+                ),
+                _number(
+                    "sordino_oldest_missing_batch_age_seconds",
+                    "Since the oldest round closed whose shuffler has not handed on its batch; 0 if there is none.",
+                    0 if (since := shuffled.oldest_missing(session)) is None else max(now - since, 0),
+                ),
                 _gauge(
                     "sordino_oldest_waiting_job_age_seconds",
                     "Since the oldest job that nobody works on could be begun; 0 if there is none.",

@@ -26,6 +26,7 @@ def upgrade() -> None:
         sa.Column("last_id", sa.LargeBinary(16), nullable=False),
         sa.Column("received", sa.BigInteger(), nullable=False),
         sa.Column("blanket", sa.BigInteger(), nullable=False),
+        sa.Column("refused", sa.BigInteger(), nullable=False),
         sa.Column("statement", sa.LargeBinary()),
         sa.CheckConstraint(f"state IN ({listed})", name=op.f("ck_batches_state")),
         sa.ForeignKeyConstraint(["round_id"], ["rounds.id"], name=op.f("fk_batches_round_id")),

@@ -9,6 +9,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
+from sordino_analysis.documents.summary_parts import BlanketSummary
 
 
 class Question(BaseModel):
@@ -26,11 +27,13 @@ class Question(BaseModel):
     )
     bias_bound: float
     predicted_rmse: float | None = Field(description="For `users` users: the worst query's, or the statistic's.")
+    blanket: BlanketSummary | None = Field(None, description="Of a plan for a shuffler: the random reports it adds.")
 
     def rmse(self, users: int) -> float | None:
-        """√(variance/users + bias²), at least the worst query's error; None where it is not known."""
+        """√(variance/users + bias²), at least the worst query's error, with what random reports add; None: unknown."""
         if self.variance is not None and users > 0:
-            return math.sqrt(self.variance / users + self.bias_bound**2)
+            variance = self.variance + (0.0 if self.blanket is None else self.blanket.noise(users))
+            return math.sqrt(variance / users + self.bias_bound**2)
         return self.predicted_rmse if users == self.users else None
 
 
@@ -52,6 +55,7 @@ def _(summary: LinearSummary, plan_request: str, workload: str) -> Question:
         variance=summary.largest_variance / summary.first_share,
         bias_bound=summary.bias_bound,
         predicted_rmse=summary.predicted_max_rmse,
+        blanket=summary.blanket,
     )
 
 

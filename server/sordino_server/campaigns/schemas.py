@@ -14,7 +14,7 @@ from sordino_server.campaigns.series_terms import SeriesOrder
 from sordino_server.campaigns.server_terms import ServerTerms
 from sordino_server.identifiers import RequestText
 from sordino_server.kit.times import Created, Opened, iso_8601_or_none
-from sordino_server.models import Campaign, ClosingRule, Round, SeriesRow
+from sordino_server.models import BatchState, Campaign, ClosingRule, Round, SeriesRow
 from sordino_server.shuffled.schemas import BatchStatus, RouteOrder
 from sordino_server.sources.schemas import RoundSources, SourceStatus
 from sordino_shared.errors import InvalidValue
@@ -141,6 +141,13 @@ class RoundStatus(Opened):
     def purged(self) -> str | None:
         return iso_8601_or_none(self.purged_at)
 
+    @computed_field  # type: ignore[prop-decorator]  # mypy knows no property under it
+    @property
+    def users(self) -> int:
+        """Reports of devices: those counted, less the random ones of a shuffler once its batch is counted."""
+        random = self.batch.blanket if self.batch is not None and self.batch.state is BatchState.COUNTED else 0
+        return max(0, self.reports - random)
+
     @classmethod
     def of(
         cls,
@@ -236,12 +243,12 @@ class CampaignStatus(CampaignEntry):
         closes_after = rounds[0].close_after_reports if rounds and len(manifest.rounds) == 1 else None
         # Every period of a series is answered by itself.
         asked = rounds if series is None else rounds[-1:]
-        reports = sum(each.reports for each in asked)
+        users = sum(each.users for each in asked)
         return cls(
             **CampaignEntry.of(row).model_dump(),
             question=question,
             epsilon=manifest.device_guarantee.epsilon,
-            predicted=question and CampaignError.of(question, reports, closes_after),
+            predicted=question and CampaignError.of(question, users, closes_after),
             protocol=None if manifest.protocol is None else str(manifest.protocol),
             planned_rounds=len(manifest.rounds),
             needs_token=row.needs_token,

@@ -16,7 +16,6 @@ from sordino_server.shuffled.schemas import BatchStatus
 from sordino_server.sources import service as sources
 from sordino_server.sources.schemas import RoundSources
 from sordino_shared.protocol import Manifest, RoundState
-from sordino_shared.protocol.routes import ShuffledRoute
 
 
 def status_of(session: Session, campaign: Campaign, now: int) -> CampaignStatus:
@@ -53,9 +52,7 @@ def _round(
 ) -> RoundStatus:
     if not row.shuffled:
         return RoundStatus.of(row, reports, elsewhere, rule)
-    shown = BatchStatus.of(row.campaign_id, row.index, batch)
+    shown = BatchStatus.of(Manifest.read(campaign.manifest), row, batch)
     if row.state == RoundState.CLOSED and shown.state is BatchState.RECEIVING:
-        route = Manifest.read(campaign.manifest).route
-        assert isinstance(route, ShuffledRoute)
-        elsewhere.waiting_for.append(route.shuffler.name)
+        elsewhere.waiting_for.append(shown.shuffler)
     return RoundStatus.of(row, reports, elsewhere, rule, shown)

@@ -32,7 +32,9 @@ def summary_lines(status: dict[str, Any]) -> Iterator[str]:
     if refused:
         yield f"{quantity(refused, 'report')} refused (--verbose shows why)"
     for each in status["rounds"]:
-        if each["waiting_for"]:
+        if each["batch"]:
+            yield f"round {each['index']}: {each['batch']['message']}"
+        elif each["waiting_for"]:
             yield f"round {each['index']} waits for the sums of {', '.join(each['waiting_for'])}"
         if each["error"]:
             yield f"round {each['index']} failed: {_failure(status, each)}"
@@ -49,6 +51,8 @@ def status_lines(status: dict[str, Any]) -> Iterator[str]:
     yield f"campaign {status['id']}"
     yield f"{status['name']}, for {status['population']}: {status['state']}"
     yield from _question(status)
+    if status["shuffler"]:
+        yield f"devices report to the shuffler {status['shuffler']}"
     yield from _digests(status)
     if status["planned_rounds"] > 1:
         yield f"{status['planned_rounds']} rounds, protocol plan {status['protocol']}"
@@ -57,6 +61,8 @@ def status_lines(status: dict[str, Any]) -> Iterator[str]:
         error = f"; {_failure(status, each)}" if each["error"] else ""
         waiting = f", waiting for {', '.join(each['waiting_for'])}" if each["waiting_for"] else ""
         yield f"round {each['index']}: {each['state']}, {quantity(each['reports'], 'report')}{waiting}{purged}{error}"
+        if each["batch"]:
+            yield f"  batch {each['batch']['state']}: {each['batch']['message']}"
         for one in each["sources"]:
             yield f"  {one['reports']} of them from {one['source']}, number {one['number']}"
     for reason, count in status["refusals"].items():

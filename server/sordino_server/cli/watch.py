@@ -74,7 +74,7 @@ def watch(
 
 
 def _line(seen: Seen) -> str:
-    rounds = ", ".join(f"round {each['index']} {each['state']}" for each in seen.status["rounds"])
+    rounds = ", ".join(f"round {each['index']} {each['state']}{_batch(each)}" for each in seen.status["rounds"])
     return f"{seen.status['name']}: {seen.status['state']}, {quantity(seen.reports, 'report')}; {rounds}"
 
 
@@ -89,7 +89,12 @@ def _shown(seen: Seen, before: Seen | None) -> Group:
         table.add_row(str(each["index"]), each["state"], f"{each['reports']:,}", _closing(each))
     refused = [Text(f"refused, {reason}: {count:,}") for reason, count in status["refusals"].items()]
     failed = [Text(f"round {each['index']} failed: {each['error']}") for each in status["rounds"] if each["error"]]
-    return Group(title, table, *refused, *failed)
+    batches = [Text(f"round {each['index']}{_batch(each)}") for each in status["rounds"] if each["batch"]]
+    return Group(title, table, *batches, *refused, *failed)
+
+
+def _batch(status: Mapping[str, Any]) -> str:
+    return f": {status['batch']['message']}" if status["batch"] else ""
 
 
 def _closing(status: Mapping[str, Any]) -> str:

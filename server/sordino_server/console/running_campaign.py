@@ -13,6 +13,8 @@ from sordino_analysis.kinds.participation import participation_warnings
 from sordino_analysis.percentages import percent
 from sordino_server.campaigns.schemas import CampaignStatus, RoundStatus
 from sordino_server.kit.clock import iso_8601
+from sordino_server.models import BatchState
+from sordino_server.shuffled.schemas import BatchStatus
 from sordino_shared.protocol import CampaignState, RoundState
 from sordino_shared.quantities import quantity
 
@@ -73,6 +75,16 @@ class RunningCampaign:
         return self.campaign.state is CampaignState.OPEN
 
     @property
+    def batches(self) -> list[BatchStatus]:
+        """How far the batches of a shuffler are."""
+        return [each.batch for each in self.campaign.rounds if each.batch is not None]
+
+    @property
+    def changing(self) -> bool:
+        """Whether its page asks for the counts again: it is live, or waits for a batch or for its opening."""
+        return self.live or any(_is_unfinished(each) for each in self.campaign.rounds)
+
+    @property
     def closing(self) -> list[str]:
         """What closes each open round, and when that is."""
         if self.campaign.series is not None:
@@ -124,6 +136,11 @@ class RunningCampaign:
             if expected < wanted:
                 few = f"about {figure(expected, 1)} of the {quantity(wanted, 'report')} wanted"
                 yield f"at this rate round {each.index} closes with {few}"
+
+
+def _is_unfinished(each: RoundStatus) -> bool:
+    waits = each.batch is not None and each.batch.state in (BatchState.RECEIVING, BatchState.STATED)
+    return waits and each.state is RoundState.CLOSED
 
 
 def lasting(seconds: float) -> str:

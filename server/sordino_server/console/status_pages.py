@@ -112,7 +112,7 @@ def _public(context: Context, campaign_id: str) -> PublicStatus:
         status = status_of(session, row, now)
         estimate = _estimate(session, campaign_id, now) if status.state is CampaignState.CLOSED else None
     manifest = Manifest.read(row.manifest)
-    reports = sum(each.reports for each in status.rounds)
+    reports = sum(each.users for each in status.rounds)
     return PublicStatus(
         name=status.name,
         purpose=manifest.purpose,

@@ -23,7 +23,7 @@ class BatchState(StrEnum):
 class Batch(Base):
     """What came of a round from its shuffler: pages in order, `last_id` the largest id, then one signed statement.
 
-    `blanket` and `received` are those of the statement.
+    `blanket` and `received` are those of the statement; `refused` reports of the pages opened to nothing.
     """
 
     __tablename__ = "batches"
@@ -36,6 +36,7 @@ class Batch(Base):
     last_id: Mapped[bytes] = mapped_column(LargeBinary(16), default=b"")
     received: Mapped[int] = mapped_column(BigInteger, default=0)
     blanket: Mapped[int] = mapped_column(BigInteger, default=0)
+    refused: Mapped[int] = mapped_column(BigInteger, default=0)
     statement: Mapped[bytes | None] = mapped_column(LargeBinary)
 
 

@@ -21,10 +21,11 @@ from sordino_server.reports.shards import empty_shard, with_reports
 from sordino_server.reports.verdicts import content_hash
 from sordino_server.shuffled import repository
 from sordino_server.shuffled.round_keys import RoundKeys
+from sordino_server.shuffled.sentences import KEY_LOST, why_withheld
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignId, DevicePart, Manifest, Refusal, ReportId
 from sordino_shared.protocol.routes import ShuffledRoute
-from sordino_shared.protocol.sealed import BatchEnd, BatchStatement, sealing_info
+from sordino_shared.protocol.sealed import sealing_info
 from sordino_shared.sealing import open_sealed
 
 UNOPENABLE = "unopenable"
@@ -43,31 +44,17 @@ def open_batch(database: Database, row: Round, keys: RoundKeys | None, now: int)
     route = Manifest.read(campaign.manifest).route
     assert isinstance(route, ShuffledRoute)
     if batch.state == BatchState.WITHHELD:
-        raise InvalidValue(_why_withheld(route, batch.statement), row.index)
+        raise InvalidValue(why_withheld(route, batch.statement), row.index)
     if batch.state != BatchState.COUNTED:
         _open_pages(database, row, _key(database, row, keys), device, now)
     return batch.blanket
-
-
-def _why_withheld(route: ShuffledRoute, content: bytes | None) -> str:
-    statement = BatchStatement.read(content or b"")
-    if statement.ended is BatchEnd.ABANDONED:
-        return f"{route.shuffler.name} gave the round up and released nothing: no report was opened"
-    return (
-        f"too few devices took part: {route.shuffler.name} received fewer than {route.floor} reports, or had released "
-        "the round before, and deleted them unopened; ask again for longer, or with a lower floor"
-    )
 
 
 def _key(database: Database, row: Round, keys: RoundKeys | None) -> bytes:
     found = None if keys is None else keys.opening(row.campaign_id)
     if found is None:
         database.run("mark unreadable", lambda session: _mark(session, row.id, BatchState.UNREADABLE))
-        raise InvalidValue(
-            "the key that opens this round's reports is not in SORDINO_ROUND_KEYS: restore the folder from its backup "
-            "and retry the round; without it the reports are lost, and what devices spent stays spent",
-            row.index,
-        )
+        raise InvalidValue(KEY_LOST, row.index)
     return found
 
 
@@ -115,6 +102,7 @@ def _count(
     counted = payloads[[bool(ok) and one in new for (one, _), ok in zip(pairs, allowed, strict=True)]]
     refused = Counter({UNOPENABLE: len(ids) - len(pairs), Refusal.OUTSIDE_ALPHABET.value: int((~allowed).sum())})
     reports.add_refusals(session, {(row.campaign_id, reason): n for reason, n in refused.items() if n})
+    repository.note_refused(session, row.id, refused.total())
     if len(counted):
         before = repository.shard(session, row.id, _SHARD)
         known = empty_shard(randomizer, "cheap") if before is None else Aggregate.from_bytes(*before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import delete, func, select, update
 from sqlalchemy.orm import Session
 
 from sordino_server.models import Accumulator, Batch, BatchState, Round, SealedPage
@@ -49,6 +49,32 @@ def take_sealed(session: Session, round_id: int, number: int) -> bool:
     found = session.scalar(select(SealedPage.page).where(*still))
     session.execute(update(SealedPage).where(*still).values(sealed=None))
     return found is not None
+
+
+def note_refused(session: Session, round_id: int, reports: int) -> None:
+    """So many reports more of the batch opened to nothing."""
+    session.execute(update(Batch).where(Batch.round_id == round_id).values(refused=Batch.refused + reports))
+
+
+def count_by_state(session: Session) -> dict[str, int]:
+    """How many batches are in each state."""
+    query = select(Batch.state, func.count()).group_by(Batch.state)
+    counted = {state: int(count) for state, count in session.execute(query)}
+    return {str(state): counted.get(state, 0) for state in BatchState}
+
+
+def reports_by_kind(session: Session) -> dict[str, int]:
+    """Reports of all batches that are opened: of devices and random ones by the statements, and those refused."""
+    sums = (func.coalesce(func.sum(column), 0) for column in (Batch.received, Batch.blanket, Batch.refused))
+    row = session.execute(select(*sums).where(Batch.state == BatchState.COUNTED)).one()
+    return dict(zip(("devices", "random", "refused"), map(int, row), strict=True))
+
+
+def oldest_missing(session: Session) -> int | None:
+    """When the oldest round closed whose shuffler has not said that its batch is whole, or that there is none."""
+    missing = Round.shuffled & Batch.round_id.is_(None) | (Batch.state == BatchState.RECEIVING)
+    query = select(func.min(Round.closed_at)).outerjoin(Batch, Batch.round_id == Round.id)
+    return session.scalar(query.where(Round.state == RoundState.CLOSED, missing))
 
 
 def delete_pages(session: Session, round_id: int) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Annotated, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, computed_field
 
 from sordino_analysis.strict_model import Listed, StrictModel
-from sordino_server.models import Batch, BatchState
-from sordino_shared.protocol.routes import MAX_FLOOR
+from sordino_server.kit.clock import iso_8601
+from sordino_server.models import Batch, BatchState, Round
+from sordino_server.shuffled.sentences import said_of
+from sordino_shared.protocol import Manifest, Rotating, RoundState
+from sordino_shared.protocol.routes import MAX_FLOOR, ShuffledRoute
 from sordino_shared.protocol.series import MAX_TIME
 from sordino_shared.protocol.servers import MAX_SOURCE
 
@@ -32,6 +35,8 @@ class BatchStatus(BaseModel):
 
     campaign: str
     round: int
+    shuffler: str = Field(description="Name of the shuffler.")
+    ends_at: int = Field(description="When the shuffler takes the last report, in Unix seconds.")
     state: BatchState = Field(
         description="`receiving` pages; `stated`: all are here, to be opened; `counted`; `withheld`: the shuffler "
         "released nothing; `unreadable`: the key is lost."
@@ -40,18 +45,39 @@ class BatchStatus(BaseModel):
     reports: int = Field(description="Reports of the pages that are here, random ones too.")
     received: int = Field(description="Reports of devices, by the shuffler's statement.")
     blanket: int = Field(description="Random reports, by the shuffler's statement.")
+    refused: int = Field(description="Reports of the opened pages that opened to nothing, or to no value.")
+    message: str = Field(description="The same in a sentence: what is here, or what the round waits for.")
+
+    @computed_field
+    def ends(self) -> str:
+        return iso_8601(self.ends_at)
 
     @classmethod
-    def of(cls, campaign: str, index: int, row: Batch | None) -> Self:
-        """What is shown of a row; a round of which nothing came has none."""
-        if row is None:
-            row = Batch(state=BatchState.RECEIVING, pages=0, reports=0, received=0, blanket=0)
+    def of(cls, manifest: Manifest, row: Round, batch: Batch | None) -> Self:
+        """What is shown of a shuffled round; one of which nothing came has no batch."""
+        if batch is None:
+            batch = Batch(state=BatchState.RECEIVING, pages=0, reports=0, received=0, blanket=0, refused=0)
+        route = manifest.route
+        assert isinstance(route, ShuffledRoute)
+        ends_at = _last_report(manifest, route, row.index)
         return cls(
-            campaign=campaign,
-            round=index,
-            state=BatchState(row.state),
-            next_page=row.pages,
-            reports=row.reports,
-            received=row.received,
-            blanket=row.blanket,
+            campaign=row.campaign_id,
+            round=row.index,
+            shuffler=route.shuffler.name,
+            ends_at=ends_at,
+            state=BatchState(batch.state),
+            next_page=batch.pages,
+            reports=batch.reports,
+            received=batch.received,
+            blanket=batch.blanket,
+            refused=batch.refused,
+            message=said_of(batch, RoundState(row.state), route, ends_at),
         )
+
+
+def _last_report(manifest: Manifest, route: ShuffledRoute, index: int) -> int:
+    if route.end is not None:
+        return route.end
+    # A series ends each period at the last second whose reports count.
+    assert isinstance(manifest.assignment, Rotating)
+    return manifest.assignment.accepted_until(index)

@@ -32,7 +32,7 @@ class _Receiving:
 
     @property
     def status(self) -> BatchStatus:
-        return BatchStatus.of(str(self.manifest.campaign), self.row.index, self.batch)
+        return BatchStatus.of(self.manifest, self.row, self.batch)
 
     def conflict(self, why: str) -> ServerError:
         """What is here already stands against what came."""
@@ -41,11 +41,12 @@ class _Receiving:
 
 
 def status(session: Session, campaign: str, index: int) -> BatchStatus:
-    """How far the batch is; raises `not-found`."""
+    """How far the batch is; raises `not-found`, and `wrong-route` for a campaign without a shuffler."""
+    manifest, _ = _shuffled(session, campaign)
     row = rounds.find(session, campaign, index)
     if row is None:
         raise rounds.RoundNotFound(campaign, index)
-    return BatchStatus.of(campaign, index, repository.find(session, row.id))
+    return BatchStatus.of(manifest, row, repository.find(session, row.id))
 
 
 def take_page(
@@ -136,11 +137,15 @@ def _check_released(session: Session, here: _Receiving, statement: BatchStatemen
         raise here.conflict("the root of the statement is not that of the pages")
 
 
-def _receiving(database: Database, session: Session, campaign: str, index: int) -> _Receiving:
-    known = found(session.get(Campaign, campaign), "there is no campaign of this id")
-    manifest = Manifest.read(known.manifest)
+def _shuffled(session: Session, campaign: str) -> tuple[Manifest, ShuffledRoute]:
+    manifest = Manifest.read(found(session.get(Campaign, campaign), "there is no campaign of this id").manifest)
     if not isinstance(manifest.route, ShuffledRoute):
         raise ServerError(Problem.WRONG_ROUTE, "devices of this campaign report to the server, not to a shuffler")
+    return manifest, manifest.route
+
+
+def _receiving(database: Database, session: Session, campaign: str, index: int) -> _Receiving:
+    manifest, route = _shuffled(session, campaign)
     number = rounds.find(session, campaign, index)
     if number is None:
         raise rounds.RoundNotFound(campaign, index)
@@ -152,7 +157,8 @@ def _receiving(database: Database, session: Session, campaign: str, index: int) 
     batch = repository.find(session, row.id)
     if batch is None:
         batch = Batch(
-            round_id=row.id, state=BatchState.RECEIVING, pages=0, reports=0, last_id=b"", received=0, blanket=0
-        )
+            round_id=row.id, state=BatchState.RECEIVING, pages=0, reports=0, last_id=b"", received=0, blanket=0,
+            refused=0,
+        )  # fmt: skip
         session.add(batch)
-    return _Receiving(manifest, manifest.route, row, batch)
+    return _Receiving(manifest, route, row, batch)

@@ -2,144 +2,20 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
-from pathlib import Path
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
-import httpx
-import numpy as np
 import pytest
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from sordino_analysis.vectorized.blankets import draw_blanket
-from sordino_analysis.vectorized.randomizers import randomize_many
-from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server.keys import service as keys
 from sordino_server.models import Role
 from sordino_server.shuffled import opening
 from sordino_shared import ed25519
-from sordino_shared.protocol import CBOR_MEDIA_TYPE, CampaignId, Digest, Manifest, Problem, Task
-from sordino_shared.protocol.routes import ShuffledRoute
-from sordino_shared.protocol.sealed import BatchEnd, BatchStatement, ShuffledPage, root_of, sealed_id, sealing_info
-from sordino_shared.sealing import seal
-from tests.server.conftest import RunningServer, served
-
-HOUR = 3600
-USERS, FLOOR, PAGE = 300, 50, 128
-PLAN = {"epsilon": 4, "collector": {"epsilon": 1, "delta": 1e-6}, "target_error": 0.05, "mechanism": "subset_selection"}
-
-
-@dataclass
-class Shuffled:
-    """A running collector, a shuffled campaign of it that is open, and the shuffler in the shape of this test."""
-
-    home: RunningServer
-    folder: Path
-    campaign: dict[str, Any]
-    signing: Ed25519PrivateKey
-    key: str
-    own: list[bytes] = field(default_factory=list)
-
-    @property
-    def manifest(self) -> Manifest:
-        return Manifest.read(self.home.anonymous.get(self.path).raise_for_status().content)
-
-    @property
-    def route(self) -> ShuffledRoute:
-        route = self.manifest.route
-        assert isinstance(route, ShuffledRoute)
-        return route
-
-    @property
-    def path(self) -> str:
-        return f"/v1/campaigns/{self.campaign['id']}"
-
-    def status(self) -> dict[str, Any]:
-        found: dict[str, Any] = self.home.api.get(f"{self.path}/status").raise_for_status().json()
-        return found
-
-    def sealed(self, cells: list[int], seed: int = 5) -> list[bytes]:
-        """Reports of devices that hold `cells`, sealed as they are."""
-        part = self.home.device_part(self.campaign)
-        payloads = randomize_many(part.randomizer, np.array(cells), SeededRandomness(seed))
-        return [self._seal(payload.tobytes(), part.digest) for payload in payloads]
-
-    def blanket(self, seed: int = 6) -> list[bytes]:
-        part = self.home.device_part(self.campaign)
-        payloads = draw_blanket(part.randomizer, self.route.blanket, SeededRandomness(seed))
-        return [self._seal(payload.tobytes(), part.digest) for payload in payloads]
-
-    def _seal(self, payload: bytes, device: Digest) -> bytes:
-        return seal(self.route.key_of(0), sealing_info(CampaignId.parse(self.campaign["id"]), 0, device), payload)
-
-    def pages(self, reports: list[bytes]) -> list[ShuffledPage]:
-        ordered = sorted(reports, key=sealed_id)
-        parts = [ordered[start : start + PAGE] for start in range(0, len(ordered), PAGE)]
-        campaign = CampaignId.parse(self.campaign["id"])
-        return [
-            ShuffledPage(campaign=campaign, round=0, page=number, count=len(part), sealed=b"".join(part))
-            for number, part in enumerate(parts)
-        ]
-
-    def statement(self, batch: list[bytes], ended: BatchEnd = BatchEnd.TIME, **changes: Any) -> BatchStatement:
-        time = ended is BatchEnd.TIME
-        blanket = self.route.blanket if time else 0
-        terms: dict[str, Any] = {
-            "campaign": CampaignId.parse(self.campaign["id"]),
-            "round": 0,
-            "received": len(batch) - blanket if time else 40,
-            "blanket": blanket,
-            "reports": len(batch) if time else 0,
-            "root": root_of(sorted(map(sealed_id, batch))) if time else Digest(hashlib.sha256(b"").digest()),
-            "ended": ended,
-            "key": self.signing.public_key().public_bytes_raw(),
-            "signature": bytes(64),
-        }
-        unsigned = BatchStatement(**terms | changes)
-        return replace(unsigned, signature=self.signing.sign(unsigned.signed_message))
-
-    def push(self, page: ShuffledPage, key: str | None = None) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {key or self.key}", "Content-Type": CBOR_MEDIA_TYPE}
-        path = f"{self.home.address}{self.path}/rounds/0/batch/{page.page}"
-        return httpx.post(path, content=page.content, headers=headers)
-
-    def state(self, statement: BatchStatement) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": CBOR_MEDIA_TYPE}
-        return httpx.put(f"{self.home.address}{self.path}/rounds/0/batch", content=statement.content, headers=headers)
-
-    def release(self, reports: list[bytes]) -> None:
-        for page in self.pages(reports):
-            assert self.push(page).status_code == 201
-        assert self.state(self.statement(reports)).status_code == 201
-
-    def end(self) -> None:
-        """The round ends by its time, and the worker does what there is to do."""
-        self.home.clock.advance(HOUR)
-        self.home.work()
-
-
-@pytest.fixture
-def shuffled(migrated_sqlite_url: str, tmp_path: Path) -> Iterator[Shuffled]:
-    with served(migrated_sqlite_url, round_keys=tmp_path / "keys") as home:
-        signing = Ed25519PrivateKey.generate()
-        made = create(home, signing.public_key().public_bytes_raw().hex())
-        assert made.status_code == 201, made.text
-        campaign = made.json()
-        home.api.post(f"/v1/campaigns/{campaign['id']}/open").raise_for_status()
-        with home.database.write("test key") as session:
-            key = keys.create(session, "mix", Role.SHUFFLER, home.clock.now(), campaign["id"]).text
-        yield Shuffled(home, tmp_path / "keys", campaign, signing, key)
-
-
-def create(home: RunningServer, key: str, plan: dict[str, Any] = PLAN, **route: Any) -> httpx.Response:
-    """A campaign of an hour."""
-    terms = {"name": "mix", "urls": ["https://mix.example"], "key": key, "floor": FLOOR}
-    order = {"name": "delays", "purpose": "We ask how late you were.", "population": "travellers"}
-    order["plan_request"] = home.ready_plan(**plan)["id"]
-    end = {"end": home.clock.now() + HOUR}
-    return home.api.post("/v1/campaigns", json=order | {"route": terms | end | route})
+from sordino_shared.protocol import Digest, Problem, Task
+from sordino_shared.protocol.sealed import BatchEnd, ShuffledPage
+from tests.server.conftest import RunningServer
+from tests.server.shuffled.collected import HOUR, USERS, Shuffled, create
 
 
 def test_a_round_is_estimated_with_the_random_reports_subtracted(shuffled: Shuffled) -> None:
@@ -179,7 +55,7 @@ def test_reports_that_open_to_nothing_are_refused_and_counted(shuffled: Shuffled
     part = shuffled.home.device_part(shuffled.campaign)
     width = len(shuffled.sealed([0])[0])
     garbage = [bytes([number]) * width for number in range(3)]
-    outside = [shuffled._seal(b"\xff" * part.randomizer.payload_bytes, part.digest)]
+    outside = [shuffled.seal(b"\xff" * part.randomizer.payload_bytes, part.digest)]
     reports = [*shuffled.sealed([2] * USERS), *garbage, *outside, *shuffled.blanket()]
     shuffled.release(reports)
     shuffled.end()
