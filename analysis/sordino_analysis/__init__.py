@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from sordino_analysis.analyst.comparisons import EstimateComparison, compare
     from sordino_analysis.analyst.estimates import Estimate, aggregate, estimate, marginal
     from sordino_analysis.analyst.items import Items, items
     from sordino_analysis.analyst.pairs import (
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _MODULES = {
+    "sordino_analysis.analyst.comparisons": ("EstimateComparison", "compare"),
     "sordino_analysis.analyst.estimates": ("Estimate", "aggregate", "estimate", "marginal"),
     "sordino_analysis.analyst.items": ("Items", "items"),
     "sordino_analysis.analyst.pairs": (
@@ -79,6 +81,7 @@ __all__ = [
     "AverageCaseAnswer",
     "ColumnError",
     "Estimate",
+    "EstimateComparison",
     "EstimationError",
     "Items",
     "PairwisePlan",
@@ -97,6 +100,7 @@ __all__ = [
     "aggregate",
     "best_rules",
     "chart",
+    "compare",
     "estimate",
     "histogram",
     "items",

@@ -92,6 +92,8 @@ COLUMNS: tuple[Column, ...] = (
     _answer("unit", "text", "`share`, or the unit of the row's numbers", "where they have none"),
     _answer("value", "number", "the answer, of a share cut to [0, 1] as its ends are", "where there is none"),
     _answer("uncut", "number", "the unbiased answer before the cut, up to `bias_bound`", "where nothing is cut"),
+    _answer("left_value", "number", "the unbiased answer of `left`", _NO_COMPARISON, exported=False),
+    _answer("right_value", "number", "the unbiased answer of `right`", _NO_COMPARISON, exported=False),
     _answer("standard_error", "number", "error of the answer among the users who reported", _NO_RULE),
     _answer("lower", "number", "lower end of the interval of that answer", _NO_RULE),
     _answer("upper", "number", "upper end of the interval of that answer", _NO_RULE),

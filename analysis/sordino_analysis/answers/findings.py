@@ -7,7 +7,10 @@ from dataclasses import dataclass
 
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.figures import SHARE, amount, span
+from sordino_shared.quantities import quantity
 
+# Differences that are told one by one.
+_MOST_DIFFERENCES = 5
 # The median is where half of the users are.
 _HALF = 0.5
 
@@ -32,8 +35,11 @@ class BandedShare:
 def findings(table: AnswerTable) -> tuple[str, ...]:
     """Of a histogram which share is the largest, of a distribution between which steps the median lies.
 
-    Nothing of other tables, of tables without a band, and of the shares of a list that leaves queries out.
+    Of a comparison which answers differ. Nothing of other tables, of tables without a band, and of the shares of a
+    list that leaves queries out.
     """
+    if "verdict" in table.columns and "right" in table.columns and "band_lower" in table.columns:
+        return _differences(table)
     if table.terms.get("unlisted") or not {"value", "band_lower"} <= table.columns.keys() or len(table) < 2:
         return ()
     if set(table.cells("unit")) != {SHARE}:
@@ -44,6 +50,28 @@ def findings(table: AnswerTable) -> tuple[str, ...]:
     if kinds == {"prefix"} and len({each.attribute for bounds in table.bounds() for each in bounds}) == 1:
         return _median(_statements(table))
     return ()
+
+
+def _differences(table: AnswerTable) -> tuple[str, ...]:
+    """How many answers differ, and by how much those that do the most for their error."""
+    rows = zip(
+        *(table.cells(name) for name in ("label", "verdict", "unit", "left", "right")),
+        table.numbers("value"),
+        table.numbers("standard_error"),
+        table.ends("band_"),
+        strict=True,
+    )
+    told = [row for row in rows if row[1] != "undecided" and row[7] is not None]
+    if not told:
+        return (f"no difference can be told: {quantity(len(table), 'answer')} with bands that hold 0",)
+    told.sort(key=lambda row: -abs(row[5]) / (row[6] or 1.0))
+    sentences = [f"{len(told)} of {quantity(len(table), 'answer')} {'differs' if len(told) == 1 else 'differ'}"]
+    for label, verdict, unit, left, right, value, error, band in told[:_MOST_DIFFERENCES]:
+        of = str(unit or "")
+        sentences.append(
+            f"{label} is {verdict}: {right} − {left} = {amount(value, of, error)} (band {span(band, of, error)})"
+        )
+    return tuple(sentences)
 
 
 def _statements(table: AnswerTable) -> list[BandedShare]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from sordino_analysis.estimation.band import BandQuantile
 from sordino_analysis.estimation.normality import Normality
 from sordino_analysis.percentages import percent
-from sordino_analysis.questions.linear import Workload
 from sordino_shared.quantities import quantity
 
 
-def doubts(workload: Workload, users: int, level: float, normal: Sequence[Normality | None]) -> tuple[str, ...]:
-    """One sentence where so few reports make up the error of some answer that its intervals hold too seldom."""
+def doubts(
+    label: Callable[[int], str], users: int, level: float, normal: Sequence[Normality | None]
+) -> tuple[str, ...]:
+    """One sentence where so few reports make up the error of some answer that its intervals hold too seldom.
+
+    `label` names an answer by its number.
+    """
     doubted = {query: one for query, one in enumerate(normal) if one is not None and one.enough_reports is not None}
     if not doubted:
         return ()
@@ -21,7 +25,7 @@ def doubts(workload: Workload, users: int, level: float, normal: Sequence[Normal
     enough = max(one.enough_reports or 0 for one in doubted.values())
     return (
         f"only {quantity(users, 'user')} reported: intervals of {len(doubted)} of {quantity(len(normal), 'answer')} "
-        f"are expected to hold less often than {percent(level)}, that of {workload.label(worst)} in "
+        f"are expected to hold less often than {percent(level)}, that of {label(worst)} in "
         f"{percent(least, 1)} of campaigns; about {enough:,} reports would do, fewer at a smaller ε",
     )
 

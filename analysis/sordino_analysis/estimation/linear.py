@@ -186,11 +186,11 @@ class LinearEstimator:
     ) -> LinearEstimate:
         z, histogram = normal_quantile(level), nearest.histogram
         errors = self.errors_among(nearest, users, level, self.analyst.figures.bias_bound if bias is None else bias)
-        spread = self._shrunk(smoothed(histogram, users, z), answers, errors.variances / users)
+        spread = self.shrunk(smoothed(histogram, users, z), answers, errors.variances / users)
         reaches = self._reaches(errors.curve, histogram, z, z * errors.of_population, users)
         found = self._reliability(histogram, spread, reaches, users, level, compared)
         warnings = (
-            *doubts(self.workload, users, level, found.normality),
+            *doubts(self.workload.label, users, level, found.normality),
             *doubts_of_the_band(found.band, users, level),
             *_warnings(errors.bias, errors.standard),
             *_unfinished(nearest),
@@ -203,7 +203,7 @@ class LinearEstimator:
     def _of_few_attributes(self, law: OrbitAnswerMoments, answers: Floats, users: int, level: float) -> LinearEstimate:
         figures = self.analyst.figures
         found = few_attributes_estimate(law, answers, users, level, figures, law.workload.queries)
-        doubtful = (*doubts(self.workload, users, level, found.normality), *found.warnings)
+        doubtful = (*doubts(self.workload.label, users, level, found.normality), *found.warnings)
         return replace(found, warnings=(*doubtful, *_warnings(figures.bias_bound, found.standard_error)))
 
     def _variance_curve(self, plausible: Floats, variances: Floats) -> VarianceCurve:
@@ -212,8 +212,10 @@ class LinearEstimator:
             self.workload.operator.matvec(plausible), variances, slopes, self.workload.operator.entry_range()
         )
 
-    def _shrunk(self, histogram: Floats, answers: Floats, variances: Floats) -> Floats:
+    def shrunk(self, histogram: Floats, answers: Floats, variances: Floats) -> Floats:
         """The histogram drawn to the even one as far as noise alone would put the answers from its (James, Stein 1961).
+
+        `histogram` (k,), `answers` (Q,) with these `variances` (Q,).
 
         Noise makes an estimated histogram more uneven than the users are, its answers more correlated and their band
         too narrow: that of Hadamard response held .87 at ε = 8 and 200 users, who were spread evenly.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,16 +13,61 @@ from scipy.special import ndtr
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.consistency import NearestHistogram
-from sordino_analysis.estimation.intervals import bent, normal_quantile
+from sordino_analysis.estimation.intervals import bent, normal_quantile, smoothed
 from sordino_analysis.estimation.inversion import coverage_of_sum
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.estimation.linear_estimate import AnswerErrors
 from sordino_analysis.estimation.normality import Normality
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
+from sordino_analysis.evaluation.linear_answers import root_fits
 from sordino_analysis.panel.exact_ends import Term, are_few, truths_not_ruled_out
 
 Law = ContributionLaw | Moments
+
+
+class MeanPart(Protocol):
+    """Answers (Q,) with an error of their own, independent of those of other parts."""
+
+    @property
+    def answers(self) -> Floats:
+        """(Q,) unbiased."""
+
+    @property
+    def noise(self) -> Floats:
+        """(Q,) variances about the devices that reported."""
+
+    @property
+    def drawn(self) -> Floats:
+        """(Q,) variances of the reporters as independent draws."""
+
+    @property
+    def users(self) -> int:
+        """How many reports the answers come from."""
+
+    @property
+    def bias(self) -> float:
+        """No answer's bias exceeds it."""
+
+    @property
+    def level(self) -> float:
+        """The level at which `normality` is judged."""
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether it is worked out how often intervals hold."""
+
+    def scored(self, quantile: float, unasked: float) -> Floats:
+        """(Q, 2) what is `quantile` standard errors from the answers, a factor `unasked` of `drawn` included."""
+
+    def term(self, query: int, weight: float) -> Term | None:
+        """The answer to a query times a weight; None where its law is not listed."""
+
+    def root(self, *, sampled: bool) -> Floats | None:
+        """A (Q, r) with A·Aᵀ the covariance of the answers, about the reporters or what they are `sampled` from.
+
+        None where it is too large or not known.
+        """
 
 
 class Mean(Protocol):
@@ -52,6 +98,10 @@ class Mean(Protocol):
     def normality(self) -> tuple[Normality | None, ...]:
         """(Q,) how often intervals at the estimate's level hold; None where the law of a report is not known."""
 
+    @property
+    def parts(self) -> Sequence[tuple[float, MeanPart]]:
+        """The weighted parts that the answers are the sum of."""
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PooledMean:
@@ -81,9 +131,9 @@ class PooledMean:
         judged: bool = True,
     ) -> PooledMean:
         """Raises EstimationError where there are no reports, or sums of another plan."""
-        answers = estimator.unbiased(aggregate)
-        nearest = estimator.nearest(answers, aggregate.count)
-        errors = estimator.errors_among(nearest, aggregate.count, level, estimator.analyst.figures.bias_bound)
+        answers, users = estimator.unbiased(aggregate), estimator.users(aggregate)
+        nearest = estimator.nearest(answers, users)
+        errors = estimator.errors_among(nearest, users, level, estimator.analyst.figures.bias_bound)
         laws = estimator.contribution_laws(nearest.histogram) if lawful else []
         return cls(
             estimator=estimator,
@@ -99,6 +149,26 @@ class PooledMean:
     def users(self) -> int:
         """How many reports were added up."""
         return self.errors.users
+
+    @property
+    def bias(self) -> float:
+        """As in `MeanPart`."""
+        return self.errors.bias
+
+    @property
+    def level(self) -> float:
+        """As in `MeanPart`."""
+        return self.errors.level
+
+    @property
+    def is_judged(self) -> bool:
+        """As in `MeanPart`."""
+        return self.judged and bool(self.laws)
+
+    @property
+    def parts(self) -> Sequence[tuple[float, MeanPart]]:
+        """As in `Mean`: itself."""
+        return ((1.0, self),)
 
     @property
     def noise(self) -> Floats:
@@ -132,7 +202,7 @@ class PooledMean:
     @cached_property
     def normality(self) -> tuple[Normality | None, ...]:
         """(Q,) as of one round; where all active devices answer, what holds for reporters holds for them."""
-        if not (self.judged and self.laws):
+        if not self.is_judged:
             return (None,) * len(self.answers)
         found = self.estimator.normality(self.nearest, self.errors, self.laws)
         if self.unasked > 0:
@@ -143,6 +213,18 @@ class PooledMean:
         """The answer to a query times a weight; None where its law is not listed."""
         law = self._listed[query] if self.laws else None
         return None if law is None else Term(weight, self.users, law)
+
+    def root(self, *, sampled: bool) -> Floats | None:
+        """A (Q, r) as in `MeanPart`, of plausible users."""
+        plausible = smoothed(self.nearest.histogram, self.users, normal_quantile(self.level))
+        spread = self.estimator.shrunk(plausible, self.answers, self.noise)
+        noise, operator = self.estimator.law.covariance_root(spread), self.estimator.workload.operator
+        if noise is None or not sampled:
+            return None if noise is None else noise / math.sqrt(self.users)
+        if not root_fits(*operator.shape):
+            return None
+        around = operator.dense() - operator.matvec(spread)[:, None]
+        return np.hstack([noise, around * np.sqrt(spread)]) / math.sqrt(self.users)
 
     def scored(self, quantile: float, unasked: float) -> Floats:
         """(Q, 2) as intervals, with a factor `unasked` of the variance as independent draws; 0 about reporters.
@@ -193,7 +275,7 @@ class WeightedMean:
     their difference has 2·f(1 − f)/n whatever T is.
     """
 
-    parts: Sequence[tuple[float, PooledMean]]
+    parts: Sequence[tuple[float, MeanPart]]
     unasked: float
 
     @cached_property
@@ -230,9 +312,9 @@ class WeightedMean:
     def normality(self) -> tuple[Normality | None, ...]:
         """(Q,) from the law of the sum at the plausible histograms of all parts."""
         means = [mean for _, mean in self.parts]
-        if not all(mean.judged and mean.laws for mean in means):
+        if not all(mean.is_judged for mean in means):
             return (None,) * len(self.answers)
-        level, users = means[0].errors.level, sum(mean.users for mean in means)
+        level, users = means[0].level, sum(mean.users for mean in means)
         z = normal_quantile(level)
         own, among = (self.answers[:, None] - ends[:, ::-1] for ends in (self.interval(z), self.population_interval(z)))
         return tuple(
@@ -252,7 +334,7 @@ class WeightedMean:
     def _ends(self, quantile: float, unasked: float) -> Floats:
         ends = self._recovered(quantile, unasked)
         tail, sampled = float(ndtr(-quantile)), unasked > 0
-        widened = sum(abs(weight) * mean.errors.bias for weight, mean in self.parts)
+        widened = self._bias
         for query in np.flatnonzero(self.noise > 0).tolist():
             terms = self._terms(query)
             if terms and are_few(terms, quantile, sampled=sampled):
@@ -264,9 +346,16 @@ class WeightedMean:
         below, above = np.zeros(len(self.answers)), np.zeros(len(self.answers))
         for weight, mean in self.parts:
             low, high = weight * (mean.scored(quantile, unasked).T - mean.answers)
-            below += np.minimum(np.minimum(low, high), 0.0) ** 2
-            above += np.maximum(np.maximum(low, high), 0.0) ** 2
-        return np.column_stack([self.answers - np.sqrt(below), self.answers + np.sqrt(above)])
+            # Errors add up in squares, biases do not.
+            bias = abs(weight) * mean.bias
+            below += np.minimum(np.minimum(low, high) + bias, 0.0) ** 2
+            above += np.maximum(np.maximum(low, high) - bias, 0.0) ** 2
+        biases = np.where(self.noise > 0, self._bias, 0.0)
+        return np.column_stack([self.answers - np.sqrt(below) - biases, self.answers + np.sqrt(above) + biases])
+
+    @property
+    def _bias(self) -> float:
+        return sum(abs(weight) * mean.bias for weight, mean in self.parts)
 
     def _terms(self, query: int) -> list[Term] | None:
         """The answer to one query as a sum of means; None where the law of one is not listed."""

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.doubts import doubts
 from sordino_analysis.estimation.normality import Normality
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.panel.means import MeanPart
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.quantities import quantity
 
@@ -58,7 +60,7 @@ class _Judged:
         """Sentences about what so few reports leave open."""
         if self.interval is None:
             return (f"{quantity(self.reports, 'report')}: intervals need the weight of {LEAST_REPORTS}",)
-        return doubts(self.workload, self.reports, self.level, self.normality)
+        return doubts(self.workload.label, self.reports, self.level, self.normality)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -69,7 +71,8 @@ class PeriodAnswers(_Judged):
     (Q,) is about the devices that reported, `population_standard_error` (Q,) about what `target` names, of which they
     are a sample. `interval` and `population_interval` (Q, 2) have probability `level`, and are None where the reports
     are too few. The `band` (Q, 2) of a point of a chart holds, for one query, all points at once; answers alone have
-    none.
+    none. `parts` are the means that the answers are the weighted sum of, from these `aggregates`, and `unasked` is the
+    factor of sampling in a difference from other devices.
     """
 
     first: int
@@ -82,6 +85,9 @@ class PeriodAnswers(_Judged):
     population_standard_error: Floats
     population_interval: Floats | None
     band: Floats | None
+    parts: Sequence[tuple[float, MeanPart]]
+    aggregates: tuple[Aggregate, ...]
+    unasked: float
 
     @property
     def missing(self) -> int:

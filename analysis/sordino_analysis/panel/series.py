@@ -194,6 +194,9 @@ class SeriesEstimates:
             interval=self._cut(mean.interval(z)) if enough else None,
             population_interval=self._cut(mean.population_interval(z)) if enough else None,
             band=self._cut(mean.band(chart)) if enough and chart is not None else None,
+            parts=mean.parts,
+            aggregates=tuple(self.periods[index] for index in periods),
+            unasked=self._sampled,
         )
 
     def _change(self, earlier: Window, later: Window, by: By, comparisons: int) -> Change:
@@ -228,7 +231,12 @@ class SeriesEstimates:
             (sum(after.get(index, 0.0) - before.get(index, 0.0) for index in block), self._pooled(tuple(block)))
             for block in blocks.values()
         ]
-        return WeightedMean(parts, 1.0 if self.slots > 1 else 0.0)
+        return WeightedMean(parts, self._sampled)
+
+    @property
+    def _sampled(self) -> float:
+        """The factor of sampling in a difference: active devices answer all periods where there is one slot."""
+        return 1.0 if self.slots > 1 else 0.0
 
     def _reports(self, periods: Iterable[int]) -> int:
         return sum(self.periods[index].count for index in periods)

@@ -1,0 +1,171 @@
+"""Compare two estimates of different devices: which answers are higher, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, singledispatch
+
+from sordino_analysis.analyst.arguments import FLAG, NAMES, NONE, NUMBER, Kind, WrongType, takes
+from sordino_analysis.analyst.display import AnswersShown, shown
+from sordino_analysis.analyst.estimates import Estimate
+from sordino_analysis.analyst.simulation import Simulation
+from sordino_analysis.answers.findings import findings
+from sordino_analysis.answers.shown import ShownAnswers, shown_answers
+from sordino_analysis.answers.table import AnswerTable, joined
+from sordino_analysis.arrays import Floats
+from sordino_analysis.comparisons.columns import columns_of_difference
+from sordino_analysis.comparisons.difference import Difference, Side, Verdict, difference
+from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.panel.period_answers import PeriodAnswers
+
+Comparable = Estimate | Simulation | PeriodAnswers
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EstimateComparison(AnswersShown):
+    """The answers of `right` less those of `left` to the Q queries that both were asked, in their `units`.
+
+    `found` has the errors; `left` and `right` are the names that were given.
+    """
+
+    found: Difference
+    left: str
+    right: str
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the Q queries."""
+        return self.found.labels
+
+    @property
+    def values(self) -> Floats:
+        """(Q,) unbiased answers of the right side less those of the left one."""
+        return self.found.value
+
+    @property
+    def standard_errors(self) -> Floats:
+        """(Q,) about the users who reported on either side."""
+        return self.found.standard_error
+
+    @property
+    def intervals(self) -> Floats:
+        """(Q, 2) about the users who reported, each for a query that was chosen before anybody looked."""
+        return self.found.interval
+
+    @property
+    def band(self) -> Floats:
+        """(Q, 2) for all compared queries at once; with `population` about the populations."""
+        return self.found.band
+
+    @property
+    def population_intervals(self) -> Floats | None:
+        """(Q, 2) about the populations; None unless they were asked for."""
+        return self.found.population_interval
+
+    @property
+    def verdicts(self) -> tuple[Verdict, ...]:
+        """(Q,) "higher" or "lower" where the band says that the right answer is, else "undecided"."""
+        return self.found.verdict
+
+    @property
+    def findings(self) -> tuple[str, ...]:
+        """What the band says, in sentences."""
+        return findings(self.table)
+
+    @property
+    def level(self) -> float:
+        """The level of intervals and band."""
+        return self.found.level
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What the answers warn of."""
+        return self.found.warnings
+
+    @cached_property
+    def table(self) -> AnswerTable:
+        """The differences under the names of docs/results.md, one a row."""
+        found = self.found
+        return AnswerTable.of_columns(
+            columns_of_difference(found, self.left, self.right),
+            users=found.users,
+            compared=len(found.queries),
+            level=found.level,
+            bias_bound=found.bias_bound,
+            warnings=joined(found.warnings),
+        )
+
+    def _shown(self) -> ShownAnswers:
+        parts = ("answer", "std. error", "interval", "band", "verdict")
+        answers = shown_answers(self.table, answer="difference", rows=shown(len(self.table)), parts=parts)
+        return answers.titled(f"{self.right} less {self.left}", *self.findings)
+
+
+_COMPARABLE = Kind(
+    "an estimate, a simulation, or a period or window of a series",
+    lambda value: isinstance(value, (Estimate, Simulation, PeriodAnswers)),
+)
+
+
+@takes(left=_COMPARABLE, right=_COMPARABLE, level=NUMBER, population=FLAG, only=NAMES | NONE, names=NAMES)
+def compare(
+    left: Comparable,
+    right: Comparable,
+    level: float = 0.95,
+    population: bool = False,
+    *,
+    only: Sequence[str] | None = None,
+    names: Sequence[str] = ("left", "right"),
+) -> EstimateComparison:
+    """The answers of `right` less those of `left`, with intervals, a band over all of them, and a verdict on each.
+
+    The two are estimates, simulations, or periods or windows of two series, over the same domain; their queries are
+    matched by label and row, `only` those with these labels. Their plans and ε may differ. Answers are about the users
+    who reported on either side; with `population` also about the people that these are samples of, which assumes
+    different people on the two sides. Raises NotComparable with the first difference between two domains or rows, and
+    where there is no query in common, and EstimationError for a level that is not between 0 and 1.
+
+    >>> before, after = (Aggregate(6000, np.array([3000, 2000, 1000])), Aggregate(6000, np.array([2000, 3000, 1000])))
+    >>> print(*compare(estimate(three, before), estimate(three, after)).findings, sep="\\n")
+    2 of 3 answers differ
+    value: ≤ 1 is lower: right − left = −45.8 % (band −51.1 … −40.4 %)
+    value: (1, 2] is higher: right − left = 45.8 % (band 40.4 … 51.1 %)
+    """
+    if len(names) != 2:
+        raise WrongType(f"compare: names must be two names, for the left and the right side, not {names!r}", names)
+    found = difference(side_of(left, level), side_of(right, level), only=only, population=population)
+    return EstimateComparison(found, *names)
+
+
+@singledispatch
+def side_of(given: Comparable, level: float) -> Side:
+    """What is compared, at this level; raises WrongType for what cannot be."""
+    raise WrongType(f"{type(given).__name__} cannot be compared: give an estimate", given)
+
+
+@side_of.register
+def _(given: Estimate, level: float) -> Side:
+    plan = given.plan
+    if given.workload is not plan.workload:
+        return Side.of_estimate(given.workload, given.found, given.aggregate)
+    estimator = LinearEstimator.of(plan.device, plan.analyst).among(given.aggregate, given.blanket)
+    return Side.of_round(estimator, given.aggregate, level)
+
+
+@side_of.register
+def _(given: Simulation, level: float) -> Side:
+    return side_of(given.estimate, level)
+
+
+@side_of.register
+def _(given: PeriodAnswers, level: float) -> Side:
+    return Side(
+        workload=given.workload,
+        parts=given.parts,
+        aggregates=given.aggregates,
+        users=given.reports,
+        level=given.level,
+        unasked=given.unasked,
+        warnings=given.warnings,
+    )

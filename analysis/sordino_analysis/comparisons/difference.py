@@ -1,0 +1,230 @@
+"""The answers of one estimate less those of another, from the reports of different devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.comparisons.matching import NotComparable, common_queries
+from sordino_analysis.comparisons.parts import NormalPart, SomeRows
+from sordino_analysis.estimation.doubts import doubts
+from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
+from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
+from sordino_analysis.estimation.items import ItemEstimate
+from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.estimation.linear_estimate import EstimationError, LinearEstimate
+from sordino_analysis.estimation.normality import Normality
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
+from sordino_analysis.panel.means import MeanPart, PooledMean, WeightedMean
+from sordino_analysis.questions.linear import Workload
+from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
+
+Verdict = Literal["higher", "lower", "undecided"]
+# Slots of a sample: reporters count as independent draws, whatever share of a population they are.
+_SAMPLED = 2
+# What is said where differences are about populations.
+DIFFERENT_PEOPLE = "assumes different people on either side: who is in both is counted as two independent draws"
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Side:
+    """One of two estimates: Q queries, and independent `parts` (w_b, θ̂_b) with Σ w_b θ̂_b their answers.
+
+    `unasked` is the factor of the variance of the users as independent draws from a population: 0 where all of it
+    reported. `aggregates` are the sums of the reports that were counted.
+    """
+
+    workload: Workload
+    parts: Sequence[tuple[float, MeanPart]]
+    aggregates: tuple[Aggregate, ...]
+    users: int
+    level: float
+    unasked: float = 1.0
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of_round(cls, estimator: LinearEstimator, aggregate: Aggregate, level: float) -> Side:
+        """A closed round, whose `aggregate` is decoded once; raises EstimationError where there are no reports."""
+        if isinstance(estimator.law, OrbitAnswerMoments) and estimator.workload.size > MOST_LISTED_TYPES:
+            found = estimator.estimate(aggregate, check_level(level))
+            return cls.of_estimate(estimator.workload, found, aggregate)
+        # The law of a report alone says how often intervals hold: of a shuffler's random ones nothing is listed.
+        lawful = not estimator.blanket
+        mean = PooledMean.of(estimator, aggregate, _SAMPLED, check_level(level), lawful=lawful, judged=lawful)
+        return cls(
+            workload=estimator.workload,
+            parts=mean.parts,
+            aggregates=(aggregate,),
+            users=mean.users,
+            level=level,
+        )
+
+    @classmethod
+    def of_estimate(cls, workload: Workload, found: LinearEstimate | ItemEstimate, aggregate: Aggregate) -> Side:
+        """The answers of an estimate over a large domain, whose errors count as normal."""
+        noise = found.standard_error**2
+        part = NormalPart(
+            answers=found.uncut,
+            noise=noise,
+            drawn=np.maximum(found.population_standard_error**2 - noise, 0.0),
+            users=found.users,
+            bias=found.bias_bound if isinstance(found, LinearEstimate) else 0.0,
+            level=found.level,
+        )
+        return cls(
+            workload=workload,
+            parts=[(1.0, part)],
+            aggregates=(aggregate,),
+            users=found.users,
+            level=found.level,
+        )
+
+    def only(self, rows: Sequence[int]) -> list[tuple[float, MeanPart]]:
+        """The parts of some of the queries; all of them are as they are."""
+        if list(rows) == list(range(self.workload.queries)):
+            return list(self.parts)
+        return [(weight, SomeRows(part, rows)) for weight, part in self.parts]
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Difference:
+    """Right less left of Q queries that both answer, in the order of the left one; all arrays (Q,) or (Q, 2).
+
+    `queries` (Q,) are their numbers in the workload of the right side. `mean` has the errors, of which `unasked` says
+    what sampling adds. Unbiased answers are subtracted, never best guesses or consistent ones. With `population` the
+    band is about the populations that the users are samples of.
+    """
+
+    workload: Workload
+    queries: tuple[int, ...]
+    left: Floats
+    right: Floats
+    mean: WeightedMean
+    users: int
+    level: float
+    population: bool
+    bias_bound: float
+    warnings: tuple[str, ...]
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the Q queries."""
+        return [self.workload.label(query) for query in self.queries]
+
+    @property
+    def value(self) -> Floats:
+        """(Q,) unbiased, right less left."""
+        return self.mean.answers
+
+    @property
+    def standard_error(self) -> Floats:
+        """(Q,) about the users who reported on either side."""
+        return np.sqrt(self.mean.noise)
+
+    @property
+    def population_standard_error(self) -> Floats | None:
+        """(Q,) about the populations that they are independent samples of."""
+        return np.sqrt(self.mean.noise + self.mean.sampling) if self.population else None
+
+    @cached_property
+    def interval(self) -> Floats:
+        """(Q, 2) about the users who reported, for a query that was chosen before anybody looked."""
+        return self.mean.interval(normal_quantile(self.level))
+
+    @cached_property
+    def population_interval(self) -> Floats | None:
+        """(Q, 2) about the populations."""
+        return self.mean.population_interval(normal_quantile(self.level)) if self.population else None
+
+    @cached_property
+    def band(self) -> Floats:
+        """(Q, 2) for all compared queries at once, about the populations where these are asked for."""
+        ends = self.mean.population_interval if self.population else self.mean.interval
+        return ends(self.quantile)
+
+    @cached_property
+    def quantile(self) -> float:
+        """How many standard errors the largest of all errors stays within with the level.
+
+        From the covariances of both sides where they are known, else Šidák's, which holds for any (1967).
+        """
+        roots = [(weight, part.root(sampled=self.population)) for weight, part in self.mean.parts]
+        known = [weight * root for weight, root in roots if root is not None]
+        if len(known) < len(roots):
+            return independent_quantile(self.level, int(np.count_nonzero(self.mean.noise > 0)))
+        return max(simultaneous_quantile(np.hstack(known), self.level), normal_quantile(self.level))
+
+    @property
+    def verdict(self) -> tuple[Verdict, ...]:
+        """(Q,) whether the right answer is surely higher or lower, by the band."""
+        return tuple("higher" if low > 0 else "lower" if high < 0 else "undecided" for low, high in self.band.tolist())
+
+    @cached_property
+    def normality(self) -> tuple[Normality | None, ...]:
+        """(Q,) how often the intervals hold, from the law of both sides' reports; None where it is not known."""
+        return self.mean.normality
+
+
+def difference(left: Side, right: Side, *, only: Sequence[str] | None = None, population: bool = False) -> Difference:
+    """Right less left of the queries that both sides ask, `only` those with these labels.
+
+    The noise of different devices is independent, so that variances add. Intervals recover the variance from the ends
+    of both sides' own (Zou and Donner 2008); where few reports make up an error they are from the law of a report.
+    About populations the sampling of both sides is independent too, which takes different people. Raises NotComparable
+    as `common_queries` does, for different levels and for two sides that share reports.
+    """
+    if left.level != right.level:
+        raise InvalidValue(f"the sides have the levels {left.level} and {right.level}: estimate both at one")
+    if any(one is other for one in left.aggregates for other in right.aggregates):
+        raise NotComparable(
+            "the two sides share reports: compare different rounds, or ask a series for the change between two windows"
+        )
+    pairs = common_queries(left.workload, right.workload, only)
+    ours, theirs = [one for one, _ in pairs], [other for _, other in pairs]
+    parts = [(-weight, part) for weight, part in left.only(ours)] + right.only(theirs)
+    mean = WeightedMean(parts, max(left.unasked, right.unasked))
+    found = Difference(
+        workload=right.workload,
+        queries=tuple(theirs),
+        left=_answers(left, ours),
+        right=_answers(right, theirs),
+        mean=mean,
+        users=left.users + right.users,
+        level=left.level,
+        population=population,
+        bias_bound=float(sum(abs(weight) * part.bias for weight, part in parts)),
+        warnings=(*left.warnings, *right.warnings, *_left_out(left, right, len(pairs), only)),
+    )
+    own = doubts(found.labels.__getitem__, found.users, found.level, found.normality)
+    return replace(found, warnings=(*found.warnings, *own, *([DIFFERENT_PEOPLE] if population else [])))
+
+
+def check_level(level: float) -> float:
+    """The level; raises EstimationError unless it lies between 0 and 1."""
+    if not 0 < level < 1:
+        raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
+    return float(level)
+
+
+def _answers(side: Side, rows: Sequence[int]) -> Floats:
+    return np.asarray(sum(weight * part.answers[list(rows)] for weight, part in side.parts))
+
+
+def _left_out(left: Side, right: Side, common: int, only: Sequence[str] | None) -> tuple[str, ...]:
+    """One sentence for each side that answers queries which the other does not."""
+    if only is not None:
+        return ()
+    sides = (("left", left), ("right", right))
+    return tuple(
+        f"{quantity(side.workload.queries - common, 'query')} of the {name} side are not asked on the other and are "
+        "left out"
+        for name, side in sides
+        if side.workload.queries > common
+    )

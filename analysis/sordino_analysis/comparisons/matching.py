@@ -1,0 +1,119 @@
+"""Which queries two workloads have in common: the same domain, the same label and the same row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+import numpy as np
+
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.operators import TooLargeForDense
+from sordino_shared.domains import Attribute, Domain
+from sordino_shared.errors import InvalidValue
+
+Pairs = list[tuple[int, int]]
+
+# Entries of rows that are compared at once: 32 MiB of doubles.
+_BLOCK_ENTRIES = 1 << 22
+# What rounding leaves between entries that are the same.
+_SAME = 1e-12
+# Letters of a value, and labels, that a message shows.
+_SHOWN, _LABELS = 60, 3
+
+
+class NotComparable(InvalidValue):
+    """Two estimates cannot be compared; the message has the first difference between what they ask."""
+
+    code = "not-comparable"
+    advice = "compare estimates of campaigns that ask the same of the same domain"
+
+
+def common_queries(left: Workload, right: Workload, only: Sequence[str] | None = None) -> Pairs:
+    """(left, right) numbers of the queries that both ask, in the order of the left one; `only` with these labels.
+
+    Raises NotComparable for another domain, for a label whose rows differ, for one that a side does not ask, and where
+    the workloads have no query in common.
+    """
+    check_same_domain(left.domain, right.domain)
+    places = [_places(workload) for workload in (left, right)]
+    if only is not None:
+        _check_labels(only, places)
+        chosen = list(dict.fromkeys(only))
+    else:
+        chosen = [label for label in places[0] if label in places[1]]
+    if not chosen:
+        raise NotComparable(
+            f"the estimates have no query in common: the left one asks {_some(places[0])}, the right one "
+            f"{_some(places[1])}",
+            (left.name, right.name),
+        )
+    pairs = [(places[0][label], places[1][label]) for label in chosen]
+    if left.published != right.published:
+        _check_rows(left, right, pairs)
+    return pairs
+
+
+def check_same_domain(left: Domain, right: Domain) -> None:
+    """Raise NotComparable with the first difference of two domains."""
+    for place, (one, other) in enumerate(zip(left.attributes, right.attributes, strict=False)):
+        if one != other:
+            raise NotComparable(f"the domains differ in {_difference(place, one, other)}", (one.name, other.name))
+    if len(left.attributes) != len(right.attributes):
+        longer, side = (left, "left") if len(left.attributes) > len(right.attributes) else (right, "right")
+        further = longer.attributes[min(len(left.attributes), len(right.attributes))].name
+        raise NotComparable(f"the domains differ: only the {side} one has the attribute {further!r}", further)
+
+
+def _difference(place: int, one: Attribute, other: Attribute) -> str:
+    if one.name != other.name:
+        return f"attribute {place + 1}: it is {one.name!r} on the left and {other.name!r} on the right"
+    if type(one) is not type(other):
+        return f"attribute {one.name!r}: it is of kind {one.kind} on the left and of kind {other.kind} on the right"
+    name = next(each.name for each in fields(one) if getattr(one, each.name) != getattr(other, each.name))
+    values = [_short(getattr(each, name)) for each in (one, other)]
+    return f"attribute {one.name!r}: its {name} are {values[0]} on the left and {values[1]} on the right"
+
+
+def _places(workload: Workload) -> dict[str, int]:
+    """The number of each label; of a label that stands twice, the first."""
+    found: dict[str, int] = {}
+    for query, label in enumerate(workload.labels()):
+        found.setdefault(label, query)
+    return found
+
+
+def _check_labels(only: Sequence[str], places: Sequence[dict[str, int]]) -> None:
+    for side, held in zip(("left", "right"), places, strict=True):
+        if unknown := [label for label in only if label not in held]:
+            raise NotComparable(f"the {side} estimate has no query {unknown[0]!r}; it has {_some(held)}", unknown[0])
+
+
+def _check_rows(left: Workload, right: Workload, pairs: Pairs) -> None:
+    step = max(1, _BLOCK_ENTRIES // left.size)
+    for start in range(0, len(pairs), step):
+        ours, theirs = np.array(pairs[start : start + step], dtype=np.intp).T
+        try:
+            rows = left.operator.take(ours), right.operator.take(theirs)
+        except TooLargeForDense as error:
+            raise NotComparable(f"rows over {left.size} cells are too long to be compared one by one") from error
+        apart = np.abs(rows[0] - rows[1]) > _SAME
+        if apart.any():
+            place, cell = np.argwhere(apart)[0].tolist()
+            codes = [int(code) for code in np.unravel_index(cell, left.domain.shape)]
+            raise NotComparable(
+                f"query {left.label(int(ours[place]))!r} is another row on either side: the cell "
+                f"{left.domain.describe(codes)} counts {rows[0][place, cell]:g} on the left and "
+                f"{rows[1][place, cell]:g} on the right",
+                left.label(int(ours[place])),
+            )
+
+
+def _some(labels: dict[str, int]) -> str:
+    shown = ", ".join(repr(label) for label in list(labels)[:_LABELS])
+    return f"{shown}, …" if len(labels) > _LABELS else shown
+
+
+def _short(value: object) -> str:
+    text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"
