@@ -21,6 +21,8 @@ from tests.budget import MEASURED, SHARED, loop_seconds
 
 _PROPERTY = "processor_s"
 _MOST_SHOWN = 20
+# Nine of ten tests take less.
+_LEAST_KEPT_S = 0.05
 _LOOP = pytest.StashKey[float]()
 
 
@@ -92,7 +94,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     whole = _spent() + sum(_detached)
     folders = dict(by_folder.most_common()) | {SHARED: whole - sum(by_folder.values())}
     MEASURED.parent.mkdir(exist_ok=True)
-    run = {"loop": terminalreporter.config.stash[_LOOP], "folders": folders, "files": by_file}
+    dearest = {test: seconds for test, seconds in by_test.most_common() if seconds >= _LEAST_KEPT_S}
+    run = {"loop": terminalreporter.config.stash[_LOOP], "folders": folders, "files": by_file, "tests": dearest}
     MEASURED.write_text(json.dumps(run, indent=1) + "\n", encoding="utf-8")
     terminalreporter.section("processor seconds")
     for folder, seconds in by_folder.most_common():

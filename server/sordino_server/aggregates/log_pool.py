@@ -67,7 +67,7 @@ def _sums_of_ranges(
     # Not forks of the planner's server, which is prepared for plans.
     for part in imap_unordered(partial(_sums_of_range, url, round_id, randomizer), ranges, processes):
         parts.append(part)
-        progress(Progress(min(1.0, sum(part.count for part in parts) / max(counted, 1))))
+        progress(Progress(min(1.0, sum(part.count for part in parts) / counted)))
     return parts
 
 

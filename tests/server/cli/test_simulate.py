@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from collections.abc import Iterator
@@ -55,6 +56,9 @@ def test_a_numeric_column_with_edges(server: RemoteServer, rows: Path, tmp_path:
     assert (result["users"], result["apps"], result["fleet"]) == (900, 2, 898)
     assert result["epsilon"] == 4.0
     assert Path(result["chart"]) == chart.resolve()
+    # So few answers are all named below the axis.
+    written = set(re.findall(r"<text[^>]*>([^<]*)</text>", html.unescape(chart.read_text(encoding="utf-8"))))
+    assert {answer["label"] for answer in result["answers"]} <= written
     # The largest of a few errors is beyond 5 predicted standard deviations in fewer than 1 of 200,000 runs.
     assert result["max_abs_error"] < 5 * result["predicted_rmse_max"]
 

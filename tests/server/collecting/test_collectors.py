@@ -375,6 +375,17 @@ def test_a_home_that_goes_on_without_a_collector_says_so(regions: Regions) -> No
     assert regions.shown(campaign)["rounds"][0]["reports"] == 180
 
 
+def test_a_campaign_that_is_cancelled_before_it_opens_has_no_pending_round_at_its_collectors(regions: Regions) -> None:
+    campaign = regions.campaign()
+    regions.work()
+    assert regions.shown(campaign, regions.collectors["eu"].server)["rounds"][0]["state"] == "pending"
+    regions.home.api.post(f"/v1/campaigns/{campaign['id']}/cancel").raise_for_status()
+    regions.work()
+    for region in regions.collectors.values():
+        shown = regions.shown(campaign, region.server)
+        assert (shown["state"], shown["rounds"][0]["state"]) == ("cancelled", "cancelled")
+
+
 def test_a_cancelled_campaign_is_cancelled_at_its_collectors(regions: Regions) -> None:
     campaign = regions.campaign("open")
     regions.work()
