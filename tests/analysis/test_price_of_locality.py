@@ -14,7 +14,6 @@ from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.documents.price_of_locality import PriceOfLocality, UsersUnderTrust
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.guarantees.approximate import DELTA, approximate_of
-from sordino_analysis.guarantees.blanket import claimed
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning_options import PlanError, PlanningOptions
@@ -22,6 +21,7 @@ from sordino_analysis.price_of_locality import price_of_locality
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
+from sordino_shared.shuffling.claims import claimed
 from sordino_shared.shuffling.laws import loss_of
 from sordino_shared.shuffling.profile import delta_of
 

@@ -16,13 +16,12 @@ from sordino_analysis.guarantees.shuffled import least_count
 from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import AnyRandomizer, Dithered, FiniteKernel
+from sordino_shared.shuffling.claims import LEAST_CLAIM, largest_bound
 from sordino_shared.shuffling.laws import MAX_STEPS, loss_of
 from sordino_shared.shuffling.profile import LossLaw, delta_of
 
 # As in `sordino_shared.shuffling.envelope`.
 _CELLS = 256
-# A published claim is above the bound by this much, so that no rounding decides whether it is proved.
-CLAIM_SCALE, CLAIM_OFFSET = 1.001, 1e-12
 
 
 def envelope_of(table: Floats, power: float) -> LossLaw:
@@ -73,11 +72,6 @@ def loss_law(randomizer: AnyRandomizer, power: float) -> LossLaw:
     return loss_of(randomizer, power)
 
 
-def claimed(bound: float) -> float:
-    """The δ that a manifest claims where this bound is proved."""
-    return bound * CLAIM_SCALE + CLAIM_OFFSET
-
-
 def least_blanket(law: LossLaw, delta: Fraction) -> int:
     """m, the fewest random reports found with which the claim is at most `delta`; within .1 %.
 
@@ -85,9 +79,9 @@ def least_blanket(law: LossLaw, delta: Fraction) -> int:
     be as small as, and where 10⁹ reports do not suffice.
     """
     check_delta(delta)
-    wanted = (float(delta) - CLAIM_OFFSET) / CLAIM_SCALE
+    wanted = largest_bound(float(delta))
     if wanted <= 0:
-        raise InvalidValue(f"a claim is above {CLAIM_OFFSET:g}: ask for a larger δ than {float(delta):g}", delta)
+        raise InvalidValue(f"a claim is above {LEAST_CLAIM:g}: ask for a larger δ than {float(delta):g}", delta)
     return least_count(lambda blanket: delta_of(law, blanket, law_of_sum), 1, Fraction(wanted))
 
 

@@ -13,7 +13,7 @@ from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, F
 from sordino_analysis.documents.blanket_terms import BlanketTerms
 from sordino_analysis.documents.certificate import Bound
 from sordino_analysis.evaluation.variance import answer_moments, counts_as_unbiased
-from sordino_analysis.planning.blanket_claims import proved_delta
+from sordino_analysis.planning.blanket_claims import provable
 from sordino_analysis.planning.rechecks import recheck_bound
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
@@ -125,7 +125,7 @@ def _claims(device: DevicePart, blanket: BlanketTerms) -> Iterator[Check]:
     """Each (ε, δ) of one report among the random ones."""
     for claim in blanket.claims:
         with computing_what_was_published():
-            proved = proved_delta(device.randomizer, blanket.reports, claim.nano_epsilon)
+            proved = provable(device.randomizer, blanket.reports, claim.nano_epsilon) / WHOLE_ATTO
         published = claim.atto_delta / WHOLE_ATTO
         name = f"δ at ε = {claim.nano_epsilon / NANO:g} behind {quantity(blanket.reports, 'random report')}"
         # The bound may be by the transform of another machine.

@@ -8,11 +8,12 @@ from fractions import Fraction
 
 from sordino_analysis.documents.blanket_terms import BlanketTerms
 from sordino_analysis.guarantees.approximate import Approximate
-from sordino_analysis.guarantees.blanket import claimed, law_of_sum, loss_law
+from sordino_analysis.guarantees.blanket import law_of_sum, loss_law
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import DevicePart
 from sordino_shared.protocol.routes import LEAST_ATTO_DELTA, WHOLE_ATTO, PrivacyClaim
 from sordino_shared.randomizers import AnyRandomizer
+from sordino_shared.shuffling.claims import least_claim
 from sordino_shared.shuffling.profile import delta_of
 
 # ε of the points, as parts of the ε asked for: eleven and the headline.
@@ -24,20 +25,15 @@ def blanket_terms(device: DevicePart, reports: int, bound: Approximate) -> Blank
     headline = PrivacyClaim(bound.nano_epsilon, int(bound.delta * WHOLE_ATTO))
     points = {int(bound.nano_epsilon * part) for part in _PARTS} - {bound.nano_epsilon}
     others = [nano for nano in points if 0 < nano < device.guarantee.nano]
-    claims = [PrivacyClaim(nano, _atto(device.randomizer, reports, nano)) for nano in others]
+    claims = [PrivacyClaim(nano, provable(device.randomizer, reports, nano)) for nano in others]
     falling = tuple(_falling(sorted([*claims, headline], key=lambda claim: claim.nano_epsilon), headline))
     return BlanketTerms(reports, falling, falling.index(headline))
 
 
-def proved_delta(randomizer: AnyRandomizer, reports: int, nano_epsilon: int) -> float:
-    """The δ of one report among `reports` random ones, as a claim states it at least."""
+def provable(randomizer: AnyRandomizer, reports: int, nano_epsilon: int) -> int:
+    """The least δ of one report among `reports` random ones that may be claimed, in 10⁻¹⁸."""
     law = loss_law(randomizer, math.exp(nano_epsilon / NANO))
-    return claimed(delta_of(law, reports, law_of_sum))
-
-
-def _atto(randomizer: AnyRandomizer, reports: int, nano_epsilon: int) -> int:
-    delta = proved_delta(randomizer, reports, nano_epsilon)
-    return min(WHOLE_ATTO, max(LEAST_ATTO_DELTA, math.ceil(Fraction(delta) * WHOLE_ATTO)))
+    return max(LEAST_ATTO_DELTA, least_claim(delta_of(law, reports, law_of_sum)))
 
 
 def _falling(claims: list[PrivacyClaim], headline: PrivacyClaim) -> Iterator[PrivacyClaim]:

@@ -168,6 +168,12 @@ def _manifest(
 
 def _route(session: Session, order: CampaignOrder, ready: ReadyPlan, keys: NewKeys | None) -> Route:
     if order.route is None or keys is None:
+        linear = None if ready.summary is None else ready.summary.linear
+        if linear is not None and linear.blanket is not None:
+            raise InvalidValue(
+                f"/route: the plan spends ε {linear.epsilon:g} of a device because a shuffler mixes in random reports: "
+                "name the shuffler, or plan without collector"
+            )
         return DIRECT
     return route_of(order.route, plans.analyst_part(session, ready.analyst), keys)
 

@@ -29,7 +29,14 @@ from sordino_server.cli.output import (
 )
 from sordino_server.cli.remote import Remote, RemoteProblem, estimates_path
 from sordino_server.cli.remote_command import Csv, CsvOption, Listing, Shown, Unfinished, remote_command
-from sordino_server.cli.shuffler_options import CollectorOption, ErrorOption, RouteOption, collector_terms, route_terms
+from sordino_server.cli.shuffler_options import (
+    CollectorOption,
+    ErrorOption,
+    RouteOption,
+    WeakEpsilonOption,
+    collector_terms,
+    route_terms,
+)
 from sordino_server.cli.sign import sign
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
@@ -112,6 +119,7 @@ def create(
     target: TargetOption = None,
     collector: CollectorOption = None,
     target_error: ErrorOption = None,
+    weak_epsilon: WeakEpsilonOption = False,
     route: RouteOption = None,
     plan_request: Annotated[
         str | None, typer.Option(metavar="ID", help="Use this finished plan request instead of --workload.")
@@ -143,7 +151,7 @@ def create(
         registered = remote.post("/v1/workloads", _specification(workload))
         order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
         order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
-        order |= collector_terms(collector, target_error)
+        order |= collector_terms(collector, target_error, epsilon, weak_epsilon)
         plan_request = awaited_plan(remote, order, population, Patience(timeout))
     terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
     terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}

@@ -60,7 +60,7 @@ _NEIGHBOURS = {
 _OF_CURATORS = ("rho", "delta", "neighbours")
 _OF_DEVICES = (
     *("target_error", "mechanism", "reduction", "robust", "effort", "protocol", "target"),
-    *("seed", "no_cache", "cache_dir", "verbose", "collector", "device_epsilon"),
+    *("seed", "no_cache", "cache_dir", "verbose", "collector", "device_epsilon", "weak_epsilon"),
 )
 
 

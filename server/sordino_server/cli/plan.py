@@ -45,7 +45,12 @@ from sordino_server.cli.output import (
 )
 from sordino_server.cli.plan_result import print_plan
 from sordino_server.cli.price_of_locality import with_price
-from sordino_server.cli.shuffler_options import CollectorOption, DeviceEpsilonOption, shuffler_options
+from sordino_server.cli.shuffler_options import (
+    CollectorOption,
+    DeviceEpsilonOption,
+    WeakEpsilonOption,
+    shuffler_options,
+)
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.errors import InvalidValue
@@ -96,6 +101,7 @@ def plan(
     target_error: TargetErrorOption = None,
     collector: CollectorOption = None,
     device_epsilon: DeviceEpsilonOption = None,
+    weak_epsilon: WeakEpsilonOption = False,
     mechanism: MechanismOption = None,
     reduction: ReductionOption = None,
     robust: RobustOption = None,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from sordino_analysis.figures import figure
 from sordino_analysis.planning_options import DEFAULT_DEVICE_EPSILON, CollectorTarget
 from sordino_server.cli.output import fail
 from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
 
 CollectorOption = Annotated[
     str | None,
@@ -28,6 +31,14 @@ DeviceEpsilonOption = Annotated[
         f"Default: {DEFAULT_DEVICE_EPSILON}.",
     ),
 ]
+WeakEpsilonOption = Annotated[
+    bool,
+    typer.Option(
+        "--weak-epsilon",
+        help=f"Allow more than ε {DEFAULT_DEVICE_EPSILON} of a device behind a shuffler: the two together learn nearly "
+        "every answer.",
+    ),
+]
 
 ErrorOption = Annotated[
     float | None, typer.Option(metavar="RMSE", help="Error that --collector chooses by, in units of the answers.")
@@ -41,10 +52,27 @@ RouteOption = Annotated[
 ]
 
 
-def collector_terms(collector: str | None, target_error: float | None) -> dict[str, Any]:
+def check_device_epsilon(epsilon: str | None, weak: bool) -> None:
+    """Raise InvalidValue for a device's ε above the default that --weak-epsilon does not allow."""
+    if epsilon is None or weak or (most := PureEpsilon.of(epsilon)) <= PureEpsilon.of(DEFAULT_DEVICE_EPSILON):
+        return
+    odds = figure(math.exp(most.epsilon), 3)
+    raise InvalidValue(
+        f"ε {epsilon} of a device is weak: if shuffler and collector work together, an answer may be {odds} times as "
+        f"likely with one value as with another. Ask for {DEFAULT_DEVICE_EPSILON} or less, or add --weak-epsilon; its "
+        "devices need caps that allow it",
+        epsilon,
+    )
+
+
+def collector_terms(
+    collector: str | None, target_error: float | None, epsilon: str | None = None, weak: bool = False
+) -> dict[str, Any]:
     """What a plan request says of the collector; nothing where devices report to the server."""
     if collector is None and target_error is None:
         return {}
+    if collector is not None:
+        check_device_epsilon(epsilon, weak)
     bound = None if collector is None else CollectorTarget.written(collector).model_dump()
     return {"collector": bound, "target_error": target_error}
 
@@ -70,6 +98,7 @@ def shuffler_options(given: Mapping[str, Any]) -> dict[str, Any]:
         return {"collector": None, "target_error": None}
     if given["epsilon"]:
         fail("--collector chooses ε of a device: bound it with --device-epsilon, and leave out --epsilon", code=2)
+    check_device_epsilon(given["device_epsilon"], given["weak_epsilon"])
     return {
         "collector": CollectorTarget.written(given["collector"]),
         "epsilon": given["device_epsilon"] or DEFAULT_DEVICE_EPSILON,

@@ -36,7 +36,12 @@ from sordino_server.cli.local_planning import (
 )
 from sordino_server.cli.output import JsonOption, VerboseOption, console, print_json, print_table, reports_errors
 from sordino_server.cli.progress_bar import displayed_progress
-from sordino_server.cli.shuffler_options import CollectorOption, DeviceEpsilonOption, shuffler_options
+from sordino_server.cli.shuffler_options import (
+    CollectorOption,
+    DeviceEpsilonOption,
+    WeakEpsilonOption,
+    shuffler_options,
+)
 from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.unused_options import refuse_given
@@ -98,6 +103,7 @@ def size(
     ] = False,
     collector: CollectorOption = None,
     device_epsilon: DeviceEpsilonOption = None,
+    weak_epsilon: WeakEpsilonOption = False,
     objective: ObjectiveOption = "max",
     mechanism: MechanismOption = None,
     protocol: ProtocolOption = None,

@@ -12,7 +12,8 @@ from sordino_shared.shuffling.profile import delta_of
 
 _NANO = 10**9
 # A claim is above the bound by this much, so that no rounding of a correct transform decides whether it is proved.
-_SCALE, _OFFSET = 1.001, 1e-12
+_SCALE = 1.001
+LEAST_CLAIM = 1e-12
 
 
 def bound_of(randomizer: AnyRandomizer, blanket: int, nano_epsilon: int) -> float:
@@ -24,9 +25,19 @@ def bound_of(randomizer: AnyRandomizer, blanket: int, nano_epsilon: int) -> floa
     return delta_of(loss_of(randomizer, math.exp(nano_epsilon / _NANO)), blanket)
 
 
+def claimed(bound: float) -> float:
+    """The least δ that may be claimed where `bound` is proved: 1.001 times it plus 10⁻¹²."""
+    return _SCALE * bound + LEAST_CLAIM
+
+
 def least_claim(bound: float) -> int:
-    """The least δ in 10⁻¹⁸ that a manifest may claim where `bound` is proved: 1.001 times it plus 10⁻¹²."""
-    return min(WHOLE_ATTO, math.ceil((_SCALE * bound + _OFFSET) * WHOLE_ATTO))
+    """The same in 10⁻¹⁸, as a manifest has it; at most 1."""
+    return min(WHOLE_ATTO, math.ceil(claimed(bound) * WHOLE_ATTO))
+
+
+def largest_bound(delta: float) -> float:
+    """The largest bound of which `delta` may be claimed; 0 or less where none is small enough."""
+    return (delta - LEAST_CLAIM) / _SCALE
 
 
 def unproved(randomizer: AnyRandomizer, blanket: int, claims: Iterable[PrivacyClaim]) -> PrivacyClaim | None:

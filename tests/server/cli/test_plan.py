@@ -81,6 +81,9 @@ def test_a_plan_behind_a_shuffler_names_both_privacies(run_command, json_of):
     assert "ε 4 if shuffler and collector work together" in text
     weaker = json_of(*BEHIND, "--target-error", "0.01", "--device-epsilon", "2")
     assert (weaker["epsilon"], weaker["blanket"]["reports"]) == (2.0, 44)
+    # The table of the design has 492 random reports and 834 users.
+    weak = json_of(*BEHIND, "--target-error", "0.01", "--device-epsilon", "6", "--weak-epsilon")
+    assert (weak["epsilon"], weak["users_needed"], weak["blanket"]["reports"]) == (6.0, 834, 492)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +99,9 @@ def test_a_plan_behind_a_shuffler_names_both_privacies(run_command, json_of):
         (("--collector", "1,1e-6", "--target-error", "0.01", "--epsilon", "1"), "leave out --epsilon"),
         (("--collector", "1,1e-6", "--target-error", "0.01", "--users", "10"), "--users or --target-error"),
         (("--device-epsilon", "4", "--epsilon", "1"), "goes with --collector"),
+        (("--collector", "1,1e-6", "--target-error", "0.01", "--device-epsilon", "6"), "403 times as likely"),
+        (("--collector", "1,1e-6", "--target-error", "0.01", "--device-epsilon", "4.000000001"), "add --weak-epsilon"),
+        (("--collector", "1,1e-6", "--target-error", "0.01", "--device-epsilon", "much"), "much"),
     ],
 )
 def test_what_no_shuffler_can_promise_is_refused_in_words(run_command, options, sentence):
