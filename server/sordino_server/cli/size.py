@@ -11,6 +11,7 @@ from rich.table import Table
 
 from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.experiments.power import Looks
 from sordino_analysis.figures import chosen
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.pairwise_sample_size import pairwise_sample_size
@@ -21,10 +22,21 @@ from sordino_analysis.planning.sample_size import SampleSizes, Statement
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import WorkloadSpecification
 from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.questions.linear.specification import builtin_specification
 from sordino_analysis.questions.pairwise import PairwiseSpecification
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Effort
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
+from sordino_server.cli.experiment_size import (
+    ArmsOption,
+    DailyOption,
+    DifferenceOption,
+    ExperimentSize,
+    LooksOption,
+    PowerOption,
+    SpreadOption,
+    share_of,
+)
 from sordino_server.cli.local_planning import (
     CacheDirOption,
     EffortOption,
@@ -49,6 +61,27 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
 DEFAULT_EPSILONS = ("0.25", "0.5", "1", "2", "4")
+# An experiment without a workload is about the share of users who hold one thing.
+_YES_OR_NO = builtin_specification("histogram", 2)
+_OF_EXPERIMENTS = ("arms", "power", "daily", "spread", "looks")
+_OF_MARGINS = ("two_campaigns", "population", "collector", "device_epsilon", "protocol", "target")
+
+_EpsilonsOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="E", help=f"ε of one report; repeat it for a table. Default: {', '.join(DEFAULT_EPSILONS)}."),
+]
+_LevelOption = Annotated[float, typer.Option(metavar="P", help="Probability of the interval.")]
+_TwoCampaignsOption = Annotated[
+    bool, typer.Option("--two-campaigns", help="Of the difference of two campaigns, with so many users each.")
+]
+_PopulationOption = Annotated[
+    bool,
+    typer.Option(
+        "--population",
+        help="About the population that the users are a random sample of, as losses of rules always are.",
+    ),
+]
+
 # The table names this many queries, those that need the most users first.
 _SHOWN_QUERIES = 12
 
@@ -80,27 +113,20 @@ class _Row:
 @reports_errors
 def size(
     context: typer.Context,
-    margin: Annotated[str, typer.Option(metavar="X", help="Half width of the interval: 0.01 or 1%.")],
+    margin: Annotated[str | None, typer.Option(metavar="X", help="Half width of the interval: 0.01 or 1%.")] = None,
     workload: Annotated[Kind | None, typer.Option(metavar="KIND", help="histogram, prefix or ranges.")] = None,
     size: Annotated[int | None, typer.Option(metavar="N", help="Number of bins for --workload.")] = None,
     file: FileOption = None,
-    epsilon: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="E", help=f"ε of one report; repeat it for a table. Default: {', '.join(DEFAULT_EPSILONS)}."
-        ),
-    ] = None,
-    level: Annotated[float, typer.Option(metavar="P", help="Probability of the interval.")] = 0.95,
-    difference: Annotated[
-        bool, typer.Option("--difference", help="Of the answers of two campaigns, with so many users each.")
-    ] = False,
-    population: Annotated[
-        bool,
-        typer.Option(
-            "--population",
-            help="About the population that the users are a random sample of, as losses of rules always are.",
-        ),
-    ] = False,
+    epsilon: _EpsilonsOption = None,
+    level: _LevelOption = 0.95,
+    difference: DifferenceOption = None,
+    arms: ArmsOption = 2,
+    power: PowerOption = "80%",
+    daily: DailyOption = None,
+    spread: SpreadOption = None,
+    looks: LooksOption = Looks.PLANNED,
+    two_campaigns: _TwoCampaignsOption = False,
+    population: _PopulationOption = False,
     collector: CollectorOption = None,
     device_epsilon: DeviceEpsilonOption = None,
     weak_epsilon: WeakEpsilonOption = False,
@@ -119,34 +145,53 @@ def size(
     Examples:
 
         sordino size --workload prefix --size 64 --margin 2% --collector 1,1e-6
+        sordino size --difference 1% --arms 2 --power 80% --daily 20000
 
     One answer: the interval of every query by itself is within the margin, whatever the users hold. All answers: the
     simultaneous band is. A margin is a share of the query's scale, its largest entry less its least: 1 for a share of
     users. For a pairwise statistic it is in units of the statistic, as predicted over the reference populations.
+
+    An experiment: how many users, and how many days, find a difference between arms; without a workload of a share.
     """
-    asked = asked_specification(workload, size, file)
-    statement = Statement(margin=_margin(margin), level=level, difference=difference, population=population)
-    cache = None if no_cache else PlanCache(cache_dir or default_folder())
-    options = {"objective": objective, "mechanism": mechanism, "effort": effort, "protocol": protocol, "target": target}
-    shuffled = shuffler_options(context.params | {"target_error": statement.margin / normal_quantile(level)})
-    epsilons = epsilon or ([shuffled["epsilon"]] if collector else list(DEFAULT_EPSILONS))
+    if (margin is None) == (difference is None):
+        raise InvalidValue("give --margin, or --difference for an experiment", margin)
+    (_size_statement if difference is None else _size_experiment)(context)
+
+
+def _size_statement(context: typer.Context) -> None:
+    refuse_given(context, _OF_EXPERIMENTS, "they go with --difference, which sizes an experiment")
+    given, level = context.params, context.params["level"]
+    asked = asked_specification(given["workload"], given["size"], given["file"])
+    margin = share_of("--margin", given["margin"])
+    statement = Statement(margin=margin, level=level, difference=given["two_campaigns"], population=given["population"])
+    options = {name: given[name] for name in ("objective", "mechanism", "effort", "protocol", "target")}
+    shuffled = shuffler_options(given | {"target_error": statement.margin / normal_quantile(level)})
+    epsilons = given["epsilon"] or ([shuffled["epsilon"]] if given["collector"] else list(DEFAULT_EPSILONS))
     rows = [
-        _row(context, asked, statement, PlanningOptions.of(**{"epsilon": each, **options, **shuffled}), cache)
+        _row(context, asked, statement, PlanningOptions.of(**{"epsilon": each, **options, **shuffled}), _cache(given))
         for each in epsilons
     ]
-    if as_json:
-        terms = {"margin": statement.margin, "level": level, "difference": difference, "population": population}
-        print_json(terms | {"rows": [row.document() for row in rows]})
+    if given["as_json"]:
+        terms = {name: given[name] for name in ("level", "two_campaigns", "population")}
+        print_json({"margin": margin} | terms | {"rows": [row.document() for row in rows]})
         return
-    _print(statement, rows, verbose)
+    _print(statement, rows, given["verbose"])
 
 
-def _margin(text: str) -> float:
-    number, whole = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)
-    try:
-        return float(number) / whole
-    except ValueError:
-        raise InvalidValue(f"--margin takes a number such as 0.01 or 1%, not {text!r}", text) from None
+def _cache(given: dict[str, Any]) -> PlanCache | None:
+    return None if given["no_cache"] else PlanCache(given["cache_dir"] or default_folder())
+
+
+def _size_experiment(context: typer.Context) -> None:
+    refuse_given(context, _OF_MARGINS, "they do not go with --difference, which sizes an experiment")
+    given = context.params
+    asked = ExperimentSize.of(given)
+    named = given["workload"] is not None or given["size"] is not None or given["file"] is not None
+    question = asked_specification(given["workload"], given["size"], given["file"]) if named else _YES_OR_NO
+    options = {name: given[name] for name in ("objective", "mechanism", "effort")}
+    epsilons = given["epsilon"] or DEFAULT_EPSILONS
+    rows = [asked.row(question, PlanningOptions.of(epsilon=each, **options), _cache(given)) for each in epsilons]
+    asked.show(rows, given["as_json"])
 
 
 def _row(

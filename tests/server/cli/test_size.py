@@ -25,7 +25,7 @@ def test_json_has_every_query_and_more_users_for_less_epsilon(json_of):
     assert needed == sorted(needed, reverse=True)
     first = found["rows"][0]
     assert first["users"] == max(query["users"] for query in first["queries"]) < first["band_users"]
-    twice = json_of(*QUICK, "--margin", "0.01", "--difference", "--epsilon", "1")["rows"][0]["users"]
+    twice = json_of(*QUICK, "--margin", "0.01", "--two-campaigns", "--epsilon", "1")["rows"][0]["users"]
     assert twice == pytest.approx(2 * needed[2], abs=2)
 
 
@@ -60,6 +60,21 @@ def test_a_pairwise_statistic_states_its_protocol(json_of, run_command, tmp_path
     assert "leave out --mechanism" in refused.stderr
 
 
+def test_an_experiment_says_users_days_and_what_weeks_find(json_of, run_command):
+    asked = ("size", "--difference", "1%", "--arms", "2", "--power", "80%", "--daily", "20000", "--epsilon", "1")
+    (row,) = json_of(*asked)["rows"]
+    # (1.96 + .84)²·2·(V + ¼)/δ² in each arm, V = e/(e − 1)².
+    assert row["one_look_users"] == pytest.approx(367_543, rel=1e-4)
+    assert row["users"] / row["one_look_users"] == pytest.approx(1.065, abs=0.01)
+    assert row["days"] == 20
+    after = row["difference_after_days"]
+    assert after["7"] > after["14"] > 0.01 > after["30"]
+    assert json_of(*asked, "--spread", "10%")["rows"][0]["users"] < row["users"]
+    lines = run_command(*asked, "--looks", "end", COLUMNS="80").stdout.splitlines()
+    assert lines[0].startswith("users in 2 arms together: a difference of 0.01 is found with 80 % at 95 %")
+    assert lines[2].split()[:3] == ["1", "367,540", "19"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -69,6 +84,14 @@ def test_a_pairwise_statistic_states_its_protocol(json_of, run_command, tmp_path
         (("--margin", "0.01", "--epsilon", "99"), "99"),
         (("--margin", "0.01", "--protocol", "one_round"), "leave out --protocol"),
         (("--margin", "0.01", "--file", "x.yaml"), "--workload with --size, or --file"),
+        ((), "give --margin, or --difference"),
+        (("--margin", "0.01", "--difference", "1%"), "give --margin, or --difference"),
+        (("--margin", "0.01", "--arms", "3"), "leave out --arms"),
+        (("--difference", "1%", "--two-campaigns"), "leave out --two-campaigns"),
+        (("--difference", "1%", "--arms", "17"), "2 to 16 arms"),
+        (("--difference", "0"), "between 0 and 1"),
+        (("--difference", "1%", "--power", "100%"), "the power must lie between"),
+        (("--difference", "1%", "--spread", "60%"), "at most 50%"),
     ],
 )
 def test_wrong_input_is_refused(run_command, arguments, message):

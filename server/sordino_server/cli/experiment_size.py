@@ -1,0 +1,141 @@
+"""`sordino size --difference`: users and days that an experiment takes, and what it finds after weeks."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.experiments.power import Looks, PowerTerms
+from sordino_analysis.figures import chosen
+from sordino_analysis.percentages import percent
+from sordino_analysis.planning.linear_request import LinearRequest
+from sordino_analysis.planning.plan_cache import PlanCache
+from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.questions.linear import WorkloadSpecification
+from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.questions.question import WrittenQuestion
+from sordino_server.cli.local_planning import finished_plan
+from sordino_server.cli.output import console, print_json, print_table
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol.experiments import MAX_ARMS
+from sordino_shared.quantities import quantity
+
+# Days after which the least difference is printed.
+_STATED_DAYS = (7, 14, 30)
+# Looks where nobody says how many users come a day: more change the users by less than one in a hundred.
+_USUAL_LOOKS = 30
+
+DifferenceOption = Annotated[
+    str | None,
+    typer.Option(metavar="X", help="Size an experiment instead: the difference between two arms to be found, as 1%."),
+]
+ArmsOption = Annotated[int, typer.Option(metavar="N", help="Arms of the experiment, of one size.")]
+PowerOption = Annotated[str, typer.Option(metavar="P", help="Chance that the difference is found.")]
+DailyOption = Annotated[int | None, typer.Option(metavar="N", min=1, help="Users who answer each day, in all arms.")]
+SpreadOption = Annotated[
+    str | None,
+    typer.Option(metavar="X", help="Standard deviation of the users' values, as a share of the scale; at most 50%."),
+]
+LooksOption = Annotated[
+    Looks, typer.Option(metavar="RULE", help="When one looks: planned (every day), end (once), or any (no end).")
+]
+
+
+def share_of(option: str, text: str) -> float:
+    """A number such as 0.01 or 1%; raises InvalidValue for any other text."""
+    number, whole = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)
+    try:
+        return float(number) / whole
+    except ValueError:
+        raise InvalidValue(f"{option} takes a number such as 0.01 or 1%, not {text!r}", text) from None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExperimentSize:
+    """What is asked: `difference` and `spread` are shares of a query's scale, `daily` is of all arms together."""
+
+    difference: float
+    arms: int
+    power: float
+    level: float
+    daily: int | None
+    spread: float
+    looks: Looks
+
+    @classmethod
+    def of(cls, options: dict[str, Any]) -> ExperimentSize:
+        """From the command's options; raises InvalidValue for what nobody can ask."""
+        spread = 0.5 if options["spread"] is None else share_of("--spread", options["spread"])
+        asked = cls(
+            difference=share_of("--difference", options["difference"]),
+            arms=options["arms"],
+            power=share_of("--power", options["power"]),
+            level=options["level"],
+            daily=options["daily"],
+            spread=spread,
+            looks=options["looks"],
+        )
+        if not 0 < asked.difference < 1:
+            raise InvalidValue(f"--difference lies between 0 and 1, such as 1%, not {asked.difference:g}", asked)
+        if not 2 <= asked.arms <= MAX_ARMS:
+            raise InvalidValue(f"an experiment has 2 to {MAX_ARMS} arms, not {asked.arms}", asked.arms)
+        if not 0 <= spread <= 0.5:
+            raise InvalidValue("--spread is at most 50%, where half of the users are at each end of the scale", spread)
+        return asked
+
+    def row(self, question: WrittenQuestion, options: PlanningOptions, cache: PlanCache | None) -> dict[str, Any]:
+        """What one ε takes, as `--json` prints it."""
+        if not isinstance(question, WorkloadSpecification):
+            raise InvalidValue("arms are compared by linear queries: shares, means and ranges", question)
+        plan = finished_plan(LinearRequest.of(question, options), cache)
+        queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
+        law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)
+        profile, (low, high) = law.profile(), law.workload.operator.entry_range()
+        varying = high > low
+        noise = float((profile.variance[varying] / (high - low)[varying] ** 2).max()) + self.spread**2
+        terms = PowerTerms(noise=noise, weights=(1,) * self.arms, level=self.level, power=self.power)
+        return {"epsilon": float(options.epsilon), "mechanism": plan.analyst.mechanism} | self._found(terms)
+
+    def _found(self, terms: PowerTerms) -> dict[str, Any]:
+        """The users of one look and of the rule, the days, and the least differences; looks are daily."""
+        needed = {"one_look_users": terms.users(self.difference)}
+        if self.daily is None:
+            return needed | {"users": terms.users(self.difference, self.looks, _USUAL_LOOKS), "days": None}
+        looks = math.ceil(needed["one_look_users"] / self.daily)
+        users = terms.users(self.difference, self.looks, looks)
+        after = {str(day): terms.difference(self.daily * day, self.looks, day) for day in _STATED_DAYS}
+        return needed | {"users": users, "days": math.ceil(users / self.daily), "difference_after_days": after}
+
+    def show(self, rows: list[dict[str, Any]], as_json: bool) -> None:
+        """Print the rows, for a program or for people."""
+        if as_json:
+            names = ("difference", "arms", "power", "level", "daily", "spread")
+            print_json({name: getattr(self, name) for name in names} | {"looks": self.looks.value, "rows": rows})
+            return
+        found = (
+            f"a difference of {chosen(self.difference)} is found with {percent(self.power)} at {percent(self.level)}"
+        )
+        console.print(f"users in {quantity(self.arms, 'arm')} together: {found}", highlight=False)
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        rules = {Looks.PLANNED: "daily looks", Looks.ANY: "any time"}
+        headings = ["ε", "one look", rules[self.looks]] if self.looks is not Looks.END else ["ε", "one look"]
+        headings += [] if self.daily is None else ["days", *(f"± {day} d" for day in _STATED_DAYS)]
+        for heading in headings:
+            table.add_column(heading, justify="right")
+        for row in rows:
+            table.add_row(*self._cells(row))
+        print_table(table)
+        if self.daily is not None:
+            console.print("± 7 d is the least difference that 7 days find, as a share of the scale", highlight=False)
+
+    def _cells(self, row: dict[str, Any]) -> list[str]:
+        users = ["one_look_users"] if self.looks is Looks.END else ["one_look_users", "users"]
+        cells = [f"{row['epsilon']:g}", *(f"{row[name]:,}" for name in users)]
+        if self.daily is None:
+            return cells
+        return [*cells, f"{row['days']:,}", *(percent(each, 2) for each in row["difference_after_days"].values())]
