@@ -39,6 +39,7 @@ _HEALTH = re.compile(r"/health")
 _LIST = re.compile(r"/v1/populations/([^/]{1,2000})/open")
 _CBOR = CBOR_MEDIA_TYPE.encode()
 _IMMUTABLE = b"public, max-age=31536000, immutable"
+_NOT_STORED = [(b"content-type", _CBOR), (b"cache-control", b"no-store")]
 
 
 class ShufflerApp:
@@ -150,7 +151,7 @@ class ShufflerApp:
         return content, [(b"content-type", b"application/json"), (b"cache-control", b"no-store")]
 
     def _served(self, campaign: str) -> tuple[CampaignMirror, CheckedCampaign]:
-        mirror = self._mirrors.get(CampaignId.parse(campaign))
+        mirror = self._mirrors.get(_campaign_id(campaign))
         if mirror is None:
             raise RequestRefused(Problem.NOT_FOUND, "this shuffler has no such campaign")
         if mirror.documents is None:
@@ -170,7 +171,11 @@ class ShufflerApp:
         added = await self._writer.add(bytes(mirror.entry.campaign), number, reports, int(self._clock()))
         self._counts.reports["accepted"] += added.accepted
         self._counts.reports["replayed"] += added.replayed
-        return _outcomes(added.accepted, added.replayed), _cbor(b"no-store")
+        return _outcomes(added.accepted, added.replayed), _NOT_STORED
+
+
+# Of the last campaigns that were asked for: each upload names one.
+_campaign_id = lru_cache(1024)(CampaignId.parse)
 
 
 @lru_cache(1024)

@@ -10,6 +10,7 @@ import socket
 from collections.abc import Awaitable, Callable
 
 import uvicorn
+import uvloop
 
 from sordino_shared.protocol import CampaignId
 from sordino_shared.randomness import SystemRandomness
@@ -65,7 +66,8 @@ class ShufflerService:
                 # uvicorn raises its stop signal again when it has ended, which must not end the process: the
                 # write-ahead log, which has the order of arrival, is emptied after that.
                 signal.signal(number, _go_on)
-            asyncio.run(self._serve())
+            with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+                runner.run(self._serve())
         finally:
             self._writer.close()
             self._released.close()

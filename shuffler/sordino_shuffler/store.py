@@ -240,10 +240,8 @@ class Store:
 
     def add(self, row: StoredRound, bodies: Sequence[bytes]) -> Added:
         """Keep the sealed reports that are new; `row` is collecting."""
-        before = self._connection.total_changes
         rows = sorted((row.round_id, id_of(body), body) for body in bodies)
-        self._connection.executemany("INSERT OR IGNORE INTO sealed VALUES (?, ?, ?)", rows)
-        accepted = self._connection.total_changes - before
+        accepted = self._connection.executemany("INSERT OR IGNORE INTO sealed VALUES (?, ?, ?)", rows).rowcount
         return Added(accepted, len(bodies) - accepted)
 
     def known(self, row: StoredRound, bodies: Sequence[bytes]) -> int:

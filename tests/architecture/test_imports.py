@@ -13,7 +13,7 @@ ALLOWED = {
     "sordino_shared": {"sordino_shared"},
     "sordino_client": {"sordino_client", "sordino_shared"},
     # A second operator audits this list.
-    "sordino_shuffler": {"sordino_shuffler", "sordino_shared", "cryptography", "uvicorn"},
+    "sordino_shuffler": {"sordino_shuffler", "sordino_shared", "cryptography", "uvicorn", "uvloop"},
 }
 # The extras `sordino-client[httpx]`, and `[shuffled]` for sealed reports; tests/client/test_modules.py has what else is
 # imported.

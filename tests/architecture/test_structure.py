@@ -53,6 +53,12 @@ def test_files_and_functions_are_short(sources: list[Any]) -> None:
                 assert lines <= MAX_FUNCTION_LINES, f"{source.name}.{node.name} has {lines} lines"
 
 
+def test_a_second_operator_reads_2_500_lines(sources: list[Any]) -> None:
+    """Blank lines are not read."""
+    lines = [line for each in sources if each.name.startswith("sordino_shuffler") for line in each.text.splitlines()]
+    assert 2000 < sum(1 for line in lines if line.strip()) <= 2500
+
+
 def _positional_fields(definition: ast.ClassDef) -> int:
     """The number of fields that the constructor of this dataclass takes by position; 0 for any other class."""
     decorators = [ast.unparse(each) for each in definition.decorator_list]
