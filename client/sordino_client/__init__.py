@@ -43,13 +43,14 @@ from sordino_shared.protocol import Manifest, Period
 
 if _typing.TYPE_CHECKING:
     from sordino_client._async_client import AsyncClient
-    from sordino_client._http_transport import AsyncHttpTransport, HttpTransport
+    from sordino_client._async_http_transport import AsyncHttpTransport
+    from sordino_client._http_transport import HttpTransport
     from sordino_client._httpx_transport import AsyncHttpxTransport, HttpxTransport
 
 # Imported when they are first used: they need asyncio, http.client or httpx, which take longer than all the rest.
 _LATER = {
     "AsyncClient": "sordino_client._async_client",
-    "AsyncHttpTransport": "sordino_client._http_transport",
+    "AsyncHttpTransport": "sordino_client._async_http_transport",
     "AsyncHttpxTransport": "sordino_client._httpx_transport",
     "HttpTransport": "sordino_client._http_transport",
     "HttpxTransport": "sordino_client._httpx_transport",

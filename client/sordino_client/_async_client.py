@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self, TypeVar
 
 from sordino_client._account import Account
+from sordino_client._async_http_transport import AsyncHttpTransport
 from sordino_client._background import Background
 from sordino_client._client import PATIENCE_S, connection
 from sordino_client._clock import Clock, SystemClock
@@ -18,7 +19,6 @@ from sordino_client._device import Device
 from sordino_client._errors import TransportFailed, WrongArgument
 from sordino_client._finding import Accept, FoundCampaigns
 from sordino_client._flow import Finished, Flow, Pause, advance
-from sordino_client._http_transport import AsyncHttpTransport
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, campaign_id
 from sordino_client._signatures import listed_keys

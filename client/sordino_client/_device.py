@@ -30,7 +30,7 @@ from sordino_client._fetching import fetch, fetch_plan
 from sordino_client._finding import Accept, Finding, FoundCampaigns
 from sordino_client._flow import Flow, Pause
 from sordino_client._found_rows import FoundRows
-from sordino_client._kept import Kept
+from sordino_client._kept import Kept, Prefetched
 from sordino_client._ledger import Ledger
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
@@ -114,7 +114,9 @@ class Device:
             raise OptedOut
         found = yield from self._finding.find(population, accept, allow_repeats)
         for campaign in found.joined:
-            yield from self._prefetch(self._ledger.session(campaign))
+            fetched = yield from self._fetch_ahead(self._ledger.session(campaign).manifest)
+            if fetched is not None:
+                self._ledger.keep(fetched)
         return found
 
     def rehome(self, campaign: CampaignId, address: str) -> Flow[Campaign]:
@@ -167,14 +169,15 @@ class Device:
             raise WrongArgument(f"patience_s is a number of seconds, 0 or more, got {patience_s!r}", patience_s)
         delivered, refused, trouble = 0, list[RefusedUpload](), self._why_silent()
         silent = trouble is not None
-        while not silent and (wait := self._seconds_until_due(only)) is not None:
+        self._ledger.expire()
+        while not silent and (due := self._spool.next(only)) is not None:
+            wait, report = due
             if wait > patience_s:
                 break
             if wait > 0:
                 patience_s -= wait
                 yield Pause(wait)
-            report = self._spool.next_due(only)
-            if report is None:
+                self._ledger.expire()
                 continue
             outcome = yield from self._send(report)
             _LOG.info("%s", sent(report.campaign, report.round, outcome))
@@ -187,14 +190,14 @@ class Device:
             else:
                 self._spool.postpone(report, outcome, self.randomness, only)
                 trouble = outcome.reason
-        tried_at, met = self._spool.last_trouble() or (None, None)
+        queue = self._spool.queue()
         return Flushed(
             delivered=delivered,
             refused=tuple(refused),
-            waiting=self._spool.waiting(),
-            retry_in_s=self._spool.seconds_until_due(),
-            trouble=trouble or met,
-            tried_at=tried_at,
+            waiting=queue.waiting,
+            retry_in_s=queue.due_in_s,
+            trouble=trouble or queue.trouble,
+            tried_at=queue.tried_at,
         )
 
     def preview(self, campaign: CampaignId, value: object) -> Preview:
@@ -259,52 +262,60 @@ class Device:
 
     def fetch_task(self, session: Session) -> Flow[Task]:
         """What is open now, checked against the manifest and against what earlier tasks named."""
-        path = f"/v1/campaigns/{session.campaign}/task"
-        task = session.read_task((yield from fetch("task", path, Task.limit, self.clock)))
-        self._ledger.pin_task(session, task)
-        self._kept.keep_task(task)
+        task = yield from self._fetch_task(session)
+        self._ledger.keep(Prefetched(task))
         return task
 
     def fetch_part(self, session: Session, task: Task, index: int) -> Flow[VerifiedPart]:
         """The device part of round `index`, from memory, the ledger or the server; verified wherever it comes from."""
         digest = task.device_parts[index]
-        verified = self._parts.get(digest) or self._kept_part(digest)
+        verified, content = yield from self._find_part(session, digest, index)
+        if content is not None:
+            self._ledger.keep_part(digest, content)
+        return verified
+
+    def _fetch_task(self, session: Session) -> Flow[Task]:
+        path = f"/v1/campaigns/{session.campaign}/task"
+        return session.read_task((yield from fetch("task", path, Task.limit, self.clock)))
+
+    def _find_part(self, session: Session, digest: Digest, index: int) -> Flow[tuple[VerifiedPart, bytes | None]]:
+        """The verified part, and its bytes where they came from the server."""
+        content, verified = None, self._parts.get(digest) or self._kept_part(digest)
         if verified is None:
             content = yield from fetch_plan(digest, self.config.largest_part, self.clock)
             verified = verify_part(content, digest)
-            self._kept.keep_part(digest, content)
         if session.campaign not in self._claims_checked:
             check_headline(session.manifest, verified.part)
             self._claims_checked.add(session.campaign)
         self._parts[digest] = verified
         session.check_part(verified, index)
-        return verified
+        return verified, content
 
     def _why_silent(self) -> str | None:
         if self._ledger.left_all():
             return "the owner left all campaigns of this ledger; nothing is sent until opt_in()"
         return "a dry run sends nothing" if self.config.dry_run else None
 
-    def _seconds_until_due(self, only: CampaignId | None) -> float | None:
-        self._ledger.expire()
-        return self._spool.seconds_until_due(only)
-
     def _pin(self, manifest: Manifest) -> Flow[Session]:
         law = Session(manifest, None).series
         if law is not None:
             return (yield from self._series.join(manifest, law))
-        session = self._ledger.join(manifest, self.randomness)
-        yield from self._prefetch(session)
-        return session
+        fetched = yield from self._fetch_ahead(manifest)
+        return self._ledger.join(manifest, self.randomness, fetched)
 
-    def _prefetch(self, session: Session) -> Flow[None]:
-        """Fetch task and part, the same for every device; what fails here fails in `answer` again, which tells it."""
+    def _fetch_ahead(self, manifest: Manifest) -> Flow[Prefetched | None]:
+        """Task and part, the same for every device; what fails here fails in `answer` again, which tells it."""
+        session, fetched = Session(manifest, None), None
         try:
-            task = yield from self.fetch_task(session)
-            newest = len(task.device_parts) - 1
-            yield from self.fetch_part(session, task, newest if task.round is None else task.round)
+            task = yield from self._fetch_task(session)
+            fetched = Prefetched(task)
+            index = len(task.device_parts) - 1 if task.round is None else task.round
+            digest = task.device_parts[index]
+            _, content = yield from self._find_part(session, digest, index)
+            return fetched if content is None else Prefetched(task, (digest, content))
         except (PlanUnavailable, PlanRefused) as error:
-            _LOG.warning("Campaign %s cannot be answered without a connection: %s.", session.campaign, error)
+            _LOG.warning("Campaign %s cannot be answered without a connection: %s.", manifest.campaign, error)
+            return fetched
 
     def _answer_terms(self, session: Session) -> Flow[tuple[Task, AnswerTerms]]:
         """The task of now; without a connection the one read last, while its time lasts."""

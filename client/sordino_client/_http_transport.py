@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import ssl
 import time
@@ -130,33 +129,6 @@ class HttpTransport:
         connection, _ = self._kept.pop(os.getpid(), (None, 0.0))
         if connection is not None:
             connection.close()
-
-
-class AsyncHttpTransport:
-    """The asyncio twin of `HttpTransport`, which sends in a thread; a task that is cancelled cuts its connection."""
-
-    def __init__(
-        self,
-        address: str,
-        *,
-        allow_http: bool = False,
-        deadline_s: float = DEADLINE_S,
-        trust: ssl.SSLContext | None = None,
-        proxy: str | None = None,
-    ) -> None:
-        self._transport = HttpTransport(address, allow_http=allow_http, deadline_s=deadline_s, trust=trust, proxy=proxy)
-
-    async def send(self, request: Request) -> Response:
-        used: list[Connection] = []
-        try:
-            return await asyncio.to_thread(self._transport.send_watched, request, used)
-        except asyncio.CancelledError:
-            for connection in used:
-                connection.cut()
-            raise
-
-    async def close(self) -> None:
-        await asyncio.to_thread(self._transport.close)
 
 
 def _read(response: HTTPResponse, limit: int) -> Response:

@@ -25,6 +25,14 @@ class KeptTask:
     answer_until: float
 
 
+@dataclass(frozen=True)
+class Prefetched:
+    """What was read from the server for one campaign: its task, and a part that is not kept yet, None for none."""
+
+    task: Task
+    part: tuple[Digest, bytes] | None = None
+
+
 class Kept:
     """Tasks and parts in the ledger's storage."""
 
@@ -32,16 +40,26 @@ class Kept:
         self._storage = storage
         self._clock = clock
 
-    def keep_task(self, task: Task) -> None:
-        """Keep what was read now in place of what was read before."""
+    def has_task(self, connection: sqlite3.Connection, task: Task) -> bool:
+        """Whether `keep_task` would change nothing."""
+        found = connection.execute("SELECT content, kept_at FROM tasks WHERE campaign = ?", (bytes(task.campaign),))
+        row, now = found.fetchone(), seconds(self._clock)
+        if _answers_until(task, now) <= now:
+            return row is None
+        return row is not None and blob(row[0]) == task.content and float(row[1]) <= now
+
+    def keep_task(self, connection: sqlite3.Connection, task: Task) -> None:
+        """Keep what was read now in place of what was read before, if it allows answers without a connection.
+
+        In the caller's transaction.
+        """
         now, campaign = seconds(self._clock), bytes(task.campaign)
-        with self._storage.read() as connection:
-            row = connection.execute("SELECT content, kept_at FROM tasks WHERE campaign = ?", (campaign,)).fetchone()
-            if row is not None and blob(row[0]) == task.content and float(row[1]) <= now:
-                return
-        until = 0.0 if task.answer_until is None else min(task.answer_until, now + MOST_OFFLINE_S)
-        with self._storage.write() as connection:
-            connection.execute("INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?)", (campaign, task.content, now, until))
+        until = _answers_until(task, now)
+        if until <= now:
+            connection.execute("DELETE FROM tasks WHERE campaign = ?", (campaign,))
+        else:
+            row = (campaign, task.content, now, until)
+            connection.execute("INSERT OR REPLACE INTO tasks VALUES (?, ?, ?, ?)", row)
 
     def task(self, campaign: CampaignId) -> KeptTask | None:
         """The task to answer by without a connection.
@@ -72,13 +90,20 @@ class Kept:
             row = connection.execute("SELECT content FROM parts WHERE digest = ?", (bytes(digest),)).fetchone()
             return None if row is None else blob(row[0])
 
-    def keep_part(self, digest: Digest, content: bytes) -> None:
-        """Keep the bytes of a verified part for later, if it is small; the oldest gives way."""
+    def keep_part(self, connection: sqlite3.Connection, digest: Digest, content: bytes) -> None:
+        """Keep the bytes of a verified part for later, if it is small; the oldest gives way.
+
+        In the caller's transaction.
+        """
         if len(content) > KEPT_PART_BYTES:
             return
-        with self._storage.write() as connection:
-            connection.execute("INSERT OR REPLACE INTO parts (digest, content) VALUES (?, ?)", (bytes(digest), content))
-            connection.execute(
-                "DELETE FROM parts WHERE number NOT IN (SELECT number FROM parts ORDER BY number DESC LIMIT ?)",
-                (KEPT_PARTS,),
-            )
+        connection.execute("INSERT OR REPLACE INTO parts (digest, content) VALUES (?, ?)", (bytes(digest), content))
+        connection.execute(
+            "DELETE FROM parts WHERE number NOT IN (SELECT number FROM parts ORDER BY number DESC LIMIT ?)",
+            (KEPT_PARTS,),
+        )
+
+
+def _answers_until(task: Task, now: float) -> float:
+    """The Unix second before which a task that was read `now` lets the device answer without a connection."""
+    return 0.0 if task.answer_until is None else min(task.answer_until, now + MOST_OFFLINE_S)

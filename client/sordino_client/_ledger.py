@@ -12,10 +12,11 @@ from sordino_client._accounting import Spending, check_budget
 from sordino_client._clock import LATEST_S, Clock, seconds
 from sordino_client._config import Config
 from sordino_client._delivery import read_sent
-from sordino_client._errors import NotJoined, OptedOut, PlanRefused, ServedElsewhere
+from sordino_client._errors import NotJoined, OptedOut, ServedElsewhere
 from sordino_client._former import read_kept_manifest
-from sordino_client._kept import Kept
+from sordino_client._kept import Kept, Prefetched
 from sordino_client._marks import come_back, high_water, leave, leave_all, left, left_all, left_all_at, set_high_water
+from sordino_client._pins import is_pinned, pin_task, pinned_plans
 from sordino_client._series_rows import SeriesState, states
 from sordino_client._servers import check_pinned, check_same_server, source_at
 from sordino_client._session import AnswerStatus, Report, Session, draw_assignment
@@ -90,11 +91,48 @@ class Ledger:
         self._config = config
         self._clock = clock
 
-    def join(self, manifest: Manifest, randomness: Randomness) -> Session:
-        """Pin the manifest and draw this device's round, once; a second join only adds a missing server address."""
+    def join(self, manifest: Manifest, randomness: Randomness, fetched: Prefetched | None) -> Session:
+        """Pin the manifest, draw this device's round once, and keep what was fetched, in one transaction.
+
+        A second join only adds a missing server address. Raises `PlanRefused` for a task that contradicts an earlier
+        one.
+        """
         with self._storage.write() as connection:
             self.pin(connection, manifest, draw_assignment(manifest.assignment, randomness))
-        return self.session(manifest.campaign)
+            if fetched is not None:
+                self._keep(connection, fetched)
+            with self._storage.reading_rows():
+                joined = self._read_joined(connection, manifest.campaign, manifest)
+        return self._served_here(*joined)
+
+    def keep(self, fetched: Prefetched) -> None:
+        """Pin what the task of a joined campaign names, and keep it and its part; writes only what is new.
+
+        Raises `PlanRefused` for a task that contradicts an earlier one.
+        """
+        with self._storage.read() as connection:
+            if fetched.part is None and self._knows(connection, fetched.task):
+                return
+        with self._storage.write() as connection:
+            self._keep(connection, fetched)
+
+    def keep_part(self, digest: Digest, content: bytes) -> None:
+        """Keep the bytes of a verified part."""
+        with self._storage.write() as connection:
+            self._kept.keep_part(connection, digest, content)
+
+    def _knows(self, connection: sqlite3.Connection, task: Task) -> bool:
+        return is_pinned(connection, task) and self._kept.has_task(connection, task)
+
+    def _keep(self, connection: sqlite3.Connection, fetched: Prefetched) -> None:
+        # Another process may have read a task meanwhile: what is pinned is looked at again.
+        with self._storage.reading_rows():
+            known = self._knows(connection, fetched.task)
+        if not known:
+            pin_task(connection, fetched.task)
+            self._kept.keep_task(connection, fetched.task)
+        if fetched.part is not None:
+            self._kept.keep_part(connection, *fetched.part)
 
     def pin(self, connection: sqlite3.Connection, manifest: Manifest, assigned: int | None) -> None:
         """Write manifest, server and the round drawn, in the caller's transaction.
@@ -141,76 +179,47 @@ class Ledger:
         Raises `NotJoined`, and `ServedElsewhere` for another server's campaign: `ServerChanged` where the manifest
         names its servers and this is another one than the device keeps to.
         """
-        session, origin = self._joined(campaign)
-        if origin != self._origin:
-            raise ServedElsewhere(campaign, origin, self._origin)
-        return session
+        return self._served_here(*self._joined(campaign))
 
     def check_movable(self, campaign: CampaignId) -> None:
         """Raise `NotJoined` for a campaign joined nowhere, `ServerChanged` where it may not move to this server."""
-        self._joined(campaign)
-
-    def _joined(self, campaign: CampaignId) -> tuple[Session, str | None]:
-        """The session and the address that the campaign was joined at."""
-        with self._storage.read() as connection:
-            row = connection.execute(
-                "SELECT manifest, assigned_round, origin, source FROM campaigns WHERE campaign = ?", (bytes(campaign),)
-            ).fetchone()
-            if row is None:
-                raise NotJoined(campaign)
-            content, assigned, origin, source = row
-            session = Session(self._pinned(content, campaign), assigned)
-            if (assigned is None) is isinstance(session.manifest.assignment, DrawOneRound) or assigned not in (
-                None,
-                *range(len(session.manifest.rounds)),
-            ):
-                raise ValueError("a round that nobody draws")
-            check_pinned(session.manifest, source, origin)
+        session, origin, source = self._joined(campaign)
         check_same_server(session.manifest, source, origin, self._origin)
-        return session, origin
 
-    def pin_task(self, session: Session, task: Task) -> None:
-        """Remember the plans that the task names, by round, and the number of a signed one.
-
-        A round has one plan for all devices, permanently, and a number never falls: a server that names two plans, or
-        goes back, can distinguish devices by it. Raises `PlanRefused` where it does.
-        """
-        self._pin_plans(session, task)
-        self.pin_number(session, task)
-
-    def pin_number(self, session: Session, task: Task) -> None:
-        """Remember the number of a signed task; raises `PlanRefused` for one that falls."""
-        campaign = bytes(session.campaign)
+    def _joined(self, campaign: CampaignId) -> tuple[Session, str | None, str | None]:
+        """The session, the address that the campaign was joined at, and the one of its servers that is kept to."""
         with self._storage.read() as connection:
-            row = connection.execute("SELECT coalesce(task_number, 0) FROM campaigns WHERE campaign = ?", (campaign,))
-            seen = whole(row.fetchone()[0])
-        if task.number < seen:
-            raise PlanRefused("task", f"its number is {task.number}, and {seen} was seen before", session.campaign)
-        if task.number > seen:
-            with self._storage.write() as connection:
-                # A trigger holds that numbers grow, whatever another process has written meanwhile.
-                connection.execute(
-                    "UPDATE campaigns SET task_number = max(coalesce(task_number, 0), ?) WHERE campaign = ?",
-                    (task.number, campaign),
-                )
+            return self._read_joined(connection, campaign, None)
 
-    def _pin_plans(self, session: Session, task: Task) -> None:
-        named = dict(enumerate(map(bytes, task.device_parts)))
-        with self._storage.read() as connection:
-            if named.items() <= _pinned_plans(connection, session.campaign).items():
-                return
-        with self._storage.write() as connection:
-            with self._storage.reading_rows():
-                pinned = _pinned_plans(connection, session.campaign)
-            for index in named.keys() & pinned.keys():
-                _check_same_plan(session.campaign, index, pinned[index], named[index])
-            new = [(bytes(session.campaign), index, named[index]) for index in sorted(named.keys() - pinned.keys())]
-            connection.executemany("INSERT INTO pinned_plans VALUES (?, ?, ?)", new)
+    def _read_joined(
+        self, connection: sqlite3.Connection, campaign: CampaignId, manifest: Manifest | None
+    ) -> tuple[Session, str | None, str | None]:
+        """What `_joined` says, in the caller's transaction; `manifest` where it was pinned in this one."""
+        row = connection.execute(
+            "SELECT manifest, assigned_round, origin, source FROM campaigns WHERE campaign = ?", (bytes(campaign),)
+        ).fetchone()
+        if row is None:
+            raise NotJoined(campaign)
+        content, assigned, origin, source = row
+        session = Session(manifest or self._pinned(content, campaign), assigned)
+        if (assigned is None) is isinstance(session.manifest.assignment, DrawOneRound) or assigned not in (
+            None,
+            *range(len(session.manifest.rounds)),
+        ):
+            raise ValueError("a round that nobody draws")
+        check_pinned(session.manifest, source, origin)
+        return session, origin, source
+
+    def _served_here(self, session: Session, origin: str | None, source: str | None) -> Session:
+        check_same_server(session.manifest, source, origin, self._origin)
+        if origin != self._origin:
+            raise ServedElsewhere(session.campaign, origin, self._origin)
+        return session
 
     def named_plans(self, session: Session) -> dict[int, Digest]:
         """The device parts that tasks have named so far, by round."""
         with self._storage.read() as connection:
-            return {index: Digest(plan) for index, plan in _pinned_plans(connection, session.campaign).items()}
+            return {index: Digest(plan) for index, plan in pinned_plans(connection, session.campaign).items()}
 
     def settled(self, session: Session) -> AnswerStatus | None:
         """Why no request is needed any more: the owner left, or every round of this device is answered."""
@@ -386,14 +395,3 @@ def _debit(
 
 def _rounds(connection: sqlite3.Connection, campaign: CampaignId) -> set[int]:
     return {index for (index,) in connection.execute("SELECT round FROM debits WHERE campaign = ?", (bytes(campaign),))}
-
-
-def _pinned_plans(connection: sqlite3.Connection, campaign: CampaignId) -> dict[int, bytes]:
-    rows = connection.execute("SELECT round, digest FROM pinned_plans WHERE campaign = ?", (bytes(campaign),))
-    return {index: blob(digest) for index, digest in rows}
-
-
-def _check_same_plan(campaign: CampaignId, index: int, pinned: bytes, named: bytes) -> None:
-    if named != pinned:
-        reason = f"it names plan {named.hex()} for round {index}, where an earlier one named {pinned.hex()}"
-        raise PlanRefused("task", reason, campaign)

@@ -18,6 +18,7 @@ from sordino_client._fetching import fetch_plan, fetch_response
 from sordino_client._flow import Flow
 from sordino_client._ledger import Ledger
 from sordino_client._marks import leave, left, opted_out
+from sordino_client._pins import has_number, pin_number
 from sordino_client._results import Answer
 from sordino_client._sentences import answered
 from sordino_client._series_rows import SeriesState, first_state
@@ -175,14 +176,24 @@ class Series:
         if shown is not None and abs(shown - seconds(self._clock)) > law.period_s:
             return AnswerStatus.CLOCK_DIFFERS
         task = session.read_task(response.content)
-        self._ledger.pin_number(session, task)
-        ended = task.state in (CampaignState.CLOSED, CampaignState.CANCELLED)
-        if ended or task.retry != kept:
-            with self._storage.write() as connection:
-                rows.keep_retry(connection, session.campaign, task.retry)
-                if ended:
-                    rows.end(connection, session.campaign)
+        self._keep(task, kept)
         return AnswerStatus.NOT_OPEN if task.round is None else task.retry
+
+    def _keep(self, task: Task, kept: RetryWindow) -> None:
+        """Remember the number, the retry window and the end that a task names, in one write where any is new."""
+        ended = task.state in (CampaignState.CLOSED, CampaignState.CANCELLED)
+        with self._storage.read() as connection:
+            known = has_number(connection, task)
+        if known and not ended and task.retry == kept:
+            return
+        with self._storage.write() as connection:
+            with self._storage.reading_rows():
+                # Another process may have read a later task meanwhile.
+                has_number(connection, task)
+            pin_number(connection, task)
+            rows.keep_retry(connection, task.campaign, task.retry)
+            if ended:
+                rows.end(connection, task.campaign)
 
     def _record(
         self,

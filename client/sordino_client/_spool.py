@@ -15,6 +15,8 @@ from sordino_shared.randomness import Randomness
 
 _LONGEST_REASON = 300
 _DUE = "(not_before <= :now OR postponed_at > :now)"
+# A clock set back would make a postponed report wait endlessly: a report postponed "later than now" is due.
+_WAIT = f"CASE WHEN {_DUE} THEN 0 ELSE not_before - :now END"
 _OVER = "state = 'spooled' AND expires_at <= :now"
 _IN_TIME = "(expires_at IS NULL OR expires_at > :now)"
 _OWN = f"state = 'spooled' AND {_IN_TIME} AND campaign IN (SELECT campaign FROM campaigns WHERE origin = :origin)"
@@ -34,6 +36,19 @@ class SpooledReport:
     retry: RetryWindow
     failures: int
     answered_at: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Queue:
+    """How many reports wait, the seconds until one may be sent (None: none waits), and what the last try met.
+
+    `tried_at` is in Unix seconds; None, as `trouble` is, where none of them was tried.
+    """
+
+    waiting: int
+    due_in_s: float | None
+    tried_at: float | None
+    trouble: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,53 +122,51 @@ class Spool:
         statement = f"UPDATE reports SET state = 'expired', body = NULL, finished_at = :now WHERE {_OVER}"
         return connection.execute(statement, {"now": int(now)}).rowcount
 
-    def waiting(self) -> int:
-        """How many reports wait."""
-        with self._storage.read() as connection:
-            (count,) = connection.execute(f"SELECT count(*) FROM reports WHERE {_OWN}", self._now()).fetchone()
-            return int(count)
+    def next(self, only: CampaignId | None = None) -> tuple[float, SpooledReport] | None:
+        """The report to send first, of one campaign or of all, and the seconds until it may be; None when none waits.
 
-    def next_due(self, only: CampaignId | None = None) -> SpooledReport | None:
-        """The report that has waited longest among those that may be sent now, of one campaign or of all."""
+        Of those that may be sent now it is the one that has waited longest.
+        """
         with self._storage.read() as connection:
             row = connection.execute(
-                "SELECT campaign, round, body, retry_min_s, retry_max_s, failures, at"
+                f"SELECT {_WAIT} AS wait, campaign, round, body, retry_min_s, retry_max_s, failures, at"
                 " FROM reports LEFT JOIN debits USING (campaign, round)"
-                f" WHERE {_CHOSEN} AND {_DUE} ORDER BY not_before, reports.rowid LIMIT 1",
+                f" WHERE {_CHOSEN} ORDER BY wait, not_before, reports.rowid LIMIT 1",
                 self._now(only),
             ).fetchone()
             if row is None:
                 return None
-            campaign, index, body, least, most, failures, at = row
-            window = RetryWindow(least, most)
-            return SpooledReport(
+            wait, campaign, index, body, least, most, failures, at = row
+            return float(wait), SpooledReport(
                 campaign=CampaignId(blob(campaign)),
                 round=int(index),
                 body=blob(body),
-                retry=window,
+                retry=RetryWindow(least, most),
                 failures=int(failures),
                 answered_at=int(at),
             )
 
-    def last_trouble(self) -> tuple[float, str] | None:
-        """When a report that waits was last tried, in Unix seconds, and what it met; None where none was tried."""
+    def queue(self) -> Queue:
+        """How many reports wait, for how long, and what the last try met."""
         with self._storage.read() as connection:
-            row = connection.execute(
+            count, wait = connection.execute(
+                f"SELECT count(*), min({_WAIT}) FROM reports WHERE {_OWN}", self._now()
+            ).fetchone()
+            tried = connection.execute(
                 f"SELECT tried_at, trouble FROM reports WHERE {_OWN} AND trouble IS NOT NULL"
                 " ORDER BY tried_at DESC LIMIT 1",
                 self._now(),
             ).fetchone()
-            return None if row is None else (float(row[0]), str(row[1]))
+            return Queue(
+                waiting=int(count),
+                due_in_s=None if wait is None else float(wait),
+                tried_at=None if tried is None else float(tried[0]),
+                trouble=None if tried is None else str(tried[1]),
+            )
 
-    def seconds_until_due(self, only: CampaignId | None = None) -> float | None:
+    def seconds_until_due(self) -> float | None:
         """Seconds until some report may be sent; None when none waits."""
-        with self._storage.read() as connection:
-            # A clock set back would make a postponed report wait endlessly: a report postponed "later than now" is due.
-            (wait,) = connection.execute(
-                f"SELECT min(CASE WHEN {_DUE} THEN 0 ELSE not_before - :now END) FROM reports WHERE {_CHOSEN}",
-                self._now(only),
-            ).fetchone()
-            return None if wait is None else float(wait)
+        return self.queue().due_in_s
 
     def delivered(self, report: SpooledReport) -> None:
         """The server has counted it."""
@@ -181,9 +194,10 @@ class Spool:
 
     def put_off(self, campaign: CampaignId, randomness: Randomness) -> None:
         """Send the reports of a campaign together at another time, drawn from its retry window."""
-        report = self.next_due(campaign)
-        if report is None:
+        found = self.next(campaign)
+        if found is None or found[0] > 0:
             return
+        _, report = found
         now = seconds(self._clock)
         until = now + delay_s(report.retry, 0, None, randomness)
         with self._storage.write() as connection:

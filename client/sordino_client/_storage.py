@@ -1,4 +1,4 @@
-"""The SQLite file below ledger and spool: schema, transactions, and errors that say what to do.
+"""The SQLite file below ledger and spool: transactions, and errors that say what to do.
 
 One file with a rollback journal and `synchronous=EXTRA`: a commit that returned survives SIGKILL and a power cut, and
 there is no second file whose absence from a backup would tear it. Deleted payloads are overwritten (`secure_delete`).
@@ -16,113 +16,13 @@ from contextlib import contextmanager, suppress
 from typing import Any, TypeVar
 
 from sordino_client._errors import LedgerUnavailable, WrongArgument
-from sordino_client._former import add_arms
-from sordino_client._redating import date_at_draw
+from sordino_client._schema import APPLICATION_ID, SCHEMA_VERSION, bring_up
 from sordino_shared.errors import ProtocolError
 
 T = TypeVar("T")
 
 MEMORY = ":memory:"
 BUSY_TIMEOUT_S = 5.0
-SCHEMA_VERSION = 8
-_APPLICATION_ID = 0x536F7264
-
-_SCHEMA = (
-    "CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
-    "CREATE TABLE campaigns (campaign BLOB PRIMARY KEY CHECK (length(campaign) = 32), manifest BLOB NOT NULL,"
-    " assigned_round INTEGER, joined_at INTEGER NOT NULL)",
-    "CREATE TABLE opt_outs (campaign BLOB PRIMARY KEY CHECK (length(campaign) = 32), at INTEGER NOT NULL)",
-    "CREATE TABLE debits (campaign BLOB NOT NULL REFERENCES campaigns (campaign), round INTEGER NOT NULL,"
-    " nano INTEGER NOT NULL CHECK (nano >= 0), at INTEGER NOT NULL, PRIMARY KEY (campaign, round))",
-    "CREATE TRIGGER debits_are_kept BEFORE DELETE ON debits BEGIN SELECT RAISE(ABORT, 'debits are kept'); END",
-    "CREATE TRIGGER debits_are_final BEFORE UPDATE ON debits BEGIN SELECT RAISE(ABORT, 'debits are final'); END",
-    "CREATE TABLE reports (campaign BLOB NOT NULL, round INTEGER NOT NULL, body BLOB NOT NULL,"
-    " state TEXT NOT NULL CHECK (state IN ('spooled', 'delivered', 'refused')), reason TEXT, finished_at INTEGER,"
-    " retry_min_s INTEGER NOT NULL, retry_max_s INTEGER NOT NULL, failures INTEGER NOT NULL DEFAULT 0,"
-    " postponed_at REAL NOT NULL DEFAULT 0, not_before REAL NOT NULL DEFAULT 0, PRIMARY KEY (campaign, round),"
-    " FOREIGN KEY (campaign, round) REFERENCES debits (campaign, round))",
-    "CREATE INDEX reports_spooled ON reports (not_before) WHERE state = 'spooled'",
-    "CREATE TABLE parts (number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, content BLOB NOT NULL)",
-    f"PRAGMA application_id = {_APPLICATION_ID}",
-)
-# By format, what a ledger of that format lacks: an old one is brought up, since a new one would be a new budget.
-_SINCE = {
-    1: (
-        "CREATE TABLE pinned_plans (campaign BLOB NOT NULL REFERENCES campaigns (campaign), round INTEGER NOT NULL,"
-        " digest BLOB NOT NULL CHECK (length(digest) = 32), PRIMARY KEY (campaign, round))",
-    ),
-    # An older ledger has no address of a campaign's server; joining it again adds the address.
-    2: ("ALTER TABLE campaigns ADD COLUMN origin TEXT",),
-    # A report that expired has no body. SQLite changes no CHECK in place, so the table is written again.
-    3: (
-        "CREATE TABLE tasks (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign), content BLOB NOT NULL,"
-        " kept_at REAL NOT NULL, answer_until REAL NOT NULL)",
-        "CREATE TABLE reports_4 (campaign BLOB NOT NULL, round INTEGER NOT NULL, body BLOB,"
-        " state TEXT NOT NULL CHECK (state IN ('spooled', 'delivered', 'refused', 'expired')), reason TEXT,"
-        " finished_at INTEGER, retry_min_s INTEGER NOT NULL, retry_max_s INTEGER NOT NULL,"
-        " failures INTEGER NOT NULL DEFAULT 0, postponed_at REAL NOT NULL DEFAULT 0,"
-        " not_before REAL NOT NULL DEFAULT 0, expires_at INTEGER, PRIMARY KEY (campaign, round),"
-        " FOREIGN KEY (campaign, round) REFERENCES debits (campaign, round),"
-        " CHECK (body IS NOT NULL OR state <> 'spooled'))",
-        "INSERT INTO reports_4 SELECT campaign, round, body, state, reason, finished_at, retry_min_s, retry_max_s,"
-        " failures, postponed_at, not_before, NULL FROM reports ORDER BY rowid",
-        "DROP TABLE reports",
-        "ALTER TABLE reports_4 RENAME TO reports",
-        "CREATE INDEX reports_spooled ON reports (not_before) WHERE state = 'spooled'",
-    ),
-    # A series answered once more would be ε that nobody agreed to: a phase is final, and what holds back grows only.
-    4: (
-        "CREATE TABLE series (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign),"
-        " phase INTEGER NOT NULL CHECK (phase >= 0), answers INTEGER NOT NULL CHECK (answers >= 0),"
-        " next_period INTEGER NOT NULL CHECK (next_period >= 0), next_at INTEGER NOT NULL CHECK (next_at >= 0),"
-        " ended INTEGER NOT NULL DEFAULT 0, replaced_by BLOB REFERENCES campaigns (campaign), part BLOB NOT NULL,"
-        " retry_min_s INTEGER NOT NULL, retry_max_s INTEGER NOT NULL)",
-        "CREATE TRIGGER series_are_kept BEFORE DELETE ON series BEGIN SELECT RAISE(ABORT, 'series are kept'); END",
-        "CREATE TRIGGER series_count_up BEFORE UPDATE ON series WHEN NEW.phase <> OLD.phase"
-        " OR NEW.answers < OLD.answers OR NEW.next_period < OLD.next_period OR NEW.next_at < OLD.next_at"
-        " OR NEW.ended < OLD.ended"
-        " OR (OLD.replaced_by IS NOT NULL AND NEW.replaced_by IS NOT OLD.replaced_by)"
-        " BEGIN SELECT RAISE(ABORT, 'series count up'); END",
-        "CREATE TABLE lists (origin TEXT NOT NULL, population TEXT NOT NULL, window_at REAL NOT NULL,"
-        " due_at REAL NOT NULL, number INTEGER NOT NULL DEFAULT -1, digest BLOB, PRIMARY KEY (origin, population))",
-        "CREATE TABLE found (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign), population TEXT NOT NULL,"
-        " at INTEGER NOT NULL)",
-    ),
-    # The one of a campaign's servers that the device keeps to, null where the manifest names none.
-    5: (
-        "ALTER TABLE campaigns ADD COLUMN source TEXT",
-        "CREATE TRIGGER sources_are_final BEFORE UPDATE OF source ON campaigns"
-        " WHEN OLD.source IS NOT NULL AND NEW.source IS NOT OLD.source"
-        " BEGIN SELECT RAISE(ABORT, 'sources are final'); END",
-    ),
-    # Debits of series were dated at the start of their period, which the manifest names.
-    # A report that waits says what its last try met.
-    6: (
-        "ALTER TABLE debits ADD COLUMN period_start INTEGER",
-        "ALTER TABLE reports ADD COLUMN tried_at REAL",
-        "ALTER TABLE reports ADD COLUMN trouble TEXT",
-    ),
-    # What protocol v1 has and no code writes yet: the drawn arm, the highest number of a signed task, what the owner
-    # decided about which text, the last failure of each kind, and checkpoints of public logs (`day` null: of a proof).
-    7: (
-        "ALTER TABLE campaigns ADD COLUMN arm INTEGER CHECK (arm BETWEEN 0 AND 15)",
-        "ALTER TABLE campaigns ADD COLUMN task_number INTEGER CHECK (task_number >= 0)",
-        "CREATE TRIGGER arms_are_final BEFORE UPDATE OF arm ON campaigns"
-        " WHEN OLD.arm IS NOT NULL AND NEW.arm IS NOT OLD.arm BEGIN SELECT RAISE(ABORT, 'arms are final'); END",
-        "CREATE TRIGGER task_numbers_grow BEFORE UPDATE OF task_number ON campaigns"
-        " WHEN OLD.task_number IS NOT NULL AND coalesce(NEW.task_number, -1) < OLD.task_number"
-        " BEGIN SELECT RAISE(ABORT, 'task numbers grow'); END",
-        "CREATE TABLE consent (number INTEGER PRIMARY KEY, campaign BLOB NOT NULL CHECK (length(campaign) = 32),"
-        " decision TEXT NOT NULL CHECK (decision IN ('on', 'off')), at INTEGER NOT NULL,"
-        " text BLOB NOT NULL CHECK (length(text) = 32))",
-        "CREATE TABLE trouble (code TEXT PRIMARY KEY, at REAL NOT NULL)",
-        "CREATE TABLE log_marks (origin TEXT NOT NULL, size INTEGER NOT NULL CHECK (size >= 0),"
-        " root BLOB NOT NULL CHECK (length(root) = 32), note BLOB NOT NULL, day INTEGER,"
-        " PRIMARY KEY (origin, size, root))",
-    ),
-}
-# By format, what changes the rows of a ledger of that format, after the statements above.
-_REWRITES = {6: date_at_draw, 7: add_arms}
 
 _CREATING = threading.Lock()
 _REGISTERING = threading.Lock()
@@ -263,7 +163,7 @@ class Storage:
         connection.execute("BEGIN IMMEDIATE")
         try:
             with self.reading_rows():
-                _bring_up(connection, self._format(connection))
+                bring_up(connection, self._format(connection))
             connection.execute("COMMIT")
         finally:
             if connection.in_transaction:
@@ -276,7 +176,7 @@ class Storage:
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
         if (version, application, tables) == (0, 0, 0):
             return 0
-        if application != _APPLICATION_ID:
+        if application != APPLICATION_ID:
             raise LedgerUnavailable(self.path, "it is a database of something else", "choose another path")
         if not 1 <= version <= SCHEMA_VERSION:
             raise LedgerUnavailable(self.path, f"it has format {version}", "use the SDK's version that wrote it")
@@ -334,18 +234,6 @@ def _create(path: str) -> None:
     # Closing the file would free the locks that another connection of this process has meanwhile taken on it.
     with _CREATING, suppress(OSError):
         os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-
-
-def _bring_up(connection: sqlite3.Connection, format_number: int) -> None:
-    """Bring a ledger of format `format_number` (0: an empty file) to today's, in the caller's transaction."""
-    for statement in () if format_number else _SCHEMA:
-        connection.execute(statement)
-    for version in range(max(format_number, 1), SCHEMA_VERSION):
-        for statement in _SINCE[version]:
-            connection.execute(statement)
-        if version in _REWRITES:
-            _REWRITES[version](connection)
-    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
 def _before_fork() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -109,3 +110,26 @@ def test_an_arm_is_final_and_a_number_of_a_task_grows(
         connection.execute(f"UPDATE campaigns SET {first}")
         with pytest.raises(sqlite3.IntegrityError, match=refused):
             connection.execute(f"UPDATE campaigns SET {second}")
+
+
+def shape(ledger: Path) -> dict[str, Any]:
+    """What a ledger holds in which columns, and what refuses a row: text by text, but for spaces."""
+    shapes: dict[str, Any] = {}
+    for kind, name, table, sql in rows(ledger, "SELECT type, name, tbl_name, sql FROM sqlite_master"):
+        columns = rows(ledger, f"PRAGMA table_xinfo({name})"), rows(ledger, f"PRAGMA foreign_key_list({name})")
+        checks = sorted(set(re.findall(r"CHECK \((?:[^()]|\([^()]*\))*\)", sql or "")))
+        shapes[name] = kind, table, columns, checks if kind == "table" else sql
+    return shapes
+
+
+@pytest.mark.parametrize("number", [3, 4, 5, 6, 7])
+def test_a_ledger_that_was_brought_up_is_that_of_a_new_one(
+    ledger: Path, tmp_path: Path, make_client: Any, number: int
+) -> None:
+    with sqlite3.connect(ledger) as connection:
+        connection.executescript((DUMP.parent / f"format_{number}.sql").read_text())
+    make_client().close()
+    new = tmp_path / "new"
+    make_client(ledger=new).close()
+    assert shape(ledger) == shape(new)
+    assert rows(ledger, "PRAGMA user_version") == rows(new, "PRAGMA user_version") == [(8,)]

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-LOADED = "import sys; before = set(sys.modules); {code}; print(*sorted(set(sys.modules) - before))"
+LOADED = "import sys; before = set(sys.modules)\n{code}\nprint(*sorted(set(sys.modules) - before))"
 # Each takes some milliseconds, or loads others that do.
 HEAVY = {
     "asyncio", "concurrent.futures", "dataclasses", "email.message", "http.client", "importlib.metadata",
@@ -40,6 +40,18 @@ def test_nothing_but_the_standard_library_is_loaded(code: str) -> None:
 
 def test_the_import_loads_nothing_that_takes_long() -> None:
     assert loaded("import sordino_client") & HEAVY <= NEEDED
+
+
+def test_a_connection_loads_what_http_takes_and_nothing_of_asyncio() -> None:
+    """`http.client` brings ssl and email. The codec of international names loads only where a name has such letters."""
+    code = (
+        "import contextlib, sordino_client as s\n"
+        "with contextlib.suppress(s.TransportFailed):\n"
+        "    s.HttpTransport('http://127.0.0.1:1').send(s.Request(method='GET', path='/v1', limit=1))"
+    )
+    found = loaded(code)
+    assert "http.client" in found
+    assert not found & {"asyncio", "concurrent.futures", "encodings.idna", "stringprep", "json", "dataclasses"}
 
 
 def test_the_table_of_atoms_is_read_at_the_first_direction() -> None:

@@ -140,13 +140,14 @@ class Wire:
 class ForgetfulSpool(Spool):
     """The fault that the search must find: every attempt carries a new draw."""
 
-    def next_due(self, only: CampaignId | None = None) -> SpooledReport | None:
-        due = super().next_due(only)
-        if due is None:
+    def next(self, only: CampaignId | None = None) -> tuple[float, SpooledReport] | None:
+        found = super().next(only)
+        if found is None:
             return None
+        wait, due = found
         payload = PART.randomizer.randomize(3, SystemRandomness())
         body = ReportBatch(PART.digest, bytes(2) + os.urandom(14), payload).content
-        return dataclasses.replace(due, body=body)
+        return wait, dataclasses.replace(due, body=body)
 
 
 def live(folder: Path, kill_at: int, wire: str) -> None:

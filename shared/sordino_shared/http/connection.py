@@ -152,7 +152,8 @@ def _connected(host: str, port: int) -> socket.socket:
     failure: OSError = OSError(f"{host} has no address")
     for address in addresses(host, port, time_left(_CONNECT_S)):
         try:
-            made = socket.create_connection((address, port), time_left(_CONNECT_S))
+            # As bytes, for the reason that `addresses` has.
+            made = socket.create_connection((address.encode(), port), time_left(_CONNECT_S))  # type: ignore[arg-type]
         except OSError as error:
             failure = error
             continue

@@ -12,6 +12,8 @@ from sordino_shared.protocol.ids import Digest
 from sordino_shared.protocol.schema import from_plain, to_plain
 
 PROTOCOL_VERSION = 1
+# Of a larger document the bytes are not held beside its values: a device part has up to 34 MB of them.
+_HELD_BYTES = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -60,4 +62,8 @@ class Document:
         if version != PROTOCOL_VERSION:
             raise UnsupportedVersion(version, PROTOCOL_VERSION)
         fields = {name: value for name, value in plain.items() if name not in ("document", "version")}
-        return from_plain(cls, fields)
+        found = from_plain(cls, fields)
+        if len(content) <= _HELD_BYTES:
+            # The codec reads no other bytes of these values, so they need not be written again.
+            vars(found)["content"] = bytes(content)
+        return found
