@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from sqlalchemy.orm import Session
+
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.models import Campaign
+from sordino_server.plans import service as plans
+from sordino_server.plans.service import ReadyPlan
 from sordino_server.shuffled.round_keys import NewKeys, RoundKeys
+from sordino_server.shuffled.route_terms import route_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest
-from sordino_shared.protocol.routes import ShuffledRoute
+from sordino_shared.protocol.routes import DIRECT, Route, ShuffledRoute
 
 
 def new_keys(order: CampaignOrder, now: int, round_keys: RoundKeys | None) -> NewKeys:
@@ -29,6 +34,19 @@ def new_keys(order: CampaignOrder, now: int, round_keys: RoundKeys | None) -> Ne
     if order.route.end <= now:
         raise InvalidValue(f"/route/end: it is past, now is {now}", order.route.end)
     return NewKeys.make()
+
+
+def route_of_order(session: Session, order: CampaignOrder, ready: ReadyPlan, keys: NewKeys | None) -> Route:
+    """The route of a new campaign; raises InvalidValue where the plan is for the other one."""
+    if order.route is not None and keys is not None:
+        return route_of(order.route, plans.analyst_part(session, ready.analyst), keys)
+    linear = None if ready.summary is None else ready.summary.linear
+    if linear is not None and linear.blanket is not None:
+        raise InvalidValue(
+            f"/route: the plan spends ε {linear.epsilon:g} of a device because a shuffler mixes in random reports: "
+            "name the shuffler, or plan without collector"
+        )
+    return DIRECT
 
 
 def end_of(campaign: Campaign) -> int | None:

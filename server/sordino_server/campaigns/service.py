@@ -11,7 +11,7 @@ from sordino_server import rounds
 from sordino_server.campaigns import repository
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.campaigns.question import question_of
-from sordino_server.campaigns.route_order import end_of, new_keys
+from sordino_server.campaigns.route_order import end_of, new_keys, route_of_order
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.campaigns.series_terms import SeriesOrder, purpose_of, spending
 from sordino_server.campaigns.server_terms import servers_of
@@ -27,7 +27,6 @@ from sordino_server.populations.service import CampaignCharge, CapUse
 from sordino_server.rounds import periods, round_lifecycle
 from sordino_server.rounds.sealing import sealed_round
 from sordino_server.shuffled.round_keys import NewKeys, RoundKeys
-from sordino_server.shuffled.route_terms import route_of
 from sordino_server.shuffled.tasks import signed
 from sordino_server.sources import service as sources
 from sordino_server.workloads import service as workloads
@@ -51,7 +50,6 @@ from sordino_shared.protocol import (
     check_built,
     successor_faults,
 )
-from sordino_shared.protocol.routes import DIRECT, Route
 
 _DAY_S = 86_400
 # What an estimate lists all types of.
@@ -162,20 +160,8 @@ def _manifest(
         assignment=assignment,
         protocol=None if whole is None else whole.digest,
         servers=servers_of(tuple(order.servers), order.upload_token),
-        route=_route(session, order, ready, keys),
+        route=route_of_order(session, order, ready, keys),
     )
-
-
-def _route(session: Session, order: CampaignOrder, ready: ReadyPlan, keys: NewKeys | None) -> Route:
-    if order.route is None or keys is None:
-        linear = None if ready.summary is None else ready.summary.linear
-        if linear is not None and linear.blanket is not None:
-            raise InvalidValue(
-                f"/route: the plan spends ε {linear.epsilon:g} of a device because a shuffler mixes in random reports: "
-                "name the shuffler, or plan without collector"
-            )
-        return DIRECT
-    return route_of(order.route, plans.analyst_part(session, ready.analyst), keys)
 
 
 def _series(
