@@ -1,36 +1,63 @@
-"""Manifests with what the SDK reads and cannot answer yet: no campaign of them is joined, and nothing is kept."""
+"""Manifests with what the SDK reads and cannot answer yet: no campaign of them is joined, and nothing is kept.
+
+Which these are `tests/shared/protocol/test_routes.py` pins: every good manifest is tried here, and refused or not.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sordino_client import PlanRefused
-from sordino_shared.protocol import Arm, OwnerText
-from tests.vectors.routes import SHUFFLED
+from sordino_client._session import check_joinable
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Manifest, OwnerText, check_built
 
-ARMS = (Arm("A", 2**15), Arm("B", 2**15))
+VECTORS = Path(__file__).parents[1] / "vectors" / "v1" / "good" / "manifest.json"
+MANIFESTS = {
+    each["name"]: Manifest.read(bytes.fromhex(each["hex"])) for each in json.loads(VECTORS.read_text())["vectors"]
+}
 TEXTS = (OwnerText(language="de", purpose="Welche Farbe.", contact=None, link=None),)
-UNBUILT = [({"arms": ARMS}, "`arms`"), ({"texts": TEXTS}, "`texts`"), ({"arms": ARMS, "route": SHUFFLED}, "`arms`")]
 
 
-@pytest.mark.parametrize(("fields", "named"), UNBUILT)
-def test_it_is_not_joined(make_world: Any, make_client: Any, fields: dict[str, Any], named: str) -> None:
-    world = make_world(**fields)
+def reason(manifest: Manifest) -> str | None:
+    try:
+        check_built(manifest)
+    except InvalidValue as error:
+        return str(error)
+    return None
+
+
+UNBUILT = {name: reason(manifest) for name, manifest in MANIFESTS.items()}
+
+
+@pytest.mark.parametrize("name", [name for name, why in UNBUILT.items() if why is not None])
+def test_it_is_not_joined(make_world: Any, make_client: Any, name: str) -> None:
+    world = make_world()
+    world.manifest = manifest = MANIFESTS[name]
+    world.manifest_content, world.campaign = manifest.content, manifest.campaign
     client = make_client(world)
-    with pytest.raises(PlanRefused, match=f"not built yet.*{named}") as refused:
+    with pytest.raises(PlanRefused, match="not built yet") as refused:
         client.join(world.campaign)
+    assert f"{UNBUILT[name]}; a later version of the SDK may join it" in str(refused.value)
     assert refused.value.campaign == world.campaign
     assert client.account().campaigns == ()
     assert len(world.requests) == 1
 
 
+@pytest.mark.parametrize("name", [name for name, why in UNBUILT.items() if why is None])
+def test_what_is_built_is_not_refused_for_it(name: str) -> None:
+    check_joinable(MANIFESTS[name])
+
+
 def test_a_list_with_one_is_joined_without_it(make_world: Any, make_client: Any, clock: Any) -> None:
     from tests.client.test_finding import Listed, _look
 
-    plain, unbuilt = make_world(purpose="A question."), make_world(purpose="Another.", arms=ARMS)
+    plain, unbuilt = make_world(purpose="A question."), make_world(purpose="Another.", texts=TEXTS)
     listed = Listed(plain, unbuilt)
     client = make_client(listed)
     found = _look(client, clock)

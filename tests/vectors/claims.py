@@ -10,23 +10,29 @@ from good_documents import meaning
 
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol.schema import to_plain
-from sordino_shared.randomizers import RandomizedResponse, SubsetSelection
+from sordino_shared.randomizers import Dithered, RandomizedResponse, SubsetSelection
 from sordino_shared.shuffling.laws import loss_of
 from sordino_shared.shuffling.profile import delta_of
 
 Point = tuple[float, float]
 _FOUR = PureEpsilon.of(4)
-_CASES: list[tuple[str, RandomizedResponse | SubsetSelection, int]] = [
+Listed = RandomizedResponse | SubsetSelection | Dithered
+_CASES: list[tuple[str, Listed, int]] = [
     ("randomized_response", RandomizedResponse.for_guarantee(16, _FOUR), 207),
     ("randomized_response_of_two", RandomizedResponse.for_guarantee(2, PureEpsilon.of(2)), 300),
     ("subset_selection", SubsetSelection.for_guarantee(16, 2, _FOUR), 60),
+    ("dithered", Dithered(((0, 40, 40, 60),), RandomizedResponse.for_guarantee(5, _FOUR)), 80),
     ("a_single_report", SubsetSelection.for_guarantee(16, 4, PureEpsilon.of(1)), 1),
 ]
 _EPSILONS = ("0.25", "1", "2")
 
 
-def losses(randomizer: RandomizedResponse | SubsetSelection, power: float) -> list[Point]:
+def losses(randomizer: Listed, power: float) -> list[Point]:
     """(value, chance) of (K_x − e^ε K_x′)/B under B, for two values x and x′, from the definition of the randomizer."""
+    if isinstance(randomizer, Dithered):
+        # The blanket is of a uniform type of the inner one, and a value at a knot draws that knot's type.
+        randomizer = randomizer.inner
+        assert isinstance(randomizer, RandomizedResponse | SubsetSelection)
     k, whole = randomizer.size, float(1 << randomizer.bits)
     if isinstance(randomizer, RandomizedResponse):
         own, other = randomizer.own_weight / whole, randomizer.other_weight / whole

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,14 +27,13 @@ from sordino_shared.http.exchange import HttpRequest
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     PROBLEM_MEDIA_TYPE,
-    Arm,
     CampaignId,
     Manifest,
-    OwnerText,
     Problem,
     ReportOutcomes,
     Task,
 )
+from tests.client.test_unbuilt import MANIFESTS, UNBUILT
 from tests.server.collecting.conftest import LIMIT, Region, Regions
 from tests.server.conftest import RunningServer
 
@@ -415,26 +413,30 @@ def test_a_mirror_that_devices_would_refuse_is_not_taken(regions: Regions, monke
     assert campaign["id"] == forged.campaign
 
 
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"arms": (Arm("A", 2**15), Arm("B", 2**15))}, "`arms`"),
-        ({"texts": (OwnerText(language="de", purpose="Welche Farbe.", contact=None, link=None),)}, "`texts`"),
-    ],
-)
-def test_a_mirror_of_what_is_not_built_is_not_taken(regions: Regions, changes: dict[str, Any], named: str) -> None:
+@pytest.mark.parametrize("name", [name for name, why in UNBUILT.items() if why is not None])
+def test_a_mirror_of_what_is_not_built_is_not_taken(regions: Regions, name: str) -> None:
     """A home of a later version names a campaign that this collector could not collect for: nothing is kept of it."""
-    campaign = regions.campaign("open")
+    told = look_at(regions, MANIFESTS[name])
+    assert told.endswith(str(UNBUILT[name]))
+
+
+@pytest.mark.parametrize("name", ["shuffled", "shuffled_series"])
+def test_a_mirror_of_a_shuffled_campaign_is_not_taken(regions: Regions, name: str) -> None:
+    """Its manifest names no collectors: reports reach its one server in one batch."""
+    assert "names no collector eu" in look_at(regions, MANIFESTS[name])
+
+
+def look_at(regions: Regions, manifest: Manifest) -> str:
+    """What a collector says of a home that mirrors this manifest; nothing of it is kept."""
+    regions.campaign("open")
     eu = regions.collectors["eu"]
     worker = eu.worker(regions.home.address)
-    content = regions.home.api.get(f"/v1/campaigns/{campaign['id']}", headers={"Accept": CBOR_MEDIA_TYPE}).content
-    later = replace(Manifest.read(content, CampaignId.parse(campaign["id"])), **changes)
-    forged = worker.home.mirror(eu.keys[0]).model_copy(update={"campaign": str(later.campaign)})
+    forged = worker.home.mirror(eu.keys[0]).model_copy(update={"campaign": str(manifest.campaign)})
     worker.home.mirror = lambda key: forged
-    worker.home.document = lambda path, limit, digest: later.content
+    worker.home.document = lambda path, limit, digest: manifest.content
     worker.look()
-    assert re.search(f"not built yet.*{named}", next(iter(worker.looks.told.values())))
     assert eu.server.api.get("/v1/campaigns").json()["campaigns"] == []
+    return str(next(iter(worker.looks.told.values())))
 
 
 @pytest.mark.parametrize("campaign", ["../keys?page_size=200", "../../v1/keys", "00" * 31, "A0" * 32, "é", ""])

@@ -145,6 +145,8 @@ def test_what_is_wrong_with_sums_is_said(region: Region, running: Any, check_pro
         region.send(replace(good, device_digest=Digest.of(b"x"))), Problem.PLAN_MISMATCH, "made with the plan"
     )
     check_problem(region.send(replace(good, source=None)), invalid, "name no source")
+    of_blanket = replace(good, blanket=3)
+    check_problem(region.send(of_blanket), invalid, "with 3 reports of a blanket; the campaign has no arms and no")
     check_problem(region.send(replace(good, count=81)), invalid, "sum to 81, not to 80")
     check_problem(region.send(replace(good, sums=good.sums + bytes(8))), invalid, "have 4 sums, not 5")
     check_problem(region.send(replace(good, sums=(sums - [200, 0, 0, -200]).tobytes())), invalid, "from 0 to 80")

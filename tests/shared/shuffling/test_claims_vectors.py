@@ -6,12 +6,12 @@ import math
 from typing import Any
 
 from sordino_shared.protocol.schema import from_plain
-from sordino_shared.randomizers import AnyRandomizer, RandomizedResponse, SubsetSelection
+from sordino_shared.randomizers import AnyRandomizer, Dithered, RandomizedResponse, SubsetSelection
 from sordino_shared.shuffling.laws import loss_of
 from sordino_shared.shuffling.profile import delta_of
 from tests.shared.test_vectors import plain
 
-KINDS = {kind.kind: kind for kind in (RandomizedResponse, SubsetSelection)}
+KINDS = {kind.kind: kind for kind in (RandomizedResponse, SubsetSelection, Dithered)}
 
 
 def test_what_is_computed_proves_the_least_claim_and_is_no_less_than_the_truth(vectors: dict[str, Any]) -> None:
