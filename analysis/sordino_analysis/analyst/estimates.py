@@ -99,12 +99,13 @@ class Estimate(AnswersShown):
         """What the answers warn of."""
         return self.found.warnings
 
-    def answer(self, kind: QuestionKind, *questions: str) -> tuple[Answer, ...]:
+    def answer(self, kind: QuestionKind, *questions: str, given: str | None = None) -> tuple[Answer, ...]:
         """Answers to questions the workload need not list: a "range", "rectangle", "cell", "marginal" or "quantile".
 
         `interval` is for a question that was fixed before anybody looked, `band` holds all questions of the kind at
-        once. Raises WorkloadError for what is no question about the domain, EstimationError for one that the reports
-        leave open, WrongType for another kind and for what is no text.
+        once. With `given`, as "country=DE" or "delay=10..20", answers are about the users of that group: ratios with
+        Fieller's intervals, and quantiles. Raises WorkloadError for what is no question or group of the domain,
+        EstimationError for one that the reports leave open, WrongType for another kind and for what is no text.
 
         >>> answers = estimate(three, Aggregate(600, np.array([300, 200, 100])))
         >>> round(answers.answer("cell", "0")[0].value, 2)
@@ -115,7 +116,9 @@ class Estimate(AnswersShown):
         for question in questions:
             if not isinstance(question, str):
                 raise WrongType(f"write a question as a text, such as '5..20' for a range: not {question!r}", question)
-        return answer(self._answerer, self.workload.domain, kind, questions, self.level).answers
+        if given is not None and not isinstance(given, str):
+            raise WrongType(f"write a group as a text, such as 'country=DE': not {given!r}", given)
+        return answer(self._answerer, self.workload.domain, kind, questions, self.level, given).answers
 
     @cached_property
     def _answerer(self) -> Answerer:

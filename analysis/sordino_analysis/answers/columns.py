@@ -65,6 +65,7 @@ _OF_WINDOW = "unless it is a window of a series"
 _NO_COMPARISON = "unless two answers are compared"
 _NO_GUESS = "where no best guess was made"
 _NO_TRUTH = "unless it was simulated"
+_NO_GROUP = "unless it is given a group"
 _OF_RELEASE = "unless a trusted curator answered"
 
 COLUMNS: tuple[Column, ...] = (
@@ -89,6 +90,7 @@ COLUMNS: tuple[Column, ...] = (
         "`statistic`, `concept`, or the kind of a question on demand",
     ),
     _answer("label", "text", "the query, statistic or rule as people read it"),
+    _answer("given", "text", "the group of users that the answer is about", _NO_GROUP, exported=False),
     _answer("unit", "text", "`share`, or the unit of the row's numbers", "where they have none"),
     _answer("value", "number", "the answer, of a share cut to [0, 1] as its ends are", "where there is none"),
     _answer("uncut", "number", "the unbiased answer before the cut, up to `bias_bound`", "where nothing is cut"),
@@ -120,7 +122,17 @@ COLUMNS: tuple[Column, ...] = (
     _answer("width", "integer", "how many attributes a rule looks at", "unless it is a rule", exported=False),
     _answer("may_be_best", "truth", "whether the rule may be the best one", "unless it is a rule", exported=False),
     _answer("p_value", "number", "of the rule against always and never", "unless it was asked for", exported=False),
-    _answer("sentence", "text", "the answer in words", "unless it was asked for", exported=False),
+    _answer("sentence", "text", "the answer in words", "unless there are any", exported=False),
+    _answer("group", "number", "the unbiased share of all users who are in the group", _NO_GROUP, exported=False),
+    _answer("group_lower", "number", "lower end of the interval of that share", _NO_GROUP, exported=False),
+    _answer("group_upper", "number", "upper end of the interval of that share", _NO_GROUP, exported=False),
+    _answer(
+        "enough_users",
+        "integer",
+        "users from which on the group is told from nobody in four of five campaigns",
+        "where it is, and unless it is given a group",
+        exported=False,
+    ),
     _answer("truth", "number", "the answer without noise", _NO_TRUTH, exported=False),
     _answer("error", "number", "the unbiased answer less the truth", _NO_TRUTH, exported=False),
     _answer("inside", "truth", "whether the interval holds the truth", _NO_TRUTH, exported=False),

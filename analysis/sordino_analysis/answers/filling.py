@@ -15,6 +15,7 @@ _PAIRS = {
     "interval": ("lower", "upper"),
     "band": ("band_lower", "band_upper"),
     "population_interval": ("population_lower", "population_upper"),
+    "group_interval": ("group_lower", "group_upper"),
     "share_interval": ("share_lower", "share_upper"),
 }
 _ARRAYS = [column.name for column in COLUMNS if column.place == "answer" and column.type in ("number", "truth")]
@@ -41,7 +42,7 @@ def cells_of_answers(answers: Sequence[object]) -> dict[str, list[Cell]]:
     for name, ends in _PAIRS.items():
         if not any(hasattr(each, name) for each in answers):
             continue
-        pairs = [getattr(each, name) or (None, None) for each in answers]
+        pairs = [getattr(each, name, None) or (None, None) for each in answers]
         found |= {end: [pair[place] for pair in pairs] for place, end in enumerate(ends)}
     return found
 

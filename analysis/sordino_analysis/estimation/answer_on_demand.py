@@ -5,17 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.filling import cells_of_answers
 from sordino_analysis.estimation.linear_estimate import LinearEstimate
+from sordino_analysis.estimation.sums_of_boxes import BoxSum, SumErrors
 from sordino_analysis.figures import SHARE
 from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile
 
 Ends = tuple[float, float]
 Span = tuple[float | None, float | None]
+Bins = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +29,7 @@ class ShareAnswer:
     single items the nearest shares of those that are asked together; None for rectangles of grids.
     """
 
+    unit: ClassVar[str] = SHARE
     label: str
     value: float
     uncut: float
@@ -59,7 +62,57 @@ class QuantileAnswer:
     beyond: bool
 
 
-Answer = ShareAnswer | QuantileAnswer
+@dataclass(frozen=True, kw_only=True)
+class GroupTerms:
+    """What an answer is `given`: a group of the users, its `group` share of all of them, and the interval of that.
+
+    `enough_users` would do in four of five campaigns to tell the group from nobody; None where that is done. `sentence`
+    says in words what has no number.
+    """
+
+    given: str
+    group: float
+    group_interval: Ends
+    enough_users: int | None
+    sentence: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatioAnswer(GroupTerms):
+    """The answer among the users of a group: `value` is N/D of the answer N within the group and its share D.
+
+    Intervals are Fieller's, for a question and a group that were fixed before anybody looked. Where the group is not
+    told from nobody there is no number.
+    """
+
+    label: str
+    unit: str
+    value: float | None
+    standard_error: float | None
+    interval: Ends | None
+    population_standard_error: float | None
+    population_interval: Ends | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupQuantileAnswer(GroupTerms, QuantileAnswer):
+    """A quantile among the users of a group."""
+
+
+Answer = ShareAnswer | QuantileAnswer | RatioAnswer
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """A bin of the nearest distribution, and the first and last bin of its intervals, which hold it but for the last.
+
+    The one for the population need not, since its errors are taken at other shares.
+    """
+
+    value: int
+    interval: Bins
+    band: Bins
+    population: Bins
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,9 +129,9 @@ class OnDemand:
     def columns(self) -> dict[str, list[Cell]]:
         """The answers under the names of docs/results.md."""
         found = cells_of_answers(self.answers)
-        if all(isinstance(each, ShareAnswer) for each in self.answers):
-            return found | {"unit": [SHARE] * len(self.answers)}
         quantiles = [each for each in self.answers if isinstance(each, QuantileAnswer)]
+        if not quantiles:
+            return found
         low, high = ([each.value[end] for each in quantiles] for end in (0, 1))
         del found["value"]
         members: list[Cell] = [each.bin for each in quantiles]
@@ -97,6 +150,12 @@ class Answerer(Protocol):
 
     def quantiles(self, questions: Sequence[Quantile], level: float) -> OnDemand:
         """Quantiles of ordered attributes; raises EstimationError."""
+
+    def sums(self, rows: Sequence[BoxSum], level: float) -> SumErrors:
+        """Sums of boxes with their errors; raises EstimationError where the reports do not determine one."""
+
+    def group_quantile(self, question: Quantile, group: Box, level: float) -> Quantiles:
+        """The bins that may be the quantile among the users of a group; raises EstimationError."""
 
 
 def share_answers(labels: Sequence[str], estimate: LinearEstimate, rows: Sequence[int]) -> tuple[ShareAnswer, ...]:

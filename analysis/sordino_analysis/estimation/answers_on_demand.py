@@ -8,6 +8,7 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
 from sordino_analysis.estimation.answer_on_demand import Answer, Answerer, OnDemand, QuantileAnswer, ShareAnswer
 from sordino_analysis.estimation.grids_on_demand import GridsOnDemand, PlanesOnDemand
+from sordino_analysis.estimation.groups import group_answers
 from sordino_analysis.estimation.items import ItemEstimator
 from sordino_analysis.estimation.items_on_demand import CountItems, ItemsOnDemand, count_in_table
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator, check_aggregate
@@ -73,14 +74,23 @@ def _among_random_reports(
 
 
 def answer(
-    answerer: Answerer, domain: Domain, kind: QuestionKind, texts: Sequence[str], level: float = 0.95
+    answerer: Answerer,
+    domain: Domain,
+    kind: QuestionKind,
+    texts: Sequence[str],
+    level: float = 0.95,
+    given: str | None = None,
 ) -> OnDemand:
     """Answers to the questions of one kind that `texts` ask, see `questions.linear.on_demand`.
+
+    With `given`, as "country=DE", they are about the users of a group.
 
     Raises WorkloadError for what is no question about the domain, EstimationError for one that the reports leave open.
     """
     if not 0 < level < 1:
         raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
+    if given is not None:
+        return group_answers(answerer, domain, kind, texts, given, level)
     if kind == "quantile":
         return answerer.quantiles(parse_quantiles(domain, texts), level)
     return answerer.shares(parse_boxes(domain, kind, texts), answerer.compared(kind), level)

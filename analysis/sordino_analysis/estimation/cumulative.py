@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.estimation.answer_on_demand import QuantileAnswer, Span
+from sordino_analysis.estimation.answer_on_demand import Bins, QuantileAnswer, Quantiles, Span
 from sordino_analysis.questions.linear.on_demand import Quantile
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_shared.domains import Domain, Integers, Ordered
 
-Bins = tuple[int, int]
 # Up to so many bins every one has its own standard error; of more, so many spread over all have, and those near the
 # ends, where it changes fast.
 _ALL_BINS, _SPREAD, _NEAR = 512, 49, 20
@@ -78,19 +77,6 @@ class DistributionFunction:
         return Quantiles(value, interval, band, self.population.bins(share)[0])
 
 
-@dataclass(frozen=True)
-class Quantiles:
-    """A bin of the nearest distribution, and the first and last bin of its intervals, which hold it but for the last.
-
-    The one for the population need not, since its errors are taken at other shares.
-    """
-
-    value: int
-    interval: Bins
-    band: Bins
-    population: Bins
-
-
 def _first(reached: NDArray[np.bool_]) -> int:
     """The first place where it holds; at the last it always does."""
     return int(np.argmax(reached))
@@ -104,11 +90,15 @@ def quantile_answers(
     domain: Domain, questions: Sequence[Quantile], functions: Mapping[int, DistributionFunction]
 ) -> tuple[QuantileAnswer, ...]:
     """The answers from the distribution `functions` of the attributes at these places."""
-    return tuple(_answer(domain, question, functions[question.attribute]) for question in questions)
+    return tuple(
+        quantile_answer(domain, question, functions[question.attribute].quantile(question.share))
+        for question in questions
+    )
 
 
-def _answer(domain: Domain, question: Quantile, function: DistributionFunction) -> QuantileAnswer:
-    attribute, found = domain.attributes[question.attribute], function.quantile(question.share)
+def quantile_answer(domain: Domain, question: Quantile, found: Quantiles) -> QuantileAnswer:
+    """The answer in numbers of the attribute."""
+    attribute = domain.attributes[question.attribute]
     assert isinstance(attribute, Ordered)
     beyond = found.value == attribute.bins
 

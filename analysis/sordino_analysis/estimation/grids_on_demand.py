@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,14 +22,24 @@ from sordino_analysis.evaluation.accumulate import mean_accumulator
 from sordino_analysis.evaluation.grids.answers import GridAnswers
 from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.questions.linear.boxes import Box, Boxes
-from sordino_analysis.questions.linear.operators import Indices, Intervals
+from sordino_analysis.questions.linear.operators import Indices, Intervals, LinearMap
 
 # A standard error on a plane of 256 × 256 types takes most of a second, so more bins have these many.
 _ALL_BINS, _SPREAD, _NEAR = 32, 9, 9
 
 
+class _GridsAlone(LinearOnDemand):
+    """Reports whose law is known for boxes, and not for sums of them."""
+
+    def asked(self, operator: LinearMap, label: Callable[[int], str]) -> LinearEstimator:
+        raise EstimationError(
+            f"reports of {self.estimator.analyst.mechanism} answer ranges and rectangles, not differences or groups of "
+            "them: plan with fewer bins, or with another mechanism"
+        )
+
+
 @dataclass(frozen=True, eq=False)
-class GridsOnDemand(LinearOnDemand):
+class GridsOnDemand(_GridsAlone):
     """A closed round of shifted grids; `law` is that of the listed intervals."""
 
     law: GridAnswers
@@ -55,7 +65,7 @@ class GridsOnDemand(LinearOnDemand):
 
 
 @dataclass(frozen=True, eq=False)
-class PlanesOnDemand(LinearOnDemand):
+class PlanesOnDemand(_GridsAlone):
     """A closed round of grids on two attributes; `law` is that of the listed rectangles."""
 
     law: PlaneAnswers

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.estimation.answer_on_demand import OnDemand, ShareAnswer
+from sordino_analysis.estimation.answer_on_demand import OnDemand, Quantiles, ShareAnswer
 from sordino_analysis.estimation.items import Integers, ItemEstimator, Words
 from sordino_analysis.estimation.linear_estimate import EstimationError
+from sordino_analysis.estimation.sums_of_boxes import BoxSum, SumErrors
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.item_counts import counts_of_table
 from sordino_analysis.questions.linear.boxes import Box
@@ -63,6 +64,12 @@ class ItemsOnDemand:
         )
 
     def quantiles(self, questions: Sequence[Quantile], level: float) -> OnDemand:
+        raise EstimationError("the reports of this plan are about single items: ask for cells")
+
+    def sums(self, rows: Sequence[BoxSum], level: float) -> SumErrors:
+        raise EstimationError("the reports of this plan are about single items, and tell no groups or differences")
+
+    def group_quantile(self, question: Quantile, group: Box, level: float) -> Quantiles:
         raise EstimationError("the reports of this plan are about single items: ask for cells")
 
 

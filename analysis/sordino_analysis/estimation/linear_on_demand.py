@@ -10,7 +10,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import AnswerDecoder, PlainDecoder, ToHistogram
-from sordino_analysis.estimation.answer_on_demand import OnDemand, marginal_cells, share_answers
+from sordino_analysis.estimation.answer_on_demand import OnDemand, Quantiles, marginal_cells, share_answers
 from sordino_analysis.estimation.consistency import NearestHistogram
 from sordino_analysis.estimation.cumulative import (
     DistributionFunction,
@@ -19,15 +19,16 @@ from sordino_analysis.estimation.cumulative import (
     looked_at,
     quantile_answers,
 )
-from sordino_analysis.estimation.intervals import normal_quantile
+from sordino_analysis.estimation.intervals import normal_quantile, smoothed
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
+from sordino_analysis.estimation.sums_of_boxes import BoxSum, SumErrors, rows_of
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.boxes import Box, Boxes
+from sordino_analysis.questions.linear.boxes import Box, Boxes, meet
 from sordino_analysis.questions.linear.factors import prefix_count, range_count, rectangle_count
 from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile, prefix_box, unnamed_prefixes
-from sordino_analysis.questions.linear.operators import Indices
+from sordino_analysis.questions.linear.operators import Indices, LinearMap
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.domains import Ordered
 from sordino_shared.randomizers import AnyRandomizer
@@ -164,31 +165,70 @@ class LinearOnDemand:
         values = self._asked(every).unbiased(self.aggregate)
         places = self._looked_at(len(every))
         some = self._asked([prefix_box(domain, place, int(x)) for x in places])
-        bias = self._bias(some)
-        found = some.estimate_among(self.nearest, self.aggregate, level, prefix_count(domain), bias)
+        return self._function_of(some, values, places, level)
+
+    def _function_of(
+        self, some: LinearEstimator, values: Floats, places: Indices, level: float, shift: float = 0.0
+    ) -> DistributionFunction:
+        """From `values` (bins − 1,), of which `some` answers those at `places` (m,); the function is `shift` higher."""
+        bias, compared = self._bias(some), prefix_count(some.workload.domain)
+        found = some.estimate_among(self.nearest, self.aggregate, level, compared, bias)
         errors = some.errors_among(self.nearest, self.users, level, bias)
         # An end of one bin may err with (1 − level)/4, see `FunctionEnds`.
         of_one, of_all = normal_quantile((1 + level) / 2), found.reliability.band.quantile
 
         def ends(of: Callable[[Floats, float], tuple[Floats, Floats]]) -> FunctionEnds:
             one, every = (np.stack(of(values[places], z), axis=1) for z in (of_one, of_all))
-            return FunctionEnds(filled_in(values, places, one), filled_in(values, places, every))
+            return FunctionEnds(filled_in(values, places, one) + shift, filled_in(values, places, every) + shift)
 
-        return DistributionFunction.of(values, ends(errors.widened), ends(errors.for_population), found.warnings)
+        return DistributionFunction.of(
+            values + shift, ends(errors.widened), ends(errors.for_population), found.warnings
+        )
+
+    def sums(self, rows: Sequence[BoxSum], level: float) -> SumErrors:
+        labels = [each[0][1].label for each in rows]
+        asked = self.asked(rows_of(rows, self.estimator.workload.domain.shape), labels.__getitem__)
+        _ = self._bias(asked)
+        operator, plausible = (
+            asked.workload.operator,
+            smoothed(self.nearest.histogram, self.users, normal_quantile(level)),
+        )
+        return SumErrors(
+            answers=asked.unbiased(self.aggregate),
+            noise=asked.law.mixed_variances(plausible),
+            drawn=np.maximum(operator.squared_matvec(plausible) - operator.matvec(plausible) ** 2, 0.0),
+            bias=asked.law.profile().bias,
+            users=self.users,
+        )
+
+    def group_quantile(self, question: Quantile, group: Box, level: float) -> Quantiles:
+        """By tests of N(x) − share·D ≥ 0 for the users N(x) of the group up to bin x and all D of it: no ratio."""
+        domain, share = self.estimator.workload.domain, question.share
+        attribute = domain.attributes[question.attribute]
+        assert isinstance(attribute, Ordered)
+        whole = attribute.bins == attribute.size
+        prefixes = unnamed_prefixes(domain, question.attribute, attribute.bins - whole)
+        every = [box for box in (meet(prefix, group) for prefix in prefixes) if box is not None]
+        found = self._asked([*every, group]).unbiased(self.aggregate)
+        values, places = found[:-1] - share * found[-1], self._looked_at(len(every))
+        tested = rows_of([[(1.0, every[x]), (-share, group)] for x in places.tolist()], domain.shape)
+        return self._function_of(
+            self.asked(tested, lambda place: f"{question.label} given {group.label}"), values, places, level, share
+        ).quantile(share)
+
+    def asked(self, operator: LinearMap, label: Callable[[int], str]) -> LinearEstimator:
+        """The plan made ready for other rows; raises EstimationError where its queries do not determine one."""
+        plan = self.estimator
+        workload = replace(plan.workload, operator=operator, name_query=label)
+        decoder = derived_decoder(plan.decoder, plan.device.randomizer, plan.workload, workload)
+        return plan.for_queries(workload, decoder, answer_moments(plan.device.randomizer, decoder, workload))
 
     def _looked_at(self, bins: int) -> Indices:
         """The prefixes (m,) whose standard errors are worked out."""
         return looked_at(bins)
 
     def _asked(self, boxes: Sequence[Box]) -> LinearEstimator:
-        plan = self.estimator
-        workload = replace(
-            plan.workload,
-            operator=Boxes(boxes, plan.workload.domain.shape),
-            name_query=lambda query: boxes[query].label,
-        )
-        decoder = derived_decoder(plan.decoder, plan.device.randomizer, plan.workload, workload)
-        return plan.for_queries(workload, decoder, answer_moments(plan.device.randomizer, decoder, workload))
+        return self.asked(Boxes(boxes, self.estimator.workload.domain.shape), lambda query: boxes[query].label)
 
     def _bias(self, estimator: LinearEstimator) -> float:
         """The largest bias of the asked answers; raises EstimationError where that is no rounding."""

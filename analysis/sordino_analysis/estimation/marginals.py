@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.queries import MarginalQueries
-from sordino_analysis.estimation.few_attributes import few_attributes_estimate
+from sordino_analysis.estimation.few_attributes import few_attributes_estimate, projected_onto_simplex
+from sordino_analysis.estimation.intervals import normal_quantile, smoothed
 from sordino_analysis.estimation.linear import LinearEstimator, check_aggregate
 from sordino_analysis.estimation.linear_estimate import EstimationError, LinearEstimate
+from sordino_analysis.estimation.sums_of_boxes import SumErrors
 from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.widths import CharacterBlock, character_map, marginal
+from sordino_analysis.questions.linear.characters import cas_table
+from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap, character_map, marginal
 from sordino_shared.protocol import DevicePart
 
 
@@ -73,6 +76,48 @@ class MarginalEstimator:
         law = self.question(attributes)
         answers = law.decode(mean_accumulator(device.randomizer, aggregate))
         return few_attributes_estimate(law, answers, aggregate.count, level, law.profile().figures(), self.compared)
+
+    def combined(self, attributes: Sequence[str], rows: Floats, aggregate: Aggregate, level: float) -> SumErrors:
+        """Combinations `rows` (m, K) of the cells of one marginal, in C order, with the exact variances of each.
+
+        Raises EstimationError as `estimate` does.
+        """
+        check_aggregate(self.estimator.device, aggregate)
+        cells, users = self.question(attributes), aggregate.count
+        answers = cells.decode(mean_accumulator(self.estimator.device.randomizer, aggregate))
+        local = smoothed(projected_onto_simplex(answers[None])[0], users, normal_quantile(level))
+        law = self._law_of(cells, rows)
+        means = rows @ local
+        return SumErrors(
+            answers=rows @ answers,
+            noise=np.concatenate([each @ local for each in law.local_variances()]),
+            drawn=np.maximum(rows**2 @ local - means**2, 0.0),
+            bias=np.concatenate(list(law.local_biases())),
+            users=users,
+        )
+
+    def _law_of(self, cells: OrbitAnswerMoments, rows: Floats) -> OrbitAnswerMoments:
+        """The law of each row (m, K) of the cells of one marginal, as a block of its own."""
+        whole, characters = cells.operator.blocks[0], cells.operator.characters
+        blocks = [
+            replace(
+                whole,
+                table=row[None] @ cas_table(whole.shape) / row.size,
+                queries=np.array([[place]]),
+                shifted=False,
+            )
+            for place, row in enumerate(rows)
+        ]
+        operator = CharacterMap(characters.shape, blocks, characters)
+        # What a report adds to each cell, it adds to a row once for each of them.
+        offsets = np.concatenate([cells.offsets_of(0)[None] * row.sum() for row in rows])
+        return replace(
+            cells,
+            workload=replace(cells.workload, operator=operator),
+            operator=operator,
+            slopes=np.repeat(cells.slopes_of(0)[None], len(rows), axis=0),
+            offsets=offsets,
+        )
 
     @property
     def compared(self) -> int:

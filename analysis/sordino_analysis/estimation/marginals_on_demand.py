@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.estimation.answer_on_demand import OnDemand, ShareAnswer, share_answers
+from sordino_analysis.estimation.answer_on_demand import OnDemand, Quantiles, ShareAnswer, share_answers
 from sordino_analysis.estimation.linear_estimate import EstimationError, LinearEstimate
 from sordino_analysis.estimation.marginals import MarginalEstimator
+from sordino_analysis.estimation.sums_of_boxes import BoxSum, SumErrors, rows_of
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile
@@ -50,4 +51,16 @@ class MarginalsOnDemand:
         )
 
     def quantiles(self, questions: Sequence[Quantile], level: float) -> OnDemand:
+        raise EstimationError("the reports of this plan are about a few attributes at a time: ask for marginals")
+
+    def sums(self, rows: Sequence[BoxSum], level: float) -> SumErrors:
+        """All boxes must be about one set of attributes, whose marginal the plan answers."""
+        domain = self.estimator.estimator.workload.domain
+        involved = sorted({place for row in rows for _, box in row for place in box.involved(domain.shape)})
+        names = [domain.attributes[place].name for place in involved]
+        shape = tuple(domain.shape[place] for place in involved)
+        sides = [[(w, Box(box.label, tuple(box.sides[a] for a in involved))) for w, box in row] for row in rows]
+        return self.estimator.combined(names, rows_of(sides, shape).matrix, self.aggregate, level)
+
+    def group_quantile(self, question: Quantile, group: Box, level: float) -> Quantiles:
         raise EstimationError("the reports of this plan are about a few attributes at a time: ask for marginals")

@@ -182,6 +182,10 @@ class OrbitAnswerMoments(AnswerMoments):
         """For each block the variance (rows, K) of every row at each cell of a support."""
         return (_every_row(block, variances) for block, variances, _ in self._blocks())
 
+    def local_biases(self) -> Iterator[Floats]:
+        """For each block the worst bias (rows,) of every row, or (1,) of all rows where they are shifts of one."""
+        return (wrong for _, _, wrong in self._blocks())
+
     def type_variances(self) -> Floats:
         check_dense(self.workload)
         found = np.empty(self.operator.shape)

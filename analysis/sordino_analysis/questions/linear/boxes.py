@@ -30,6 +30,13 @@ class Box:
         return tuple(first for first, _ in sides) if all(first == last for first, last in sides) else None
 
 
+def meet(box: Box, other: Box) -> Box | None:
+    """The users who are in both boxes, under the label of the first; None where there can be none."""
+    pairs = list(zip(box.sides, other.sides, strict=True))
+    sides = tuple((max(one[0], two[0]), min(one[1], two[1])) for one, two in pairs)
+    return Box(box.label, sides) if all(first <= last for first, last in sides) else None
+
+
 class Boxes(ZeroOneMap):
     """A row for each box, 1 at the cells that are in it."""
 

@@ -1,8 +1,9 @@
 """Questions that are asked of a closed round, from text: ranges, rectangles, cells, marginals and quantiles.
 
 `delay:10..20` is a range, `delay:10..20,size:..5` a rectangle, `os:linux,wifi:yes` a cell or a marginal, `delay:0.5` a
-quantile. Where only one attribute can be meant its name may be left out, but for a rectangle. A member whose name has a
-comma or a colon is written as JSON: `{"os": "a,b"}`.
+quantile. `os=linux` or `delay=10..20` is a group of users that answers are given for. Where only one attribute can be
+meant its name may be left out, but for a rectangle and a group. A member whose name has a comma or a colon is written
+as JSON: `{"os": "a,b"}`.
 """
 
 from __future__ import annotations
@@ -57,6 +58,37 @@ def parse_quantiles(domain: Domain, texts: Sequence[str]) -> tuple[Quantile, ...
     """The quantiles that texts ask for; raises WorkloadError with what to write instead."""
     _check_count(texts)
     return tuple(_quantile(domain, text) for text in texts)
+
+
+def parse_group(domain: Domain, text: str) -> Box:
+    """The users that a condition such as `country=DE` or `country=DE,delay=10..20` holds.
+
+    Raises WorkloadError with what to write instead.
+    """
+    sides, names = _whole(domain), [attribute.name for attribute in domain.attributes]
+    given = _json_pairs(text) if text.startswith("{") else _conditions(text)
+    for name, value in given:
+        if name not in names:
+            raise _refused(text, f"the domain has no attribute {name!r}; it has {', '.join(names)[:1000]}")
+        place = names.index(name)
+        sides[place] = _side_or_member(domain.attributes[place], value, text)
+    if not given or tuple(sides) == tuple(_whole(domain)):
+        raise _refused(text, "everybody is in the group: name an attribute and a value, as country=DE")
+    return Box(box_label(domain, sides), tuple(sides))
+
+
+def _conditions(text: str) -> list[tuple[str, str]]:
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(sign for _, sign, _ in pairs):
+        raise _refused(text, "a group is NAME=VALUE or NAME=LOW..HIGH, with commas between, or a JSON object")
+    return _distinct([(name, value) for name, _, value in pairs], text)
+
+
+def _side_or_member(attribute: Attribute, value: str, text: str) -> Side:
+    if isinstance(attribute, Ordered) and _RANGE.fullmatch(value):
+        return _side(attribute, value, text)
+    code = _member(attribute, value)
+    return code, code
 
 
 def box_label(domain: Domain, sides: Sequence[Side]) -> str:

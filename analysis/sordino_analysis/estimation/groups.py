@@ -1,0 +1,228 @@
+"""Answers among the users of a group: shares as ratios of two answers of one round, and quantiles without a ratio."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sordino_analysis.estimation.answer_on_demand import (
+    Answerer,
+    Ends,
+    GroupQuantileAnswer,
+    OnDemand,
+    RatioAnswer,
+    ShareAnswer,
+)
+from sordino_analysis.estimation.cumulative import quantile_answer
+from sordino_analysis.estimation.fieller import JointErrors, RatioSet, fieller_set
+from sordino_analysis.estimation.intervals import normal_quantile
+from sordino_analysis.estimation.linear_estimate import EstimationError
+from sordino_analysis.estimation.sums_of_boxes import SumErrors
+from sordino_analysis.figures import SHARE, amount
+from sordino_analysis.questions.linear.boxes import Box, meet
+from sordino_analysis.questions.linear.on_demand import (
+    BoxKind,
+    QuestionKind,
+    parse_boxes,
+    parse_group,
+    parse_quantiles,
+)
+from sordino_analysis.questions.linear.workload import WorkloadError
+from sordino_shared.domains import Domain
+from sordino_shared.quantities import quantity
+
+# Enough users tell the group from nobody in so many of the campaigns.
+_POWER = 0.8
+# A number of users that would do has so many figures.
+_FIGURES = 2
+
+
+def group_answers(
+    answerer: Answerer, domain: Domain, kind: QuestionKind, texts: Sequence[str], given: str, level: float
+) -> OnDemand:
+    """Answers to the questions of one kind among the users that `given` names, as "country=DE".
+
+    Raises WorkloadError for what is no question or no group of the domain, EstimationError where the reports do not
+    determine an answer.
+    """
+    box = parse_group(domain, given)
+    try:
+        group = _Group.of(answerer, box, level)
+    except EstimationError as error:
+        raise EstimationError(f"the plan cannot tell who is in the group {given!r}: {error}") from error
+    if kind == "quantile":
+        return _quantiles(group, domain, texts)
+    return _shares(group, domain, kind, parse_boxes(domain, kind, texts))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Group:
+    """A group of the users of a closed round, and its share of them."""
+
+    answerer: Answerer
+    box: Box
+    share: ShareAnswer
+    users: int
+    bias: float
+    level: float
+    warnings: tuple[str, ...]
+
+    @classmethod
+    def of(cls, answerer: Answerer, box: Box, level: float) -> _Group:
+        found = answerer.shares([box], 1, level)
+        (share,) = found.answers
+        assert isinstance(share, ShareAnswer)
+        return cls(
+            answerer=answerer,
+            box=box,
+            share=share,
+            users=found.users,
+            bias=found.bias_bound,
+            level=level,
+            warnings=found.warnings,
+        )
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the group is told from nobody: its share is more than z standard errors above 0."""
+        return self.share.uncut - self.bias > normal_quantile(self.level) * self.share.standard_error
+
+    def enough_users(self) -> int | None:
+        """Users with whom the group would be told from nobody, from the variance of its share; None if nobody is."""
+        # Of a share that seems to be 0 or less, the largest that it may be.
+        share = self.share.uncut if self.share.uncut > 0 else self.share.interval[1]
+        if share <= 0:
+            return None
+        errors = normal_quantile(self.level) + normal_quantile(2 * _POWER - 1)
+        return _rounded_up(self.users * (errors * self.share.standard_error / share) ** 2)
+
+    def not_enough(self) -> str:
+        """That the group is not told from nobody, and what would do."""
+        enough = self.enough_users()
+        would = "" if enough is None else f": about {quantity(enough, 'user')} in all would do"
+        if self.share.uncut <= 0 and enough is not None:
+            would = f": it takes {quantity(enough, 'user')} in all or more"
+        return f"not enough users in {self.box.label}{would}"
+
+    def done(self, answers: Sequence[RatioAnswer | GroupQuantileAnswer], warnings: Sequence[str] = ()) -> OnDemand:
+        """The answers with what they have in common."""
+        return OnDemand(
+            answers=tuple(answers),
+            compared=len(answers),
+            users=self.users,
+            level=self.level,
+            bias_bound=self.bias,
+            warnings=tuple(dict.fromkeys((*self.warnings, *warnings))),
+        )
+
+
+def _shares(group: _Group, domain: Domain, kind: BoxKind, boxes: Sequence[Box]) -> OnDemand:
+    joint = [_within(box, group.box, domain) for box in boxes]
+    rows = [[(1.0, group.box)]]
+    for box in joint:
+        rows += [[(1.0, box)], [(1.0, box), (1.0, group.box)]]
+    found = group.answerer.sums(rows, group.level)
+    return group.done([_ratio(group, box.label, found, 1 + 2 * place) for place, box in enumerate(joint)])
+
+
+def _within(box: Box, group: Box, domain: Domain) -> Box:
+    """The users of the group who are in the box; raises WorkloadError where that is nobody or all of them."""
+    joint = meet(box, group)
+    if joint is None:
+        raise WorkloadError(f"nobody given {group.label} can be in {box.label!r}: ask about another attribute", box)
+    if joint.sides == group.sides:
+        raise WorkloadError(f"all users given {group.label} are in {box.label!r}: ask about another attribute", box)
+    return joint
+
+
+def _ratio(group: _Group, label: str, found: SumErrors, row: int) -> RatioAnswer:
+    """N/D for the rows N, and behind it N + D; D is row 0."""
+    numerator, denominator = float(found.answers[row]), float(found.answers[0])
+    z = normal_quantile(group.level)
+    noise, drawn = (_joint_errors(found, row, sampled=sampled) for sampled in (False, True))
+    sets = [_set_of(numerator, denominator, each, z) for each in (noise, drawn)]
+    told = sets[0].shape == "interval" and denominator > 0
+    value = min(max(numerator / denominator, 0.0), 1.0) if told else None
+    return RatioAnswer(
+        label=f"{label} given {group.box.label}",
+        unit=SHARE,
+        value=value,
+        standard_error=_error(noise, value, denominator),
+        interval=_ends(sets[0]) if told else None,
+        population_standard_error=_error(drawn, value, denominator),
+        population_interval=_ends(sets[1]) if told else None,
+        given=group.box.label,
+        group=group.share.uncut,
+        group_interval=group.share.interval,
+        enough_users=None if told else group.enough_users(),
+        sentence=None if told else _in_words(group, sets[0]),
+    )
+
+
+def _joint_errors(found: SumErrors, row: int, *, sampled: bool) -> JointErrors:
+    """Of N and D, with Cov(N, D) = (Var(N + D) − Var N − Var D)/2."""
+    variances = (found.noise + (found.drawn if sampled else 0.0)) / found.users
+    numerator, both, denominator = variances[row], variances[row + 1], variances[0]
+    biases = found.notable_bias
+    return JointErrors(
+        numerator=float(numerator),
+        covariance=float(both - numerator - denominator) / 2,
+        denominator=float(denominator),
+        numerator_bias=float(biases[row]),
+        denominator_bias=float(biases[0]),
+    )
+
+
+def _set_of(numerator: float, denominator: float, errors: JointErrors, z: float) -> RatioSet:
+    return fieller_set(numerator, denominator, errors, z).within((0.0, 1.0))
+
+
+def _ends(found: RatioSet) -> Ends | None:
+    return (found.low, found.high) if found.shape == "interval" else None
+
+
+def _error(errors: JointErrors, value: float | None, denominator: float) -> float | None:
+    """√Var(N − rD)/D at the ratio, for the digits that are shown; intervals are not made of it."""
+    return None if value is None else math.sqrt(errors.variance(value)) / denominator
+
+
+def _in_words(group: _Group, found: RatioSet) -> str:
+    """The ratios that are not ruled out where they are no interval."""
+    if found.shape != "rays":
+        return group.not_enough()
+    low, high = (amount(end, SHARE) for end in (found.low, found.high))
+    parts = [f"below {low}"] * (found.low > 0) + [f"above {high}"] * (found.high < 1)
+    return f"{' or '.join(parts)}; {group.not_enough()}"
+
+
+def _quantiles(group: _Group, domain: Domain, texts: Sequence[str]) -> OnDemand:
+    answers = []
+    for question in parse_quantiles(domain, texts):
+        attribute = domain.attributes[question.attribute]
+        if group.box.sides[question.attribute] != (0, attribute.size - 1):
+            raise WorkloadError(
+                f"a quantile of {attribute.name!r} is not given {group.box.label}, which is about the same attribute: "
+                "ask for a range",
+                question,
+            )
+        found = quantile_answer(domain, question, group.answerer.group_quantile(question, group.box, group.level))
+        told = group.is_told
+        answers.append(
+            GroupQuantileAnswer(
+                **{name: getattr(found, name) for name in found.__dataclass_fields__}
+                | {"label": f"{found.label} given {group.box.label}"},
+                given=group.box.label,
+                group=group.share.uncut,
+                group_interval=group.share.interval,
+                enough_users=None if told else group.enough_users(),
+                sentence=None if told else group.not_enough(),
+            )
+        )
+    return group.done(answers)
+
+
+def _rounded_up(users: float) -> int:
+    """A whole number of two figures that is no less."""
+    size = int(10 ** max(0, math.floor(math.log10(max(users, 1.0))) + 1 - _FIGURES))
+    return math.ceil(users / size) * size
