@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from sordino_analysis.analyst.comparisons import EstimateComparison, compare
+    from sordino_analysis.analyst.contrasts import Contrast
     from sordino_analysis.analyst.estimates import Estimate, aggregate, estimate, marginal
     from sordino_analysis.analyst.items import Items, items
     from sordino_analysis.analyst.pairs import (
@@ -47,6 +48,7 @@ __version__ = "0.1.0"
 
 _MODULES = {
     "sordino_analysis.analyst.comparisons": ("EstimateComparison", "compare"),
+    "sordino_analysis.analyst.contrasts": ("Contrast",),
     "sordino_analysis.analyst.estimates": ("Estimate", "aggregate", "estimate", "marginal"),
     "sordino_analysis.analyst.items": ("Items", "items"),
     "sordino_analysis.analyst.pairs": (
@@ -80,6 +82,7 @@ __all__ = [
     "Aggregate",
     "AverageCaseAnswer",
     "ColumnError",
+    "Contrast",
     "Estimate",
     "EstimateComparison",
     "EstimationError",

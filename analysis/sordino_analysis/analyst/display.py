@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from sordino_analysis.answers.frames import as_pandas, as_polars
+from sordino_analysis.answers.frames import as_pandas, as_polars, open_ends
 from sordino_analysis.answers.html import as_html, html_table
 from sordino_analysis.answers.shown import ShownAnswers
 from sordino_analysis.answers.table import AnswerTable
@@ -44,7 +44,7 @@ class AnswersShown(ABC):
 
     def columns(self) -> dict[str, list[Any]]:
         """Plain columns of one length, which csv.writer takes; `to_pandas` and `to_polars` make a frame of them."""
-        return {name: list(cells) for name, cells in self.table.columns.items()}
+        return {name: list(open_ends(self.table, name)) for name in self.table.columns}
 
     def to_pandas(self) -> Any:
         """A pandas DataFrame of the columns; raises SordinoError where pandas is not installed."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.analyst.answers import AskedAnswers
 from sordino_analysis.analyst.arguments import NAMES, NUMBER, WHOLE, WrongType, instance, takes
 from sordino_analysis.analyst.chosen_items import workload_of_items
+from sordino_analysis.analyst.contrasts import Asked, Contrast, contrast, covariance
 from sordino_analysis.analyst.display import AnswersShown, shown
 from sordino_analysis.analyst.frames import is_series, values_of_series
 from sordino_analysis.analyst.plans import Plan
@@ -19,7 +21,7 @@ from sordino_analysis.answers.filling import cells_of_estimate
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.arrays import Floats
-from sordino_analysis.estimation.answers_on_demand import Answer, Answerer, answer, answerer_of
+from sordino_analysis.estimation.answers_on_demand import Answerer, answer, answerer_of
 from sordino_analysis.estimation.items import MOST_PUBLISHED_ITEMS, ItemEstimate, ItemEstimator
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimate, LinearEstimator
 from sordino_analysis.estimation.marginals import MarginalEstimator
@@ -37,7 +39,7 @@ Reports = NDArray[np.uint8] | Sequence[bytes] | Any
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Estimate(AnswersShown):
-    """Answers to the Q queries of a workload; all arrays are in their `units`, where .01 of a share is one point.
+    """AskedAnswers to the Q queries of a workload; all arrays are in their `units`, where .01 of a share is one point.
 
     `found` is the estimate of one closed round, with the `workload` that it answers. `blanket` of the reports were
     random ones of a shuffler.
@@ -99,13 +101,14 @@ class Estimate(AnswersShown):
         """What the answers warn of."""
         return self.found.warnings
 
-    def answer(self, kind: QuestionKind, *questions: str, given: str | None = None) -> tuple[Answer, ...]:
+    def answer(self, kind: QuestionKind, *questions: str, given: str | None = None) -> AskedAnswers:
         """Answers to questions the workload need not list: a "range", "rectangle", "cell", "marginal" or "quantile".
 
         `interval` is for a question that was fixed before anybody looked, `band` holds all questions of the kind at
         once. With `given`, as "country=DE" or "delay=10..20", answers are about the users of that group: ratios with
         Fieller's intervals, and quantiles. Raises WorkloadError for what is no question or group of the domain,
         EstimationError for one that the reports leave open, WrongType for another kind and for what is no text.
+        The `AskedAnswers` are a tuple, and a table: `to_pandas()`, `columns()`.
 
         >>> answers = estimate(three, Aggregate(600, np.array([300, 200, 100])))
         >>> round(answers.answer("cell", "0")[0].value, 2)
@@ -118,7 +121,28 @@ class Estimate(AnswersShown):
                 raise WrongType(f"write a question as a text, such as '5..20' for a range: not {question!r}", question)
         if given is not None and not isinstance(given, str):
             raise WrongType(f"write a group as a text, such as 'country=DE': not {given!r}", given)
-        return answer(self._answerer, self.workload.domain, kind, questions, self.level, given).answers
+        found = answer(self._answerer, self.workload.domain, kind, questions, self.level, given)
+        return AskedAnswers(found, kind, epsilon=self.plan.epsilon, mechanism=self.plan.mechanism)
+
+    def contrast(self, weights: Mapping[Asked, float]) -> Contrast:
+        """Σ weight · answer: {"B": 1, "A": -1} is B less A, with the exact error of that one row.
+
+        A key is the label of a query, or a pair of a kind and a question as `answer` takes. Raises WorkloadError for
+        what is no query, EstimationError where the reports do not determine the row, WrongType for other weights.
+
+        >>> answers = estimate(three, Aggregate(600, np.array([300, 200, 100])))
+        >>> first, second, _ = answers.labels
+        >>> round(answers.contrast({first: 1, second: -1}).value, 2)
+        0.46
+        """
+        return contrast(self._answerer, self.workload, weights, self.level)
+
+    def covariance(self, queries: Sequence[Asked]) -> Floats:
+        """(m, m) the covariance of the errors of m answers about the users who reported, as one round's errors are.
+
+        Queries are named as in `contrast`. Raises WorkloadError and EstimationError as `contrast` does.
+        """
+        return covariance(self._answerer, self.workload, queries, self.level)
 
     @cached_property
     def _answerer(self) -> Answerer:

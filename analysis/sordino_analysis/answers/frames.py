@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
@@ -12,6 +13,10 @@ from sordino_analysis.answers.columns import Cell, ColumnType
 from sordino_analysis.answers.table import AnswerTable
 from sordino_shared.errors import SordinoError
 
+# The columns of both ends of a quantile.
+_QUANTILE_ENDS = frozenset(
+    f"{prefix}{end}" for prefix in ("", "value_", "band_", "population_") for end in ("lower", "upper")
+)
 _PANDAS_TYPES: dict[ColumnType, str] = {"text": "string", "integer": "Int64", "number": "float64", "truth": "boolean"}
 _POLARS_TYPES: dict[ColumnType, str] = {"text": "String", "integer": "Int64", "number": "Float64", "truth": "Boolean"}
 
@@ -32,7 +37,7 @@ def as_polars(table: AnswerTable) -> Any:
 
 def as_columns(table: AnswerTable) -> dict[str, Any]:
     """Numbers as float arrays (n,) with NaN, whole integers as int64 arrays (n,), text and truth as lists with None."""
-    return {name: _column(kind, table.cells(name)) for name, kind in table.types.items()}
+    return {name: _column(kind, open_ends(table, name)) for name, kind in table.types.items()}
 
 
 def library(name: str) -> Any:
@@ -44,11 +49,24 @@ def library(name: str) -> Any:
 
 
 def _cells(table: AnswerTable) -> list[tuple[str, list[Cell]]]:
-    """The columns; every cell of a column of numbers is a float."""
+    """The columns; every cell of a column of numbers is a float, and open ends of quantiles are infinite."""
     return [
         (name, [None if cell is None else float(cell) for cell in cells] if kind == "number" else [*cells])
         for name, kind in table.types.items()
-        for cells in [table.cells(name)]
+        for cells in [open_ends(table, name)]
+    ]
+
+
+def open_ends(table: AnswerTable, name: str) -> Sequence[Cell]:
+    """A column; of quantiles an end below all edges is −∞, one above all of them or beyond all numbers ∞."""
+    cells = table.cells(name)
+    if name not in _QUANTILE_ENDS or "member" not in table.columns:
+        return cells
+    rows = zip(cells, table.cells("member"), table.cells("beyond"), strict=True)
+    low = -math.inf if name.endswith("lower") else math.inf
+    return [
+        cell if cell is not None or member is None else math.inf if beyond and name == "value_lower" else low
+        for cell, member, beyond in rows
     ]
 
 

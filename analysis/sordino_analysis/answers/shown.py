@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sordino_analysis.answers.table import AnswerTable
-from sordino_analysis.figures import amount, chosen, figure, number_span, span
+from sordino_analysis.figures import SHARE, amount, chosen, figure, number_span, span
 from sordino_analysis.percentages import percent
 from sordino_shared.quantities import quantity
 
@@ -134,6 +134,14 @@ def _member(row: Row) -> str:
     return number_span((row.get("value_lower"), row.get("value_upper")), row.get("unit") or "")
 
 
+def _group(row: Row) -> str:
+    """The share of all users who are in a group, with its interval."""
+    low, high = row["group_lower"], row["group_upper"]
+    # Four standard errors, as far as an interval of 95 % says: the digits follow it.
+    error = (high - low) / 4
+    return f"{amount(row['group'], SHARE, error)} ({span((low, high), SHARE, error)})"
+
+
 def _holds(row: Row) -> str:
     """How often an interval holds, and the number of reports that it needs if that is too seldom."""
     if row.get("coverage") is None:
@@ -172,6 +180,7 @@ _PARTS = (
     _Part("consistent", "consistent", _number("consistent")),
     _Part("best", "best", _number("best")),
     _Part("holds in", "coverage", _holds),
+    _Part("share of the group", "group", _group),
     _Part("p-value of the assumption", "p_value", _p_value),
     _Part("may be the best", "may_be_best", _yes("may_be_best")),
     _Part("verdict", "verdict", _text("verdict")),

@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.filling import cells_of_answers
+from sordino_analysis.estimation.fieller import RatioSet
 from sordino_analysis.estimation.linear_estimate import LinearEstimate
 from sordino_analysis.estimation.sums_of_boxes import BoxSum, SumErrors
 from sordino_analysis.figures import SHARE
@@ -82,7 +83,7 @@ class RatioAnswer(GroupTerms):
     """The answer among the users of a group: `value` is N/D of the answer N within the group and its share D.
 
     Intervals are Fieller's, for a question and a group that were fixed before anybody looked. Where the group is not
-    told from nobody there is no number.
+    told from nobody there is no number; the ratios that are `not_ruled_out` then have no ends.
     """
 
     label: str
@@ -92,6 +93,7 @@ class RatioAnswer(GroupTerms):
     interval: Ends | None
     population_standard_error: float | None
     population_interval: Ends | None
+    not_ruled_out: RatioSet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,6 +155,9 @@ class Answerer(Protocol):
 
     def sums(self, rows: Sequence[BoxSum], level: float) -> SumErrors:
         """Sums of boxes with their errors; raises EstimationError where the reports do not determine one."""
+
+    def combinations(self, rows: Sequence[BoxSum], labels: Sequence[str], level: float) -> LinearEstimate:
+        """The same with intervals; raises EstimationError where the reports do not determine one."""
 
     def group_quantile(self, question: Quantile, group: Box, level: float) -> Quantiles:
         """The bins that may be the quantile among the users of a group; raises EstimationError."""

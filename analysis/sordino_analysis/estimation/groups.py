@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 from sordino_analysis.estimation.answer_on_demand import (
     Answerer,
@@ -97,6 +98,16 @@ class _Group:
         errors = normal_quantile(self.level) + normal_quantile(2 * _POWER - 1)
         return _rounded_up(self.users * (errors * self.share.standard_error / share) ** 2)
 
+    def terms(self, sentence: str | None) -> dict[str, Any]:
+        """What an answer about the group says of it; `sentence` is there where it has no number."""
+        return {
+            "given": self.box.label,
+            "group": self.share.uncut,
+            "group_interval": self.share.interval,
+            "enough_users": None if sentence is None else self.enough_users(),
+            "sentence": sentence,
+        }
+
     def not_enough(self) -> str:
         """That the group is not told from nobody, and what would do."""
         enough = self.enough_users()
@@ -118,12 +129,13 @@ class _Group:
 
 
 def _shares(group: _Group, domain: Domain, kind: BoxKind, boxes: Sequence[Box]) -> OnDemand:
-    joint = [_within(box, group.box, domain) for box in boxes]
-    rows = [[(1.0, group.box)]]
-    for box in joint:
-        rows += [[(1.0, box)], [(1.0, box), (1.0, group.box)]]
-    found = group.answerer.sums(rows, group.level)
-    return group.done([_ratio(group, box.label, found, 1 + 2 * place) for place, box in enumerate(joint)])
+    answers = []
+    for box in boxes:
+        joint = _within(box, group.box, domain)
+        # N, D and N + D, whose variances have the covariance of N and D.
+        rows = [[(1.0, joint)], [(1.0, group.box)], [(1.0, joint), (1.0, group.box)]]
+        answers.append(_ratio(group, box.label, group.answerer.sums(rows, group.level)))
+    return group.done(answers)
 
 
 def _within(box: Box, group: Box, domain: Domain) -> Box:
@@ -136,12 +148,13 @@ def _within(box: Box, group: Box, domain: Domain) -> Box:
     return joint
 
 
-def _ratio(group: _Group, label: str, found: SumErrors, row: int) -> RatioAnswer:
-    """N/D for the rows N, and behind it N + D; D is row 0."""
-    numerator, denominator = float(found.answers[row]), float(found.answers[0])
+def _ratio(group: _Group, label: str, found: SumErrors) -> RatioAnswer:
+    """N/D for the rows N, D and N + D."""
+    numerator, denominator = found.answers[:2].tolist()
     z = normal_quantile(group.level)
-    noise, drawn = (_joint_errors(found, row, sampled=sampled) for sampled in (False, True))
-    sets = [_set_of(numerator, denominator, each, z) for each in (noise, drawn)]
+    noise, drawn = (_joint_errors(found, sampled=sampled) for sampled in (False, True))
+    whole = [fieller_set(numerator, denominator, each, z) for each in (noise, drawn)]
+    sets = [each.within((0.0, 1.0)) for each in whole]
     told = sets[0].shape == "interval" and denominator > 0
     value = min(max(numerator / denominator, 0.0), 1.0) if told else None
     return RatioAnswer(
@@ -152,30 +165,22 @@ def _ratio(group: _Group, label: str, found: SumErrors, row: int) -> RatioAnswer
         interval=_ends(sets[0]) if told else None,
         population_standard_error=_error(drawn, value, denominator),
         population_interval=_ends(sets[1]) if told else None,
-        given=group.box.label,
-        group=group.share.uncut,
-        group_interval=group.share.interval,
-        enough_users=None if told else group.enough_users(),
-        sentence=None if told else _in_words(group, sets[0]),
+        not_ruled_out=whole[0],
+        **group.terms(None if told else _in_words(group, sets[0])),
     )
 
 
-def _joint_errors(found: SumErrors, row: int, *, sampled: bool) -> JointErrors:
+def _joint_errors(found: SumErrors, *, sampled: bool) -> JointErrors:
     """Of N and D, with Cov(N, D) = (Var(N + D) − Var N − Var D)/2."""
-    variances = (found.noise + (found.drawn if sampled else 0.0)) / found.users
-    numerator, both, denominator = variances[row], variances[row + 1], variances[0]
-    biases = found.notable_bias
+    numerator, denominator, both = ((found.noise + (found.drawn if sampled else 0.0)) / found.users).tolist()
+    biases = found.notable_bias.tolist()
     return JointErrors(
-        numerator=float(numerator),
-        covariance=float(both - numerator - denominator) / 2,
-        denominator=float(denominator),
-        numerator_bias=float(biases[row]),
-        denominator_bias=float(biases[0]),
+        numerator=numerator,
+        covariance=(both - numerator - denominator) / 2,
+        denominator=denominator,
+        numerator_bias=biases[0],
+        denominator_bias=biases[1],
     )
-
-
-def _set_of(numerator: float, denominator: float, errors: JointErrors, z: float) -> RatioSet:
-    return fieller_set(numerator, denominator, errors, z).within((0.0, 1.0))
 
 
 def _ends(found: RatioSet) -> Ends | None:
@@ -189,11 +194,13 @@ def _error(errors: JointErrors, value: float | None, denominator: float) -> floa
 
 def _in_words(group: _Group, found: RatioSet) -> str:
     """The ratios that are not ruled out where they are no interval."""
-    if found.shape != "rays":
-        return group.not_enough()
+    return f"{rays_in_words(found)}; {group.not_enough()}" if found.shape == "rays" else group.not_enough()
+
+
+def rays_in_words(found: RatioSet) -> str:
+    """Shares on either side of what is ruled out: "below 3.10 % or above 40.00 %"."""
     low, high = (amount(end, SHARE) for end in (found.low, found.high))
-    parts = [f"below {low}"] * (found.low > 0) + [f"above {high}"] * (found.high < 1)
-    return f"{' or '.join(parts)}; {group.not_enough()}"
+    return " or ".join([f"below {low}"] * (found.low > 0) + [f"above {high}"] * (found.high < 1))
 
 
 def _quantiles(group: _Group, domain: Domain, texts: Sequence[str]) -> OnDemand:
@@ -207,18 +214,10 @@ def _quantiles(group: _Group, domain: Domain, texts: Sequence[str]) -> OnDemand:
                 question,
             )
         found = quantile_answer(domain, question, group.answerer.group_quantile(question, group.box, group.level))
-        told = group.is_told
-        answers.append(
-            GroupQuantileAnswer(
-                **{name: getattr(found, name) for name in found.__dataclass_fields__}
-                | {"label": f"{found.label} given {group.box.label}"},
-                given=group.box.label,
-                group=group.share.uncut,
-                group_interval=group.share.interval,
-                enough_users=None if told else group.enough_users(),
-                sentence=None if told else group.not_enough(),
-            )
-        )
+        sentence = None if group.is_told else group.not_enough()
+        plain = {each.name: getattr(found, each.name) for each in fields(found)}
+        label = f"{found.label} given {group.box.label}"
+        answers.append(GroupQuantileAnswer(**plain | {"label": label}, **group.terms(sentence)))
     return group.done(answers)
 
 

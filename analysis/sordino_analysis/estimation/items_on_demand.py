@@ -9,7 +9,7 @@ import numpy as np
 
 from sordino_analysis.estimation.answer_on_demand import OnDemand, Quantiles, ShareAnswer
 from sordino_analysis.estimation.items import Integers, ItemEstimator, Words
-from sordino_analysis.estimation.linear_estimate import EstimationError
+from sordino_analysis.estimation.linear_estimate import EstimationError, LinearEstimate
 from sordino_analysis.estimation.sums_of_boxes import BoxSum, SumErrors
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.item_counts import counts_of_table
@@ -67,6 +67,9 @@ class ItemsOnDemand:
         raise EstimationError("the reports of this plan are about single items: ask for cells")
 
     def sums(self, rows: Sequence[BoxSum], level: float) -> SumErrors:
+        raise EstimationError("the reports of this plan are about single items, and tell no groups or differences")
+
+    def combinations(self, rows: Sequence[BoxSum], labels: Sequence[str], level: float) -> LinearEstimate:
         raise EstimationError("the reports of this plan are about single items, and tell no groups or differences")
 
     def group_quantile(self, question: Quantile, group: Box, level: float) -> Quantiles:

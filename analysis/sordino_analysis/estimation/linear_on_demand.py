@@ -20,7 +20,7 @@ from sordino_analysis.estimation.cumulative import (
     quantile_answers,
 )
 from sordino_analysis.estimation.intervals import normal_quantile, smoothed
-from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
+from sordino_analysis.estimation.linear import EstimationError, LinearEstimate, LinearEstimator
 from sordino_analysis.estimation.sums_of_boxes import BoxSum, SumErrors, rows_of
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.variance import answer_moments
@@ -200,6 +200,10 @@ class LinearOnDemand:
             bias=asked.law.profile().bias,
             users=self.users,
         )
+
+    def combinations(self, rows: Sequence[BoxSum], labels: Sequence[str], level: float) -> LinearEstimate:
+        asked = self.asked(rows_of(rows, self.estimator.workload.domain.shape), labels.__getitem__)
+        return asked.estimate_among(self.nearest, self.aggregate, level, len(rows), self._bias(asked))
 
     def group_quantile(self, question: Quantile, group: Box, level: float) -> Quantiles:
         """By tests of N(x) − share·D ≥ 0 for the users N(x) of the group up to bin x and all D of it: no ratio."""

@@ -10,10 +10,13 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.queries import MarginalQueries
+from sordino_analysis.estimation.band import BandQuantile
 from sordino_analysis.estimation.few_attributes import few_attributes_estimate, projected_onto_simplex
-from sordino_analysis.estimation.intervals import normal_quantile, smoothed
+from sordino_analysis.estimation.intervals import bonferroni_quantile, normal_quantile, smoothed
 from sordino_analysis.estimation.linear import LinearEstimator, check_aggregate
-from sordino_analysis.estimation.linear_estimate import EstimationError, LinearEstimate
+from sordino_analysis.estimation.linear_estimate import AnswerErrors, EstimationError, LinearEstimate, Reliability
+from sordino_analysis.estimation.sampling import SampledAnswers
+from sordino_analysis.estimation.score_interval import VarianceCurve
 from sordino_analysis.estimation.sums_of_boxes import SumErrors
 from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
@@ -21,6 +24,34 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.characters import cas_table
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap, character_map, marginal
 from sordino_shared.protocol import DevicePart
+
+
+@dataclass(frozen=True, eq=False)
+class CombinedCells:
+    """Combinations `rows` (m, K) of the cells of a marginal, in which `local` (K,) shares of the users are."""
+
+    sums: SumErrors
+    rows: Floats
+    local: Floats
+
+    def estimate(self, level: float) -> LinearEstimate:
+        """With intervals that take the variance at the estimate; the band holds all m rows at once."""
+        sums, means = self.sums, self.rows @ self.local
+        ends = self.rows.min(axis=1), self.rows.max(axis=1)
+        shares = np.asarray(np.isin(self.rows, (0.0, 1.0)).all(axis=1))
+        errors = AnswerErrors(
+            variances=sums.noise,
+            curve=VarianceCurve.through(means, sums.noise, np.zeros_like(means), ends),
+            sampled=SampledAnswers(means, self.rows**2 @ self.local, *ends),
+            zero_one=bool(shares.all()),
+            shares=shares,
+            bias=float(sums.notable_bias.max()),
+            users=sums.users,
+            level=level,
+        )
+        band = BandQuantile(bonferroni_quantile(level, len(means)), holds=True)
+        reliability = Reliability((None,) * len(means), band)
+        return errors.estimate(sums.answers, means, reliability, (), counts_as_unbiased=not sums.notable_bias.any())
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +108,7 @@ class MarginalEstimator:
         answers = law.decode(mean_accumulator(device.randomizer, aggregate))
         return few_attributes_estimate(law, answers, aggregate.count, level, law.profile().figures(), self.compared)
 
-    def combined(self, attributes: Sequence[str], rows: Floats, aggregate: Aggregate, level: float) -> SumErrors:
+    def combined(self, attributes: Sequence[str], rows: Floats, aggregate: Aggregate, level: float) -> CombinedCells:
         """Combinations `rows` (m, K) of the cells of one marginal, in C order, with the exact variances of each.
 
         Raises EstimationError as `estimate` does.
@@ -88,13 +119,14 @@ class MarginalEstimator:
         local = smoothed(projected_onto_simplex(answers[None])[0], users, normal_quantile(level))
         law = self._law_of(cells, rows)
         means = rows @ local
-        return SumErrors(
+        sums = SumErrors(
             answers=rows @ answers,
             noise=np.concatenate([each @ local for each in law.local_variances()]),
             drawn=np.maximum(rows**2 @ local - means**2, 0.0),
             bias=np.concatenate(list(law.local_biases())),
             users=users,
         )
+        return CombinedCells(sums, rows, local)
 
     def _law_of(self, cells: OrbitAnswerMoments, rows: Floats) -> OrbitAnswerMoments:
         """The law of each row (m, K) of the cells of one marginal, as a block of its own."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.answer_on_demand import OnDemand, Quantiles, ShareAnswer, share_answers
 from sordino_analysis.estimation.linear_estimate import EstimationError, LinearEstimate
 from sordino_analysis.estimation.marginals import MarginalEstimator
@@ -55,12 +56,21 @@ class MarginalsOnDemand:
 
     def sums(self, rows: Sequence[BoxSum], level: float) -> SumErrors:
         """All boxes must be about one set of attributes, whose marginal the plan answers."""
+        names, local = self._local(rows)
+        return self.estimator.combined(names, local, self.aggregate, level).sums
+
+    def combinations(self, rows: Sequence[BoxSum], labels: Sequence[str], level: float) -> LinearEstimate:
+        names, local = self._local(rows)
+        return self.estimator.combined(names, local, self.aggregate, level).estimate(level)
+
+    def _local(self, rows: Sequence[BoxSum]) -> tuple[list[str], Floats]:
+        """The attributes that boxes are about, and the rows (m, K) over the cells of their marginal."""
         domain = self.estimator.estimator.workload.domain
         involved = sorted({place for row in rows for _, box in row for place in box.involved(domain.shape)})
         names = [domain.attributes[place].name for place in involved]
         shape = tuple(domain.shape[place] for place in involved)
         sides = [[(w, Box(box.label, tuple(box.sides[a] for a in involved))) for w, box in row] for row in rows]
-        return self.estimator.combined(names, rows_of(sides, shape).matrix, self.aggregate, level)
+        return names, rows_of(sides, shape).matrix
 
     def group_quantile(self, question: Quantile, group: Box, level: float) -> Quantiles:
         raise EstimationError("the reports of this plan are about a few attributes at a time: ask for marginals")

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
 from sordino_analysis.answers.shown import about
+from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.kinds.base import KindOfAnswers
 
 
@@ -21,6 +22,12 @@ class OnDemandExtras(Extras):
     round: int = Field(description="Index of the round that the reports came from.")
 
 
+def unanswered(table: AnswerTable) -> list[str]:
+    """A sentence for each answer about a group that has no number."""
+    rows = zip(table.cells("label"), table.cells("sentence"), strict=True)
+    return [f"{label}: {sentence}" for label, sentence in rows if sentence is not None]
+
+
 class OnDemandKind(KindOfAnswers):
     """Answers from the reports of a round; what was asked is in the column `kind`."""
 
@@ -29,11 +36,13 @@ class OnDemandKind(KindOfAnswers):
     row = "question"
     common_terms = ("campaign_id", "users", *KindOfAnswers.common_terms)
     terms = ("bias_bound", "target", "compared", "plan_device", "plan_analyst")
-    parts = ("answer", "std. error", "interval", "band", "p-value of the assumption")
+    parts = ("answer", "std. error", "interval", "band", "share of the group", "p-value of the assumption")
 
     def notes(self, estimate: EstimateDocument) -> Sequence[str]:
-        """Of rules the assumption that the answers rest on."""
+        """Of rules the assumption that the answers rest on; of a group what its answers leave open, in words."""
         table = estimate.table
+        if "given" in table.columns:
+            return unanswered(table)
         sentences = [str(cell) for cell in table.cells("sentence") if cell is not None]
         lines = [f"on average over databases, not for each of them: {text}" for text in sentences[:1]]
         if sentences and None in table.cells("population_lower"):

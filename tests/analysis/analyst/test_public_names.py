@@ -15,6 +15,7 @@ import pytest
 import sordino_analysis as sa
 from sordino_analysis.analyst import (
     comparisons,
+    contrasts,
     estimates,
     items,
     pairs,
@@ -29,15 +30,17 @@ from sordino_analysis.analyst import (
 )
 
 PUBLIC = {
-    "Aggregate", "AverageCaseAnswer", "ColumnError", "EstimateComparison", "Estimate", "EstimationError", "Items",
-    "PairwisePlan", "PairwiseSimulation", "Picture", "Plan", "PlanError", "Progress", "RankedRules", "Rotation",
-    "SeriesEstimates", "Simulation", "SordinoError", "Workload", "WorkloadError", "aggregate", "best_rules",
-    "chart", "compare", "estimate", "histogram", "items", "marginal", "pairwise_statistic", "plan",
-    "plan_pairwise", "prefix", "ranges", "read_csv", "read_estimates", "read_pairwise_plan", "read_plan",
-    "rotation", "rule_on_average", "series", "simulate", "simulate_pairwise", "workload",
+    "Aggregate", "AverageCaseAnswer", "ColumnError", "Contrast", "Estimate", "EstimateComparison",
+    "EstimationError", "Items", "PairwisePlan", "PairwiseSimulation", "Picture", "Plan", "PlanError",
+    "Progress", "RankedRules", "Rotation", "SeriesEstimates", "Simulation", "SordinoError", "Workload",
+    "WorkloadError", "aggregate", "best_rules", "chart", "compare", "estimate", "histogram", "items",
+    "marginal", "pairwise_statistic", "plan", "plan_pairwise", "prefix", "ranges", "read_csv", "read_estimates",
+    "read_pairwise_plan", "read_plan", "rotation", "rule_on_average", "series", "simulate", "simulate_pairwise",
+    "workload",
 }  # fmt: skip
 MODULES = (
-    comparisons, estimates, items, pairs, pictures, plans, results, rules, series, simulation, tables, workloads,
+    comparisons, contrasts, estimates, items, pairs, pictures, plans, results, rules, series, simulation, tables,
+    workloads,
 )  # fmt: skip
 FUNCTIONS = sorted(name for name in PUBLIC if inspect.isfunction(getattr(sa, name)))
 
