@@ -23,6 +23,7 @@ from sordino_analysis.documents.summary_parts import (
     SummaryPart,
     is_none,
 )
+from sordino_analysis.percentages import percent
 from sordino_analysis.request_terms import CutShort, Objective, Target
 from sordino_shared.errors import InvalidValue, MalformedDocument
 
@@ -111,6 +112,14 @@ class LinearSummary(_Summary):
     uniform_mean_variance: float | None = Field(
         None, exclude_if=is_none, description="Mean over the same queries and all types, of shifted grids."
     )
+    scale: float | None = Field(
+        None,
+        exclude_if=is_none,
+        description="Of measures of numbers: variances over its square are those over the squared range.",
+    )
+    unit: str | None = Field(
+        None, exclude_if=is_none, description="Of measures of numbers that all have this unit: that of their errors."
+    )
     largest_variance: float = Field(description="Of any query, without the weights of a stack's parts.")
     manipulation: float = Field(description="Times a share of fake reports: how far they move an answer at most.")
     lower_bound_max: float
@@ -196,16 +205,34 @@ class LinearSummary(_Summary):
     @property
     def quality(self) -> str:
         """The variance and how it compares with the lower bound, which a biased answer may be below."""
-        variance = f"variance {self.max_variance:.4g}"
-        if self.bias_bound > _ROUNDING:
+        variance = f"variance {self.relative(self.max_variance):.4g}{self.of_range}"
+        if self.has_bias:
             return f"{variance} and a bias; the lower bound, {self.lower_bound_max:.4g}, is for answers without bias"
         if self.ratio_max is None:
             return "no lower bound above 0 at this ε"
         return f"{variance}, {self.ratio_max:.3f}× lower bound"
 
+    @property
+    def has_bias(self) -> bool:
+        """Whether answers have a bias that is more than the rounding of their floats."""
+        return self.bias_bound > _ROUNDING * (self.scale or 1.0)
+
+    def relative(self, variance: float) -> float:
+        """A variance as readers see it: of numbers over the squared range, else as it is."""
+        return variance if self.scale is None else variance / self.scale**2
+
+    @property
+    def of_range(self) -> str:
+        """What is said behind variances of numbers."""
+        return "" if self.scale is None else " of the squared range"
+
     def forecast(self, users: int) -> str:
         """Half of the width of the band."""
         answers = "losses" if self.asks_rules else "answers"
+        if self.scale is not None:
+            quantile = _two_sided(_LEVEL, max(1, self.queries))
+            share = quantile * math.sqrt(self.relative(self.max_variance) / users)
+            return f"expected band over all answers ± {percent(share, 2)} of the range at most"
         return f"expected band over all {answers} ± {self.reach(_LEVEL, users):.3g} at most"
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from sordino_analysis.documents.number_queries import NumberQueries
 from sordino_shared._checks import check_label, check_name, check_range, set_finite_floats
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
@@ -182,5 +183,12 @@ class StackQueries:
 
 RuleQueries = ConceptQueries | OrderedConceptQueries
 Queries = (
-    ProductQueries | MatrixQueries | ParityQueries | MarginalQueries | StackQueries | RuleQueries | IndicatorQueries
+    ProductQueries
+    | MatrixQueries
+    | ParityQueries
+    | MarginalQueries
+    | StackQueries
+    | RuleQueries
+    | IndicatorQueries
+    | NumberQueries
 )

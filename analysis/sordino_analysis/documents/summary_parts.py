@@ -56,6 +56,7 @@ class PredictedError(SummaryPart):
 
     label: str
     rmse: float
+    unit: str | None = Field(None, exclude_if=is_none, description="Of numbers; null for shares and other answers.")
 
 
 class ShuffledPrivacy(SummaryPart):

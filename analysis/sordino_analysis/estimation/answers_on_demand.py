@@ -50,6 +50,8 @@ def answerer_of(
             raise EstimationError("items are counted in the reports one by one: give the reports too")
         return ItemsOnDemand(items, aggregate.count, count)
     estimator = LinearEstimator.of(device, analyst)
+    if estimator.workload.dithering is not None:
+        raise EstimationError("reports of rounded numbers answer the measures that were asked, which the estimate has")
     match estimator.law:
         case OrbitAnswerMoments() as law:
             return MarginalsOnDemand(MarginalEstimator(estimator, law), aggregate)

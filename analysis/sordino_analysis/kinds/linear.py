@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -40,14 +40,14 @@ class LinearKind(QueriesKind):
     """Linear queries, which one round answers."""
 
     name = "linear"
-    extras = LinearExtras
+    extras: ClassVar[type[LinearExtras]] = LinearExtras
     takes_questions = True
     why_unused = "they apply to pairwise statistics; this workload has linear queries"
-    terms = ("unlisted", "compared", "plan_device", "plan_analyst")
+    terms: ClassVar[tuple[str, ...]] = ("unlisted", "compared", "plan_device", "plan_analyst")
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
         """Whether the queries are no losses of rules; a class on average over databases asks for single indicators."""
-        return "queries" in document and form_of_queries(document["queries"]) != "class"
+        return "queries" in document and form_of_queries(document["queries"]) not in ("class", "numbers")
 
     def follow(
         self, manifest: Manifest, plan: AnyProtocolPlan | None, closed: Sequence[ClosedRound], *, conclude: bool
@@ -64,10 +64,14 @@ class LinearKind(QueriesKind):
     def notes(self, estimate: EstimateDocument) -> Sequence[str]:
         """The error that the plan predicts."""
         unit = only_unit(str(unit or "") for unit in estimate.table.cells("unit"))
+        predicted = f"the plan predicts an error of {amount(self.predicted_error(estimate), unit)} at most"
+        return (predicted, *self.subtracted(estimate))
+
+    def subtracted(self, estimate: EstimateDocument) -> Sequence[str]:
+        """How many random reports of a shuffler were subtracted, if any were."""
         assert isinstance(estimate.extras, LinearExtras)
         blanket = estimate.extras.blanket
-        behind = () if blanket is None else (f"{quantity(blanket, 'random report')} of a shuffler were subtracted",)
-        return (f"the plan predicts an error of {amount(self.predicted_error(estimate), unit)} at most", *behind)
+        return () if blanket is None else (f"{quantity(blanket, 'random report')} of a shuffler were subtracted",)
 
     def predicted_error(self, estimate: EstimateDocument) -> float:
         """Of the worst answer, at most."""

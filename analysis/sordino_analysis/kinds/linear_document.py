@@ -45,14 +45,11 @@ def document_of(
 
     `blanket` random reports were among those of the users.
     """
-    extras = _extras(plan, found.users, found.counts_as_unbiased, [*published.note, *found.warnings])
-    if blanket:
-        extras = extras.model_copy(update=_of_blanket(plan, blanket, found.users, extras))
     return EstimateDocument.of_columns(
         "linear",
         _queries(published, found),
-        extras,
-        **_terms(campaign, plan, found.users, found.level),
+        extras_of_round(plan, found, blanket, published.note),
+        **terms_of_round(campaign, plan, found.users, found.level),
         unlisted=published.unlisted,
         compared=published.workload.queries,
     )
@@ -65,13 +62,20 @@ def document_of_items(campaign: str, plan: RoundPlan, found: ItemEstimate) -> Es
         "linear",
         _items(domain, found),
         _extras(plan, found.users, counts_as_unbiased(plan.analyst.figures), found.warnings),
-        **_terms(campaign, plan, found.users, found.level),
+        **terms_of_round(campaign, plan, found.users, found.level),
         unlisted=domain.size - len(found.labels),
         compared=domain.size,
     )
 
 
-def _terms(campaign: str, plan: RoundPlan, users: int, level: float) -> dict[str, Cell]:
+def extras_of_round(plan: RoundPlan, found: LinearEstimate, blanket: int, note: Iterable[str] = ()) -> LinearExtras:
+    """What the estimate of a round has besides its answers; `blanket` of the reports were random ones."""
+    extras = _extras(plan, found.users, found.counts_as_unbiased, [*note, *found.warnings])
+    return extras.model_copy(update=_of_blanket(plan, blanket, found.users, extras)) if blanket else extras
+
+
+def terms_of_round(campaign: str, plan: RoundPlan, users: int, level: float) -> dict[str, Cell]:
+    """The terms of the estimate of one round."""
     return {
         "campaign_id": campaign,
         "users": users,

@@ -12,6 +12,7 @@ from typing import Any
 from sordino_analysis.kinds.base import KindOfAnswers, KindOfQuestion
 from sordino_analysis.kinds.concepts import ConceptsKind
 from sordino_analysis.kinds.linear import LinearKind
+from sordino_analysis.kinds.numbers import NumbersKind
 from sordino_analysis.kinds.on_demand import OnDemandKind
 from sordino_analysis.kinds.pairwise import PairwiseKind
 from sordino_analysis.kinds.release import ReleaseKind
@@ -19,7 +20,9 @@ from sordino_analysis.kinds.series import SeriesKind
 from sordino_analysis.outside_kinds import outside_kinds
 from sordino_shared.errors import InvalidValue
 
-_KINDS: dict[str, KindOfQuestion] = {kind.name: kind for kind in (LinearKind(), ConceptsKind(), PairwiseKind())}
+_KINDS: dict[str, KindOfQuestion] = {
+    kind.name: kind for kind in (LinearKind(), ConceptsKind(), NumbersKind(), PairwiseKind())
+}
 # Answers that follow from no question of a campaign's own.
 _FURTHER: dict[str, KindOfAnswers] = {kind.name: kind for kind in (OnDemandKind(), SeriesKind(), ReleaseKind())}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol, runtime_checkable
 
@@ -33,6 +33,7 @@ from sordino_analysis.request_terms import Objective
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import SordinoError
 from sordino_shared.randomizers import AnyRandomizer
+from sordino_shared.randomizers.dithered import InnerRandomizer
 from sordino_shared.randomizers.orbit_kernel import MAX_ROWS, MAX_SUMS
 
 # A factorization of prefix sums over 2048 types takes two minutes on one core; twice the types take eight times that.
@@ -66,6 +67,15 @@ class Proposal:
     decoder: Decoder
     factors: Factors | None = None
     soft_variance: float | None = None
+
+    def on_devices(self, request: PlanRequest) -> Proposal:
+        """The same behind the rounding of numbers, where the request has some; raises MechanismFailed."""
+        dithering = request.workload.dithering
+        if dithering is None:
+            return self
+        if not isinstance(self.randomizer, InnerRandomizer):
+            raise MechanismFailed(f"numbers are not rounded for a randomizer of kind {self.randomizer.kind}")
+        return replace(self, randomizer=dithering.randomizer(self.randomizer))
 
     def law(self, request: PlanRequest) -> AnswerMoments:
         """The exact law of its answers."""
@@ -150,7 +160,15 @@ class SharedWork:
             return "no kernel has less variance on a histogram than the best mixture of subset sizes"
         if self.request.options.mechanism is None and self.solved_by_characters:
             return "no kernel has less variance on odd queries than signs of characters, up to ε = ln 3"
+        if self.request.options.mechanism is None and self._is_one_number:
+            return "a linear program has the kernel with the least variance of one query"
         return None
+
+    @property
+    def _is_one_number(self) -> bool:
+        """Whether one query is asked of rounded numbers."""
+        workload = self.request.workload
+        return workload.dithering is not None and len(workload.varying_rows) == 1
 
     @cached_property
     def matrix(self) -> Floats:

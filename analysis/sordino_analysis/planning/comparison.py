@@ -112,7 +112,7 @@ class Comparison:
         reason, least = self._reason_against(candidate, work)
         try:
             searching = progress_of_part(progress, 0.0, 1 - _SHARE_OF_EVALUATION)
-            proposal = candidate.propose(work, searching) if reason is None else None
+            proposal = candidate.propose(work, searching).on_devices(self.request) if reason is None else None
         except MechanismFailed as failure:
             reason, proposal = str(failure), None
         if proposal is None:

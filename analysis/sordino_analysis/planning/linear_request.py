@@ -14,6 +14,7 @@ from sordino_analysis.mechanisms.registry import mechanism_names
 from sordino_analysis.mechanisms.request import PlanRequest, check_number_of_queries
 from sordino_analysis.planning.blankets import choose_blanket, closed_forms
 from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.levels import with_levels
 from sordino_analysis.planning.planner import compile_plan
 from sordino_analysis.planning.planning_request import Interrupted, never, request_digest
 from sordino_analysis.planning_options import CollectorTarget, PlanError, PlanningOptions
@@ -79,7 +80,8 @@ class LinearRequest:
         if self.options.collector is not None:
             return self._behind_a_shuffler(self.options.collector, progress, interrupted)
         if self.rounds is None:
-            return compile_plan(PlanRequest(self.workload, self.options), progress, interrupted).finished()
+            workload = with_levels(self.workload, self.options)
+            return compile_plan(PlanRequest(workload, self.options), progress, interrupted).finished()
         users, protocol = self.options.users, EliminationPlan.of(self.rounds, self.options.guarantee)
         answering = None if users is None else max(1, int(users * self.rounds.shares[0]))
         options = self.options.model_copy(update={"users": answering})
@@ -121,7 +123,8 @@ class LinearRequest:
         except PlanError:
             # A search may find what can be hidden at the largest ε, and says why not where none does.
             pass
-        return compile_plan(PlanRequest(self.workload, options), progress, interrupted).finished()
+        workload = with_levels(self.workload, options)
+        return compile_plan(PlanRequest(workload, options), progress, interrupted).finished()
 
     def _of_single_indicators(
         self, asked: IndicatorQueries, progress: ProgressCallback, interrupted: Interrupted

@@ -32,6 +32,7 @@ from sordino_analysis.planning.plan_warnings import error_warnings, quality_warn
 from sordino_analysis.planning.shuffling import shuffled_privacy
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
+from sordino_analysis.questions.linear.units import units_of
 from sordino_analysis.request_terms import CutShort
 from sordino_shared.audit import check_guarantee, verification_memory
 from sordino_shared.protocol import DevicePart
@@ -66,7 +67,7 @@ class CompiledPlan:
         figures, workload, options = self.analyst.figures, self.request.workload, self.request.options
         return LinearSummary(
             workload=workload.name,
-            k=workload.size,
+            k=workload.held_domain.size,
             queries=workload.asked,
             epsilon=self.request.guarantee.epsilon,
             objective=options.objective,
@@ -92,6 +93,7 @@ class CompiledPlan:
             robust=options.robust,
             users=options.users,
             **(self._of_rules() if isinstance(workload.published, RuleQueries) else {}),
+            **(self._of_numbers() if workload.has_units else {}),
             **({} if options.users is None else self._predicted(options.users)),
             **({} if self.behind is None else self._blanket(self.behind)),
         )
@@ -111,6 +113,11 @@ class CompiledPlan:
         sampled = self.profile.variance + (high - low) ** 2 / 4
         return {"asks_rules": True, "population_variance": float(sampled.max())}
 
+    def _of_numbers(self) -> dict[str, Any]:
+        workload = self.request.workload
+        units = set(units_of(workload, range(workload.queries)))
+        return {"scale": workload.scale, "unit": units.pop() if len(units) == 1 else None}
+
     @cached_property
     def _manipulation(self) -> float:
         moves = {candidate.name: candidate.manipulation for candidate in self.candidates}[self.analyst.mechanism]
@@ -127,7 +134,9 @@ class CompiledPlan:
         """Root mean squared error of every listed answer for the worst population of `users` users."""
         errors = self.profile.rmse(users).tolist()
         listed = for_randomizer(self.device.randomizer).listed(self.request.workload)
-        return tuple(PredictedError(label=a, rmse=e) for a, e in zip(listed.labels(), errors, strict=True))
+        units = units_of(listed, range(listed.queries)) if listed.has_units else [None] * listed.queries
+        cells = zip(listed.labels(), errors, units, strict=True)
+        return tuple(PredictedError(label=label, rmse=error, unit=unit) for label, error, unit in cells)
 
     def _warnings(self) -> Iterator[str]:
         figures, certificate, options = self.analyst.figures, self.analyst.certificate, self.request.options
@@ -188,7 +197,8 @@ def compile_plan(
     best = comparison.best()
     progress(Progress(1.0, "proving ε", comparison.variance, bound))
     # The salt of hashes is public, but drawn here, so that texts cannot be chosen to collide before.
-    device = DevicePart(request.workload.domain.salted(SystemRandomness()), request.guarantee, best.proposal.randomizer)
+    held = request.workload.held_domain.salted(SystemRandomness())
+    device = DevicePart(held, request.guarantee, best.proposal.randomizer)
     check_guarantee(device)
     behind = comparison.measure.behind(best.evaluated) if isinstance(comparison.measure, UsersBehindBlanket) else None
     analyst = _analyst_part(request, device, best, certificate, behind)

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.table import Table
 
 from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
-from sordino_analysis.documents.summary_parts import AverageCaseFigures, BlanketSummary, ShuffledPrivacy
-from sordino_analysis.figures import chosen, figure, ratio
+from sordino_analysis.documents.summary_parts import AverageCaseFigures, BlanketSummary, PredictedError, ShuffledPrivacy
+from sordino_analysis.figures import amount, chosen, figure, ratio
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import console, print_table
 from sordino_server.cli.price_of_locality import price_lines
@@ -19,8 +19,6 @@ from sordino_shared.quantities import quantity
 
 _SHOWN_ERRORS = 12
 _LOSS_MARGINS, _LEVEL = (0.05, 0.02), 0.95
-# Answers without bias have that of their decoder's floats.
-_ROUNDING = 1e-9
 
 
 @singledispatch
@@ -65,13 +63,13 @@ def _mechanisms(summary: LinearSummary) -> Table:
         table.add_column(heading, justify="right")
     for row in summary.candidates:
         is_taken = row.name == summary.mechanism
-        figures = (row.max_variance, row.mean_variance, row.bias_bound, row.manipulation)
-        numbers = [_number(value) for value in figures]
+        numbers = [_variance(summary, row.max_variance), _variance(summary, row.mean_variance)]
+        numbers += [_number(row.bias_bound), _number(row.manipulation)]
         if row.least_variance is not None:
-            numbers[summary.objective == "mean"] = f"≥ {_number(row.least_variance)}"
+            numbers[summary.objective == "mean"] = f"≥ {_variance(summary, row.least_variance)}"
         name = f"→ {row.name}" if is_taken else f"  {row.name}"
         table.add_row(name, *numbers, figure(row.seconds, 2), style="bold" if is_taken else "")
-    bounds = [_number(bound) for bound in (summary.lower_bound_max, summary.lower_bound_mean)]
+    bounds = [_variance(summary, bound) for bound in (summary.lower_bound_max, summary.lower_bound_mean)]
     table.add_row("  certified lower bound", *bounds, "", "", "", style="dim")
     return table
 
@@ -79,11 +77,14 @@ def _mechanisms(summary: LinearSummary) -> Table:
 def _result(summary: LinearSummary) -> Iterator[str]:
     yield f"mechanism: {summary.mechanism}"
     yield f"  {summary.workload}, ε = {chosen(summary.epsilon)}, objective {summary.objective}"
-    yield f"  variance of one report, worst query: {_number(summary.max_variance)}{_ratio(summary.ratio_max)}"
+    largest, mean = (
+        f"{_variance(summary, each)}{summary.of_range}" for each in (summary.max_variance, summary.mean_variance)
+    )
+    yield f"  variance of one report, worst query: {largest}{_ratio(summary.ratio_max)}"
     yield from _over(summary.max_variance_over)
-    yield f"  variance of one report, mean: {_number(summary.mean_variance)}{_ratio(summary.ratio_mean)}"
+    yield f"  variance of one report, mean: {mean}{_ratio(summary.ratio_mean)}"
     yield from _over(summary.mean_variance_over)
-    if summary.bias_bound > _ROUNDING:
+    if summary.has_bias:
         yield f"  bias of an answer: at most {figure(summary.bias_bound, 3)}, by which intervals and bands are wider"
     if summary.uniform_mean_variance is not None:
         yield f"  and for users spread evenly over all types: {_number(summary.uniform_mean_variance)}"
@@ -93,12 +94,12 @@ def _result(summary: LinearSummary) -> Iterator[str]:
         yield f"  users needed for an error of {chosen(summary.target_error)}: {summary.users_needed:,}"
     if summary.users is not None and summary.predicted_errors is not None:
         worst = max(summary.predicted_errors, key=lambda each: each.rmse)
-        yield f"  predicted error of the worst query with {quantity(summary.users, 'user')}: {figure(worst.rmse, 3)}"
+        yield f"  predicted error of the worst query with {quantity(summary.users, 'user')}: {_error(worst)}"
     if summary.asks_rules:
         yield from _rules(summary)
     if summary.average_case is not None:
         yield from _average_case(summary.average_case)
-    yield f"  {fake_reports('an answer', summary.manipulation)}"
+    yield f"  {fake_reports('an answer', summary.manipulation, unit=summary.unit)}"
     yield from (f"warning: {warning}" for warning in summary.warnings)
     if summary.price_of_locality is not None:
         yield from price_lines(summary.price_of_locality)
@@ -177,13 +178,22 @@ def _details(summary: LinearSummary) -> Iterator[str]:
         yield f"  (ε {chosen(claim.epsilon)}, δ {figure(claim.delta)}) against the collector"
     if summary.users is not None and summary.predicted_errors is not None:
         worst = sorted(summary.predicted_errors, key=lambda item: -item.rmse)
-        yield from (f"  {figure(item.rmse, 3)}  {item.label}" for item in worst[:_SHOWN_ERRORS])
+        yield from (f"  {_error(item)}  {item.label}" for item in worst[:_SHOWN_ERRORS])
         if len(worst) > _SHOWN_ERRORS:
             yield f"  and {quantity(len(worst) - _SHOWN_ERRORS, 'query')} with smaller errors (--json has all)"
 
 
 def _line(console: Console, text: str) -> None:
     console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+def _variance(summary: LinearSummary, value: float | None) -> str:
+    return "" if value is None else figure(summary.relative(value))
+
+
+def _error(predicted: PredictedError) -> str:
+    error = predicted.rmse
+    return figure(error, 3) if predicted.unit is None else amount(error, predicted.unit, error)
 
 
 def _number(value: float | None) -> str:

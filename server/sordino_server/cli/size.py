@@ -35,7 +35,6 @@ from sordino_server.cli.experiment_size import (
     LooksOption,
     PowerOption,
     SpreadOption,
-    share_of,
 )
 from sordino_server.cli.local_planning import (
     CacheDirOption,
@@ -46,6 +45,7 @@ from sordino_server.cli.local_planning import (
     asked_specification,
     finished_plan,
 )
+from sordino_server.cli.margin import Margin, margin_of
 from sordino_server.cli.output import JsonOption, VerboseOption, console, print_json, print_table, reports_errors
 from sordino_server.cli.progress_bar import displayed_progress
 from sordino_server.cli.shuffler_options import (
@@ -113,7 +113,9 @@ class _Row:
 @reports_errors
 def size(
     context: typer.Context,
-    margin: Annotated[str | None, typer.Option(metavar="X", help="Half width of the interval: 0.01 or 1%.")] = None,
+    margin: Annotated[
+        str | None, typer.Option(metavar="X", help='Half width of the interval: 0.01, 1% or "50 ms".')
+    ] = None,
     workload: Annotated[Kind | None, typer.Option(metavar="KIND", help="histogram, prefix or ranges.")] = None,
     size: Annotated[int | None, typer.Option(metavar="N", help="Number of bins for --workload.")] = None,
     file: FileOption = None,
@@ -149,7 +151,8 @@ def size(
 
     One answer: the interval of every query by itself is within the margin, whatever the users hold. All answers: the
     simultaneous band is. A margin is a share of the query's scale, its largest entry less its least: 1 for a share of
-    users. For a pairwise statistic it is in units of the statistic, as predicted over the reference populations.
+    users, the range for a mean of numbers; or it is a number in their unit, "50 ms". For a pairwise statistic it is in
+    units of the statistic, as predicted over the reference populations.
 
     An experiment: how many users, and how many days, find a difference between arms; without a workload of a share.
     """
@@ -162,8 +165,10 @@ def _size_statement(context: typer.Context) -> None:
     refuse_given(context, _OF_EXPERIMENTS, "they go with --difference, which sizes an experiment")
     given, level = context.params, context.params["level"]
     asked = asked_specification(given["workload"], given["size"], given["file"])
-    margin = share_of("--margin", given["margin"])
-    statement = Statement(margin=margin, level=level, difference=given["two_campaigns"], population=given["population"])
+    margin = margin_of(given["margin"], asked)
+    statement = Statement(
+        margin=margin.share, level=level, difference=given["two_campaigns"], population=given["population"]
+    )
     options = {name: given[name] for name in ("objective", "mechanism", "effort", "protocol", "target")}
     shuffled = shuffler_options(given | {"target_error": statement.margin / normal_quantile(level)})
     epsilons = given["epsilon"] or ([shuffled["epsilon"]] if given["collector"] else list(DEFAULT_EPSILONS))
@@ -173,9 +178,9 @@ def _size_statement(context: typer.Context) -> None:
     ]
     if given["as_json"]:
         terms = {name: given[name] for name in ("level", "two_campaigns", "population")}
-        print_json({"margin": margin} | terms | {"rows": [row.document() for row in rows]})
+        print_json(margin.document() | terms | {"rows": [row.document() for row in rows]})
         return
-    _print(statement, rows, given["verbose"])
+    _print(statement, margin, rows, given["verbose"])
 
 
 def _cache(given: dict[str, Any]) -> PlanCache | None:
@@ -231,9 +236,9 @@ def _row(
     )
 
 
-def _print(statement: Statement, rows: list[_Row], verbose: bool) -> None:
+def _print(statement: Statement, margin: Margin, rows: list[_Row], verbose: bool) -> None:
     of = "each of two campaigns, for the difference of their answers" if statement.difference else "the campaign"
-    console.print(f"users of {of}: ± {chosen(statement.margin)} at {percent(statement.level)}", highlight=False)
+    console.print(f"users of {of}: ± {margin} at {percent(statement.level)}", highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
     pairwise = rows[0].predicted is not None
     table.add_column("ε", justify="right")

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from sordino_analysis.documents.plan_summary import PairwiseSummary, PlanSummary
 from sordino_analysis.documents.summary_parts import FormManipulation
-from sordino_analysis.figures import chosen, figure
+from sordino_analysis.figures import amount, chosen, figure
 from sordino_server.cli.output import print_table
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
@@ -50,10 +50,10 @@ def _protocols(summary: PairwiseSummary) -> Table:
     return table
 
 
-def fake_reports(moved: str, linear: float, quadratic: float = 0.0) -> str:
+def fake_reports(moved: str, linear: float, quadratic: float = 0.0, unit: str | None = None) -> str:
     """How far 1 % of fake reports moves `moved`, of which a share f moves at most linear·f + quadratic·f²."""
     most = 0.01 * linear + 0.0001 * quadratic
-    return f"1 % of fake reports can move {moved} by up to {figure(most, 3)}"
+    return f"1 % of fake reports can move {moved} by up to {figure(most, 3) if unit is None else amount(most, unit)}"
 
 
 def shown_manipulation(moved: Mapping[str, FormManipulation]) -> list[str]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sordino_shared.domains import Number, Text, TextPrefix
+from sordino_shared.domains import Text, TextPrefix
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.campaigns import Manifest
 
-_UNBUILT_ATTRIBUTES = (Number, Text, TextPrefix)
+_UNBUILT_ATTRIBUTES = (Text, TextPrefix)
 
 
 def check_built(manifest: Manifest) -> None:

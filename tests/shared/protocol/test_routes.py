@@ -75,8 +75,6 @@ def test_what_is_not_built_is_read_and_nothing_is_begun_with_it(manifests: dict[
         "texts": "`texts`",
         "all_three": "`arms`, `texts`",
         "shuffled_at_limits": "`arms`, `texts`",
-        "numbers": "attributes of kind `number`",
-        "number_at_limits": "attributes of kind `number`",
         "strings": "attributes of kind `prefix`, attributes of kind `text`",
         "strings_at_limits": "attributes of kind `prefix`, attributes of kind `text`",
     }

@@ -122,7 +122,12 @@ class DitheredHalf(ServerHalf):
 
 @dataclass(frozen=True, eq=False)
 class _PlacedHalf(ServerHalf):
-    """The half for answers of one domain: its moments, and the `chances` (types, k) of types where cells are listed."""
+    """The half for answers of one domain: its moments, and the `chances` (types, k) of types where cells are listed.
+
+    Without them the domain is that of the types, each of which is a class of users whose reports have one law. That
+    leaves out at most (Δ/2)² of a variance for members between two types that are Δ apart in an answer, and is used
+    only for how normal an error is.
+    """
 
     randomizer: AnyRandomizer
     inner: ServerHalf
@@ -142,6 +147,6 @@ class _PlacedHalf(ServerHalf):
     def _outputs(self) -> Outputs | None:
         outputs = self.inner._outputs()
         if outputs is None or self.chances is None:
-            return None
+            return outputs
         statistics, kernel = outputs
         return statistics, kernel @ self.chances

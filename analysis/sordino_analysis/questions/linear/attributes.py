@@ -9,11 +9,21 @@ from pydantic_core import PydanticCustomError
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.strict_model import Listed, StrictModel
 from sordino_analysis.validation_messages import reason
-from sordino_shared.domains import MAX_MEMBERS, Attribute, Categorical, Domain, EvenEdges, Hashed, Integers, Ordinal
+from sordino_shared.domains import (
+    MAX_MEMBERS,
+    Attribute,
+    Categorical,
+    Domain,
+    EvenEdges,
+    Hashed,
+    Integers,
+    Ordinal,
+)
+from sordino_shared.domains import Number as NumberAttribute
 from sordino_shared.errors import InvalidValue
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-_UNBUILT_KINDS = frozenset({"number", "text", "prefix"})
+_UNBUILT_KINDS = frozenset({"text", "prefix"})
 
 
 class Strict(StrictModel):
@@ -139,6 +149,21 @@ class IntegersSpecification(Strict):
         return Integers(self.name, self.low, self.high, unit=self.unit, missing=self.missing, other=self.other)
 
 
+class NumberSpecification(Strict):
+    """Numbers from `low` to `high`; what is outside counts as the nearer of both."""
+
+    name: str
+    kind: Literal["number"]
+    low: Number
+    high: Number
+    unit: str = ""
+    missing: bool = False
+
+    def attribute(self) -> NumberAttribute:
+        """The attribute; raises InvalidValue."""
+        return NumberAttribute(self.name, self.low, self.high, unit=self.unit, missing=self.missing)
+
+
 class HashedSpecification(Strict):
     """Any text, told apart by so many bits of a hash whose salt is drawn with the plan."""
 
@@ -154,7 +179,7 @@ class HashedSpecification(Strict):
 
 
 ListedAttribute = OrdinalSpecification | CategoricalSpecification
-AnyAttribute = ListedAttribute | IntegersSpecification | HashedSpecification
+AnyAttribute = ListedAttribute | IntegersSpecification | NumberSpecification | HashedSpecification
 ListedAttributeSpecification = Annotated[ListedAttribute, Field(discriminator="kind")]
 AttributeSpecification = Annotated[AnyAttribute, Field(discriminator="kind"), BeforeValidator(_check_built)]
 

@@ -6,6 +6,7 @@ import copyreg
 from collections.abc import Callable
 from typing import assert_never
 
+from sordino_analysis.documents.number_queries import NumberQueries
 from sordino_analysis.documents.queries import (
     ConceptQueries,
     IndicatorQueries,
@@ -21,6 +22,7 @@ from sordino_analysis.questions.linear.concepts.losses import concepts
 from sordino_analysis.questions.linear.concepts.ordered import ordered_concepts
 from sordino_analysis.questions.linear.factors import Factor, factor, product_of
 from sordino_analysis.questions.linear.items import MOST_LISTED_ITEMS, AnyItem
+from sordino_analysis.questions.linear.numbers.building import rows_of_numbers
 from sordino_analysis.questions.linear.operators import Dense
 from sordino_analysis.questions.linear.scopes import QueryScope, sides_of_row
 from sordino_analysis.questions.linear.stacks import stack_of
@@ -35,13 +37,19 @@ def build_workload(domain: Domain, queries: Queries, name: str = "workload") -> 
     """The workload of these queries over the domain; raises InvalidValue where they do not fit it."""
     whole = _whole(domain, queries)
     return Workload(
-        name=name, domain=domain, published=queries, operator=whole.operator, name_query=whole.label, scope=whole.scope
+        name=name,
+        domain=domain if whole.dithering is None else whole.dithering.types,
+        published=queries,
+        operator=whole.operator,
+        name_query=whole.label,
+        scope=whole.scope,
+        dithering=whole.dithering,
     )
 
 
 def _pickled(workload: Workload) -> tuple[Callable[..., Workload], tuple[Domain, Queries, str]]:
     """A workload travels as its queries: names of queries are functions, and operators are larger than both."""
-    return build_workload, (workload.domain, workload.published, workload.name)
+    return build_workload, (workload.held_domain, workload.published, workload.name)
 
 
 copyreg.pickle(Workload, _pickled)
@@ -66,6 +74,8 @@ def _whole(domain: Domain, queries: Queries) -> Factor:
         case StackQueries():
             parts = [_whole(domain, part.queries) for part in queries.parts]
             return stack_of(parts, [part.weight for part in queries.parts])
+        case NumberQueries():
+            return rows_of_numbers(domain, queries)
         case _:
             assert_never(queries)
 

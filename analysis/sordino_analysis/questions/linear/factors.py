@@ -7,6 +7,7 @@ from math import prod
 import numpy as np
 
 from sordino_analysis.questions.linear.composed_maps import Kronecker, WithoutRow
+from sordino_analysis.questions.linear.dithering import Dithering
 from sordino_analysis.questions.linear.operators import Identity, LinearMap, Prefix, Ranges, Total
 from sordino_analysis.questions.linear.scopes import QueryScope, Side, joint_kind
 from sordino_analysis.questions.linear.workload import WorkloadError
@@ -21,11 +22,12 @@ _MOST_QUERIES = 2**62
 
 @dataclass(frozen=True)
 class Factor:
-    """Queries on some attributes, their names, and what they are about."""
+    """Queries on some attributes, their names, and what they are about; with `dithering` over the types of numbers."""
 
     operator: LinearMap
     label: Callable[[int], str]
     scope: Callable[[int], QueryScope]
+    dithering: Dithering | None = None
 
 
 def factor(attribute: Attribute, kind: str) -> Factor:

@@ -19,10 +19,12 @@ class QueryScope:
     """The kind of a query and, where it is the share of a box, the first and the last member of each attribute in it.
 
     `sides` is None for a query that is no such share: a parity, or a row of a matrix that is not 0 and 1 on a box.
+    `unit` is that of the answer where the question says so.
     """
 
     kind: str
     sides: tuple[Side, ...] | None
+    unit: str | None = None
 
 
 def bounds_of(domain: Domain, sides: Iterable[Side] | None) -> tuple[AttributeBounds, ...]:

@@ -16,12 +16,14 @@ from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.concepts.rules import WIDEST
 from sordino_analysis.questions.linear.concepts.specification import ConceptSpecification, published_concepts
 from sordino_analysis.questions.linear.concepts.tested import Tested, indicators_of
+from sordino_analysis.questions.linear.numbers.specification import Measures, asks_numbers, published_numbers
 from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 from sordino_analysis.questions.linear.widths import check_width
 from sordino_analysis.questions.linear.workload import Workload, WorkloadError
 from sordino_analysis.strict_model import Listed
 from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.domains import MAX_EVEN_EDGES, Domain
+from sordino_shared.domains import Number as NumberAttribute
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
@@ -125,7 +127,9 @@ def form_of_queries(value: Any) -> str:
         return "class"
     listed = next((form for form in ("matrix", "stack") if isinstance(written.get(form), list)), None)
     # An attribute may be called "width"; but its queries are a word.
-    return listed or ("width" if isinstance(written.get("width"), (int, float)) else "factors")
+    if listed or isinstance(written.get("width"), (int, float)):
+        return listed or "width"
+    return "numbers" if asks_numbers(written) else "factors"
 
 
 def _is_class(written: Mapping[str, Any]) -> bool:
@@ -145,6 +149,7 @@ Queries = Annotated[
     | Annotated[Factors, Tag("factors")]
     | Annotated[MatrixQueries, Tag("matrix")]
     | Annotated[WidthQueries, Tag("width")]
+    | Annotated[Measures, Tag("numbers")]
     | Annotated[StackQueries, Tag("stack")]
     | Annotated[ConceptSpecification, Tag("class")]
     | Annotated[ArrangementSpecification, Tag("scheme")],
@@ -188,13 +193,27 @@ class WorkloadSpecification(Strict):
     def sizes(self) -> tuple[int | None, int]:
         """Cells and queries of the workload, which is built for it; raises WorkloadError where it cannot be."""
         built = self.build()
-        return built.size, built.queries
+        return built.held_domain.size, built.queries
+
+
+def _refuse_numbers(domain: Domain) -> None:
+    """Numbers are told apart in 2³² steps, of which no list, distribution or rule is asked."""
+    for attribute in domain.attributes:
+        if isinstance(attribute, NumberAttribute):
+            raise WorkloadError(
+                f"{attribute.name!r} is of kind number, which is asked for its mean and the like "
+                f"(queries: {{{attribute.name}: mean}}): for shares of bins make it ordinal with edges",
+                attribute,
+            )
 
 
 def _published(
-    written: str | dict[str, Kind] | MatrixQueries | WidthQueries | StackQueries, domain: Domain
+    written: str | dict[str, Kind] | Measures | MatrixQueries | WidthQueries | StackQueries, domain: Domain
 ) -> documents.Queries:
     """The queries as a plan publishes them."""
+    if asks_numbers(written):
+        return published_numbers(written, domain)
+    _refuse_numbers(domain)
     if isinstance(written, StackQueries):
         parts = ((_published_one(part.queries, domain), part.weight) for part in written.stack)
         return documents.StackQueries(tuple(documents.StackedQueries(*part) for part in parts))
@@ -202,7 +221,7 @@ def _published(
 
 
 def _published_one(
-    written: str | dict[str, Kind] | MatrixQueries | WidthQueries, domain: Domain
+    written: str | Mapping[str, Any] | MatrixQueries | WidthQueries, domain: Domain
 ) -> documents.ProductQueries | documents.MatrixQueries | documents.ParityQueries | documents.MarginalQueries:
     if isinstance(written, MatrixQueries):
         return _published_matrix(written, domain)
@@ -213,7 +232,7 @@ def _published_one(
     return documents.ProductQueries(_kinds(written, domain))
 
 
-def _kinds(queries: str | dict[str, Kind], domain: Domain) -> tuple[str, ...]:
+def _kinds(queries: str | Mapping[str, Any], domain: Domain) -> tuple[str, ...]:
     names = [attribute.name for attribute in domain.attributes]
     if isinstance(queries, str):
         return (queries,) * len(names)

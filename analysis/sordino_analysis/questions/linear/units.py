@@ -19,7 +19,10 @@ def units_of(workload: Workload, queries: Iterable[int]) -> list[str]:
 
     A row that has a number within each bin of the one attribute, which is ordered, is a mean of it, and has its unit.
     """
-    shares, given = workload.operator.shares(), list(queries)
+    given = list(queries)
+    if workload.has_units:
+        return [workload.scope(query).unit or "" for query in given]
+    shares = workload.operator.shares()
     other = {query: "" for query in given if not shares[query]}
     unit = _unit_of_bins(workload)
     matrix = [query for query in other if unit and workload.scope(query).kind == "matrix"]

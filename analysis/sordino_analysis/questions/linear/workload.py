@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import SUM_TOLERANCE, Floats
+from sordino_analysis.documents.number_queries import NumberQueries
 from sordino_analysis.documents.queries import Queries
+from sordino_analysis.questions.linear.dithering import Dithering
 from sordino_analysis.questions.linear.items import AnyItem
 from sordino_analysis.questions.linear.operators import Indices, LinearMap, Symmetry
 from sordino_analysis.questions.linear.scopes import QueryScope
@@ -36,7 +38,8 @@ class Workload:
     """Q linear queries W h of the normalised histogram h over a domain of size k.
 
     `published` are the queries as a plan publishes them, from which `build_workload` makes the same workload again. The
-    built-in kinds leave constant queries out; a matrix may hold some, and `varying_rows` marks those that vary.
+    built-in kinds leave constant queries out; a matrix may hold some, and `varying_rows` marks those that vary. With
+    `dithering` devices hold members of another domain, which they round to the types of this one.
     """
 
     name: str
@@ -45,6 +48,7 @@ class Workload:
     operator: LinearMap
     name_query: Callable[[int], str]
     scope: Callable[[int], QueryScope]
+    dithering: Dithering | None = None
 
     def __post_init__(self) -> None:
         queries, size = self.operator.shape
@@ -68,12 +72,23 @@ class Workload:
             )
 
     def __repr__(self) -> str:
-        return f"Workload {self.name}: {quantity(self.queries, 'query')} over {quantity(self.size, 'cell')}"
+        cells = quantity(self.held_domain.size, "cell")
+        return f"Workload {self.name}: {quantity(self.queries, 'query')} over {cells}"
+
+    @property
+    def held_domain(self) -> Domain:
+        """What devices hold: the domain of the queries, unless numbers are rounded to its types."""
+        return self.domain if self.dithering is None else self.dithering.domain
+
+    @property
+    def has_units(self) -> bool:
+        """Whether the scope of each query says in what unit its answer is."""
+        return isinstance(self.published, NumberQueries)
 
     @property
     def digest(self) -> Digest:
         """Of name, domain and queries, as canonical CBOR."""
-        content = {"name": self.name, "domain": to_plain(self.domain), "queries": to_plain(self.published)}
+        content = {"name": self.name, "domain": to_plain(self.held_domain), "queries": to_plain(self.published)}
         return Digest.of(encode_value(content))
 
     @property
@@ -126,6 +141,15 @@ class Workload:
         return np.asarray(np.sqrt(self.query_weights)[:, None] * self.operator.dense())
 
     @property
+    def scale(self) -> float:
+        """Of measures of numbers: the scale of a row, its largest less least entry, times the root of its weight.
+
+        It is the same for all rows that vary.
+        """
+        row, (low, high) = self.varying_rows[0], self.operator.entry_range()
+        return float((high - low)[row] * np.sqrt(self.query_weights[row]))
+
+    @property
     def symmetry(self) -> Symmetry:
         """Which relabellings of the types map queries to queries."""
         return self.operator.symmetry
@@ -142,9 +166,13 @@ class Workload:
 
     def truth_of_codes(self, codes: NDArray[np.uint64]) -> NDArray[np.float64]:
         """The exact answers W h for users whose members have these indices, (n, attributes) → (Q,)."""
+        if self.dithering is not None:
+            return self.operator.matvec(self.dithering.shares_of_types(codes))
         return self.operator.answers_of_codes(codes, self.domain.shape)
 
     def truth(self, cells: NDArray[np.integer[Any]]) -> NDArray[np.float64]:
         """The exact answers W h for users who hold these cells, (Q,)."""
+        if self.dithering is not None:
+            return self.truth_of_codes(np.stack(np.unravel_index(cells, self.held_domain.shape), axis=1).astype("<u8"))
         counts = np.bincount(cells, minlength=self.size).astype(float)
         return self.operator.matvec(counts / len(cells))

@@ -15,6 +15,7 @@ from sordino_analysis.questions.linear import TooLargeForDense, Workload, parse_
 from sordino_analysis.questions.linear.boxes import Box, Boxes
 from sordino_analysis.questions.linear.composed_maps import Kronecker, WithoutRow
 from sordino_analysis.questions.linear.items import _ManyItems
+from sordino_analysis.questions.linear.numbers.building import ScaledRows
 from sordino_analysis.questions.linear.operators import (
     Dense,
     Identity,
@@ -133,7 +134,8 @@ def test_members_outside_every_range_get_exactly_nothing():
 def dense_maps(draw, size):
     rows = draw(st.integers(1, 3))
     values = st.sampled_from([-2.5, -1.0, 0.0, 1.0, 3.0])
-    return Dense(np.array(draw(st.lists(st.lists(values, min_size=size, max_size=size), min_size=rows, max_size=rows))))
+    drawn = draw(st.lists(st.lists(values, min_size=size, max_size=size), min_size=rows, max_size=rows))
+    return draw(st.sampled_from([Dense, ScaledRows]))(np.array(drawn))
 
 
 @st.composite
@@ -211,7 +213,7 @@ def test_every_operator_of_the_package_is_drawn():
     shipped = {kind for kind in kinds_of(LinearMap) if kind.__module__.startswith("sordino_analysis")}
     without_entries = set(kinds_of(_ManyItems)) | {_ManyItems}
     drawn = {Identity, Total, Prefix, Ranges, Intervals, Dense, Kronecker, Boxes, Stack, WithoutRow, CharacterMap}
-    assert shipped == drawn | {ZeroOneMap} | without_entries
+    assert shipped == drawn | {ScaledRows, ZeroOneMap} | without_entries
 
 
 class Signs(LinearMap):

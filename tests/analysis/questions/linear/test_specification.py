@@ -154,7 +154,7 @@ def test_truth_is_the_answer_for_the_users_given():
     np.testing.assert_allclose(parse_specification(written()).build().truth(cells), [0.5, 0.75])
 
 
-@pytest.mark.parametrize("kind", ["number", "text", "prefix"])
+@pytest.mark.parametrize("kind", ["text", "prefix"])
 def test_kinds_of_attributes_that_are_not_built_yet_are_refused(kind):
     attribute = {"name": "load", "kind": kind, "low": 0, "high": 1}
     with pytest.raises(WorkloadError, match=f"attributes of kind {kind}: not built yet"):

@@ -1,0 +1,1 @@
+"""Questions about numbers: means and what goes with them, of all users and by category."""
