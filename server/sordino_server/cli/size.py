@@ -70,6 +70,9 @@ _EpsilonsOption = Annotated[
     list[str] | None,
     typer.Option(metavar="E", help=f"ε of one report; repeat it for a table. Default: {', '.join(DEFAULT_EPSILONS)}."),
 ]
+_MarginOption = Annotated[
+    str | None, typer.Option(metavar="X", help='Half width of the interval: 0.01, 1% or "50 ms".')
+]
 _LevelOption = Annotated[float, typer.Option(metavar="P", help="Probability of the interval.")]
 _TwoCampaignsOption = Annotated[
     bool, typer.Option("--two-campaigns", help="Of the difference of two campaigns, with so many users each.")
