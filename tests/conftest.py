@@ -44,6 +44,7 @@ settings.load_profile("patient")
 pytest_plugins = [
     "pytester",
     "tests.light_collection",
+    "tests.compiled_statements",
     "tests.kept_plans",
     "tests.processor_time",
     "tests.longest_first",

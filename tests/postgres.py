@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import cache
 from itertools import count
 from pathlib import Path
 from subprocess import DEVNULL
@@ -89,6 +90,8 @@ class PostgresCluster:
     user: str | None
     programs: Path
     names: Iterator[int] = field(default_factory=count)
+    # Databases with all tables and no rows, which a test has left.
+    spare: list[str] = field(default_factory=list)
 
     def url(self, name: str) -> str:
         return f"postgresql://postgres@127.0.0.1:{self.port}/{name}"
@@ -211,6 +214,53 @@ def _cluster(major: int = NEWER) -> Iterator[PostgresCluster]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
+# Of tables, columns, constraints and triggers, and of settings that a test gave the database.
+_SCHEMA = """
+SELECT md5(concat(
+    (SELECT string_agg(concat_ws(' ', c.relname, c.relkind, a.attname, a.atttypid, a.attnotnull), ','
+        ORDER BY c.relname, a.attnum)
+     FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
+     WHERE c.relnamespace = 'public'::regnamespace),
+    (SELECT string_agg(concat_ws(' ', conrelid::regclass, pg_get_constraintdef(oid)), ',' ORDER BY conrelid, conname)
+     FROM pg_constraint WHERE connamespace = 'public'::regnamespace),
+    (SELECT string_agg(concat_ws(' ', tgrelid::regclass, tgname, tgenabled), ',' ORDER BY tgrelid, tgname)
+     FROM pg_trigger WHERE NOT tgisinternal),
+    (SELECT string_agg(array_to_string(setconfig, ','), ',') FROM pg_db_role_setting
+     WHERE setdatabase = (SELECT oid FROM pg_database WHERE datname = current_database()))
+))
+"""
+_OTHERS = """
+SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+WHERE datname = current_database() AND pid <> pg_backend_pid()
+"""
+_TABLES = "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+_BEGIN_AGAIN = "SELECT setval(format('%I', sequencename), start_value, false) FROM pg_sequences WHERE last_value > 0"
+
+
+def is_emptied(url: str, template: str) -> bool:
+    """Whether the database is as the template again, without rows: whoever is still connected is cut off."""
+    with suppress(psycopg.OperationalError), psycopg.connect(url, autocommit=True) as connection:
+        connection.execute(_OTHERS)
+        # A template is copied only while nobody is connected to it.
+        if connection.execute(_SCHEMA).fetchone() != _schema_of(template):
+            return False
+        # Triggers keep ledgers and logs as they are.
+        connection.execute("SET session_replication_role = replica")
+        tables = {name for (name,) in connection.execute(_TABLES)} - {"alembic_version"}
+        rows = " UNION ALL ".join(f"SELECT '{name}' WHERE EXISTS (SELECT FROM \"{name}\")" for name in tables)
+        for (name,) in connection.execute(rows.encode()).fetchall():
+            connection.execute(f'DELETE FROM "{name}"'.encode())
+        connection.execute(_BEGIN_AGAIN)
+        return True
+    return False
+
+
+@cache
+def _schema_of(url: str) -> tuple[Any, ...] | None:
+    with psycopg.connect(url) as connection:
+        return connection.execute(_SCHEMA).fetchone()
+
+
 def _template(cluster: PostgresCluster) -> str:
     """A database with all tables, to be copied: migrating one for every test would take most of the time."""
     url = cluster.create()
@@ -221,10 +271,21 @@ def _template(cluster: PostgresCluster) -> str:
 
 
 @contextmanager
-def _database(cluster: PostgresCluster, template: str = "template1") -> Iterator[str]:
-    url = cluster.create(template)
+def _database(cluster: PostgresCluster) -> Iterator[str]:
+    url = cluster.create()
     yield url
     cluster.drop(url)
+
+
+@contextmanager
+def _migrated_database(cluster: PostgresCluster, template: str) -> Iterator[str]:
+    """A database with all tables, for another test once its rows are gone: to copy one takes ten times as long."""
+    url = cluster.spare.pop() if cluster.spare else cluster.create(template)
+    yield url
+    if is_emptied(url, cluster.url(template)):
+        cluster.spare.append(url)
+    else:
+        cluster.drop(url)
 
 
 @pytest.fixture(scope="session")
@@ -285,7 +346,7 @@ def older_postgres_url(older_postgres_cluster: PostgresCluster) -> Iterator[str]
 @pytest.fixture
 def migrated_postgres_url(postgres_cluster: PostgresCluster, _postgres_template: str) -> Iterator[str]:
     """A new PostgreSQL database with all tables."""
-    with _database(postgres_cluster, _postgres_template) as url:
+    with _migrated_database(postgres_cluster, _postgres_template) as url:
         yield url
 
 
@@ -293,7 +354,7 @@ def migrated_postgres_url(postgres_cluster: PostgresCluster, _postgres_template:
 def migrated_postgres_urls(postgres_cluster: PostgresCluster, _postgres_template: str) -> Iterator[Iterator[str]]:
     """As many new PostgreSQL databases with all tables as are taken, for several servers."""
     with ExitStack() as databases:
-        yield (databases.enter_context(_database(postgres_cluster, _postgres_template)) for _ in count())
+        yield (databases.enter_context(_migrated_database(postgres_cluster, _postgres_template)) for _ in count())
 
 
 @pytest.fixture
@@ -301,5 +362,5 @@ def migrated_older_postgres_url(
     older_postgres_cluster: PostgresCluster, _older_postgres_template: str
 ) -> Iterator[str]:
     """A new database of the older PostgreSQL with all tables."""
-    with _database(older_postgres_cluster, _older_postgres_template) as url:
+    with _migrated_database(older_postgres_cluster, _older_postgres_template) as url:
         yield url

@@ -6,8 +6,10 @@ import os
 import shutil
 import subprocess
 import tempfile
+from contextlib import closing
 from pathlib import Path
 
+import psycopg
 import pytest
 
 from tests import postgres
@@ -49,3 +51,29 @@ def test_programs_that_the_server_s_user_cannot_reach_are_copied(tmp_path: Path)
         subprocess.run([found / "initdb", "--version"], user=user, cwd=folder, check=True)
     finally:
         shutil.rmtree(folder)
+
+
+def test_a_database_is_used_again_once_its_rows_are_gone_unless_its_schema_changed(
+    postgres_cluster: postgres.PostgresCluster, _postgres_template: str
+) -> None:
+    """Also rows of a ledger that takes no deletion, while a connection holds a lock; numbers begin again."""
+    template = postgres_cluster.url(_postgres_template)
+    url = postgres_cluster.create(_postgres_template)
+    entry = "INSERT INTO audit_log (key_id, action, path, created_at) VALUES ('k', 'open', '/', 1) RETURNING id"
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("SET session_replication_role = replica")
+        first = connection.execute(entry).fetchone()
+        connection.execute("RESET session_replication_role")
+        with pytest.raises(psycopg.Error):
+            connection.execute("DELETE FROM audit_log")
+    with closing(psycopg.connect(url)) as held:
+        held.execute("LOCK audit_log")
+        assert postgres.is_emptied(url, template)
+    with psycopg.connect(url, autocommit=True) as connection:
+        assert connection.execute("SELECT count(*) FROM audit_log").fetchone() == (0,)
+        connection.execute("SET session_replication_role = replica")
+        assert connection.execute(entry).fetchone() == first
+        connection.execute("ALTER TABLE audit_log ADD COLUMN more INTEGER")
+    assert not postgres.is_emptied(url, template)
+    postgres_cluster.drop(url)
+    assert not postgres.is_emptied(url, template)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import pickle
 import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import httpx
@@ -27,6 +28,9 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.logs import configure_logs
 from sordino_server.models import Role
 from sordino_server.serving.app import create_app
+from sordino_server.work.forked_process import _result
+from sordino_server.work.work_call import WorkCall, _outcome
+from sordino_server.work.work_queue import CHECKS, WorkQueue
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     PROBLEM_MEDIA_TYPE,
@@ -126,17 +130,36 @@ class RunningServer:
 
 
 @pytest.fixture
-def running(migrated_sqlite_url: str) -> Iterator[RunningServer]:
+def forks() -> bool:
+    """Whether a server checks in forks what it is sent; tests of checks give True in their module."""
+    return False
+
+
+@pytest.fixture
+def running(migrated_sqlite_url: str, forks: bool) -> Iterator[RunningServer]:
     """A server on SQLite."""
-    with served(migrated_sqlite_url) as server:
+    with served(migrated_sqlite_url, forks=forks) as server:
         yield server
 
 
 @pytest.fixture
-def running_on_postgres(migrated_postgres_url: str) -> Iterator[RunningServer]:
+def running_on_postgres(migrated_postgres_url: str, forks: bool) -> Iterator[RunningServer]:
     """A server on PostgreSQL."""
-    with served(migrated_postgres_url) as server:
+    with served(migrated_postgres_url, forks=forks) as server:
         yield server
+
+
+class _ChecksHere(WorkQueue):
+    """Does what a fork would do, in this process: nearly every test has a plan, and its two forks take as long as all
+    the rest of a campaign. What travels is pickled as well; limits of time and memory do not hold.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(CHECKS)
+
+    def _call(self, work: Callable[..., Any], *given: Any) -> Any:
+        pickled = pickle.dumps(WorkCall(work, given, reports=False))
+        return _result(pickle.loads(pickle.dumps(_outcome(pickled, lambda told: None))))
 
 
 class _PromptServer(uvicorn.Server):
@@ -163,12 +186,18 @@ class _PromptServer(uvicorn.Server):
 
 
 @contextmanager
-def served(url: str, clock: ManualClock | None = None, **settings_changed: Any) -> Iterator[RunningServer]:
-    """A server on a migrated database, for as long as the block runs."""
+def served(
+    url: str, clock: ManualClock | None = None, *, forks: bool = False, **settings_changed: Any
+) -> Iterator[RunningServer]:
+    """A server on a migrated database, for as long as the block runs; with `forks` it checks in processes of its own,
+    as every other server does.
+    """
     database, clock = Database(url), clock or ManualClock()
     settings = Settings(dataset_key=SecretStr(DATASET_KEY), **settings_changed)
     configure_logs(settings.log_level, settings.log_format)
     app = create_app(settings, database, clock)
+    if not forks:
+        app.state.context = replace(app.state.context, checks=_ChecksHere())
     server = _PromptServer(uvicorn.Config(app, port=0, log_config=None, lifespan="on"))
     thread = threading.Thread(target=server.run)
     thread.start()

@@ -49,6 +49,12 @@ TOO_LARGE = {
 }
 
 
+@pytest.fixture
+def forks() -> bool:
+    """Checks meet their limits."""
+    return True
+
+
 @pytest.mark.parametrize(("workload", "told"), REFUSED)
 def test_the_command_refuses_in_a_sentence(tmp_path: Any, workload: dict[str, Any], told: str) -> None:
     # JSON has no NaN; YAML writes it with a dot.

@@ -54,7 +54,7 @@ def database(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) ->
 def running(database: Path, sqlite_url: str) -> Iterator[RunningServer]:
     """A server on a copy of that database."""
     shutil.copy(database, sqlite_url.removeprefix("sqlite:///"))
-    with served(sqlite_url) as server:
+    with served(sqlite_url, forks=True) as server:
         yield server
 
 

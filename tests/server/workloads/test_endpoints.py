@@ -17,6 +17,12 @@ def _specification(**changes: Any) -> dict[str, Any]:
     return {"name": "delays", "domain": [LINE], "queries": "prefix"} | changes
 
 
+@pytest.fixture
+def forks() -> bool:
+    """Checks meet their limits."""
+    return True
+
+
 def test_a_workload_is_registered_once(running: Any) -> None:
     first = running.api.post("/v1/workloads", json=_specification())
     running.clock.advance(5)
