@@ -320,12 +320,12 @@ def older_postgres_cluster() -> Iterator[PostgresCluster]:
 
 
 @pytest.fixture(scope="session")
-def _postgres_template(postgres_cluster: PostgresCluster) -> str:
+def postgres_template(postgres_cluster: PostgresCluster) -> str:
     return _template(postgres_cluster)
 
 
 @pytest.fixture(scope="session")
-def _older_postgres_template(older_postgres_cluster: PostgresCluster) -> str:
+def _olderpostgres_template(older_postgres_cluster: PostgresCluster) -> str:
     return _template(older_postgres_cluster)
 
 
@@ -344,23 +344,21 @@ def older_postgres_url(older_postgres_cluster: PostgresCluster) -> Iterator[str]
 
 
 @pytest.fixture
-def migrated_postgres_url(postgres_cluster: PostgresCluster, _postgres_template: str) -> Iterator[str]:
+def migrated_postgres_url(postgres_cluster: PostgresCluster, postgres_template: str) -> Iterator[str]:
     """A new PostgreSQL database with all tables."""
-    with _migrated_database(postgres_cluster, _postgres_template) as url:
+    with _migrated_database(postgres_cluster, postgres_template) as url:
         yield url
 
 
 @pytest.fixture
-def migrated_postgres_urls(postgres_cluster: PostgresCluster, _postgres_template: str) -> Iterator[Iterator[str]]:
+def migrated_postgres_urls(postgres_cluster: PostgresCluster, postgres_template: str) -> Iterator[Iterator[str]]:
     """As many new PostgreSQL databases with all tables as are taken, for several servers."""
     with ExitStack() as databases:
-        yield (databases.enter_context(_migrated_database(postgres_cluster, _postgres_template)) for _ in count())
+        yield (databases.enter_context(_migrated_database(postgres_cluster, postgres_template)) for _ in count())
 
 
 @pytest.fixture
-def migrated_older_postgres_url(
-    older_postgres_cluster: PostgresCluster, _older_postgres_template: str
-) -> Iterator[str]:
+def migrated_older_postgres_url(older_postgres_cluster: PostgresCluster, _olderpostgres_template: str) -> Iterator[str]:
     """A new database of the older PostgreSQL with all tables."""
-    with _migrated_database(older_postgres_cluster, _older_postgres_template) as url:
+    with _migrated_database(older_postgres_cluster, _olderpostgres_template) as url:
         yield url

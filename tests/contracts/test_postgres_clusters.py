@@ -54,11 +54,11 @@ def test_programs_that_the_server_s_user_cannot_reach_are_copied(tmp_path: Path)
 
 
 def test_a_database_is_used_again_once_its_rows_are_gone_unless_its_schema_changed(
-    postgres_cluster: postgres.PostgresCluster, _postgres_template: str
+    postgres_cluster: postgres.PostgresCluster, postgres_template: str
 ) -> None:
     """Also rows of a ledger that takes no deletion, while a connection holds a lock; numbers begin again."""
-    template = postgres_cluster.url(_postgres_template)
-    url = postgres_cluster.create(_postgres_template)
+    template = postgres_cluster.url(postgres_template)
+    url = postgres_cluster.create(postgres_template)
     entry = "INSERT INTO audit_log (key_id, action, path, created_at) VALUES ('k', 'open', '/', 1) RETURNING id"
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("SET session_replication_role = replica")
