@@ -142,8 +142,7 @@ def create(
             --workload delays.yaml --epsilon 1 --open
 
     Behind a shuffler (--route, --collector, --target-error) --epsilon is the most that a device spends. With --workload
-    the command waits for the plan, whose options need it. A pairwise statistic needs
-    --users.
+    the command waits for the plan, whose options need it. A pairwise statistic needs --users.
     """
     if (workload is None) == (plan_request is None) or (workload is None) != (epsilon is None):
         raise InvalidValue("give either --workload with --epsilon, or --plan-request")

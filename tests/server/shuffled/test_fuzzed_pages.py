@@ -1,0 +1,182 @@
+"""Pages and statements that are broken in every way: refused in words, never with a 500, and nothing is lost.
+
+The shuffler's key is right, so nothing but what the collector reads of a document keeps it out.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE
+from sordino_shared.protocol.codec import decode_value, encode_value
+from sordino_shared.protocol.sealed import ShuffledPage
+from tests.patience import PATIENCE_S
+from tests.server.shuffled.collected import USERS, Shuffled
+
+Broken = Callable[[random.Random, bytes], bytes]
+# Values that no field, or another field, has.
+_WILD: tuple[Any, ...] = (
+    None, True, -1, 0, 1, 2**32, 2**63, 2**64 - 1, -(2**63), 1.5, "", "time", b"", bytes(16), bytes(32), bytes(64),
+    [], {}, [0], {"a": 1}, "\U0001f9e8" * 9,
+)  # fmt: skip
+
+
+def _flipped(chosen: random.Random, content: bytes) -> bytes:
+    found = bytearray(content)
+    for _ in range(chosen.choice((1, 1, 1, 2, 8, 64))):
+        found[chosen.randrange(len(found))] ^= 1 << chosen.randrange(8)
+    return bytes(found)
+
+
+def _cut(chosen: random.Random, content: bytes) -> bytes:
+    start, end = sorted(chosen.randrange(len(content) + 1) for _ in range(2))
+    return content[:start] + content[end:]
+
+
+def _longer(chosen: random.Random, content: bytes) -> bytes:
+    at = chosen.randrange(len(content) + 1)
+    return content[:at] + chosen.randbytes(chosen.choice((1, 2, 16, 81, 300))) + content[at:]
+
+
+def _spliced(chosen: random.Random, content: bytes) -> bytes:
+    at, other = chosen.randrange(len(content)), chosen.randrange(len(content))
+    return content[:at] + content[other:]
+
+
+def _noise(chosen: random.Random, _: bytes) -> bytes:
+    return chosen.randbytes(chosen.randrange(200))
+
+
+def _other_field(chosen: random.Random, content: bytes) -> bytes:
+    fields = dict(decode_value(content, 4 << 20))
+    name = chosen.choice(sorted(fields))
+    match chosen.randrange(4):
+        case 0:
+            del fields[name]
+        case 1:
+            fields[chosen.choice((name.upper(), "arm", "x" * 300))] = fields.pop(name)
+        case _:
+            fields[name] = chosen.choice(_WILD)
+    return encode_value(fields)
+
+
+def _other_number(chosen: random.Random, content: bytes) -> bytes:
+    fields = dict(decode_value(content, 4 << 20))
+    numbers = [name for name, value in fields.items() if isinstance(value, int)]
+    name = chosen.choice(sorted(numbers))
+    fields[name] = max(0, fields[name] + chosen.choice((-1, 1, 2, 255, 2**31, 2**32)))
+    return encode_value(fields)
+
+
+def _other_reports(chosen: random.Random, content: bytes) -> bytes:
+    """Two reports of a page change places, one is there twice, one is missing, or all are a byte wider."""
+    fields = dict(decode_value(content, 4 << 20))
+    if "sealed" not in fields:
+        return _flipped(chosen, content)
+    count = fields["count"]
+    width = len(fields["sealed"]) // count
+    reports = [fields["sealed"][start : start + width] for start in range(0, width * count, width)]
+    one, other = chosen.sample(range(count), 2)
+    match chosen.randrange(5):
+        case 0:
+            reports[one], reports[other] = reports[other], reports[one]
+        case 1:
+            reports[one] = reports[other]
+        case 2:
+            del reports[one]
+        case 3:
+            reports = [report + b"\0" for report in reports]
+        case _:
+            reports = [report[:-1] for report in reports]
+    fields["sealed"] = b"".join(reports)
+    fields["count"] = chosen.choice((count, len(reports)))
+    return encode_value(fields)
+
+
+# Half of them are documents that can be read.
+BREAKS: tuple[Broken, ...] = (
+    _flipped, _cut, _longer, _spliced, _noise, _other_field, _other_number, _other_number, _other_reports,
+    _other_reports,
+)  # fmt: skip
+
+
+@dataclass
+class Fuzzer:
+    """Sends broken documents over one connection, and counts what is answered."""
+
+    shuffled: Shuffled
+    chosen: random.Random
+
+    def __post_init__(self) -> None:
+        self.connection = http.client.HTTPConnection(urlsplit(self.shuffled.home.address).netloc, timeout=PATIENCE_S)
+        self.answers: dict[int, int] = {}
+
+    def send(self, method: str, path: str, content: bytes, known: frozenset[bytes], media_type: str) -> None:
+        headers = {"Authorization": f"Bearer {self.shuffled.key}", "Content-Type": media_type}
+        self.connection.request(method, path, content, headers)
+        answer = self.connection.getresponse()
+        body = answer.read()
+        self.answers[answer.status] = self.answers.get(answer.status, 0) + 1
+        if answer.status == 200:
+            # A break may undo itself.
+            assert content in known, (path, content)
+            return
+        assert 400 <= answer.status < 500, (answer.status, path, content.hex(), body)
+        assert answer.headers["Content-Type"] == PROBLEM_MEDIA_TYPE
+        assert json.loads(body)["detail"], (path, content)
+
+    def run(self, cases: int, pages: list[ShuffledPage], statement: bytes) -> None:
+        """Break pages that are here, also under the number of the next one, and the statement."""
+        base = f"{self.shuffled.path}/rounds/0/batch"
+        known = frozenset([*(page.content for page in pages), statement])
+        following = [(len(pages), replace(page, page=len(pages)).content) for page in pages]
+        sent = [*((page.page, page.content) for page in pages), *following] or [(0, statement)]
+        for _ in range(cases):
+            number, content = self.chosen.choice(sent)
+            method, path = "POST", f"{base}/{number}"
+            if self.chosen.random() < 0.2:
+                method, path, content = "PUT", base, statement
+            if self.chosen.random() < 0.03:
+                path = path.replace("/0/", self.chosen.choice(("/1/", "/-1/", "/x/", f"/{2**70}/")))
+            media_type = CBOR_MEDIA_TYPE if self.chosen.random() < 0.98 else "text/plain"
+            self.send(method, path, self.chosen.choice(BREAKS)(self.chosen, content), known, media_type)
+
+
+def check_fuzzed(shuffled: Shuffled, cases: int) -> None:
+    """Half of the cases while pages come, half after the statement; then the round is estimated as it was sent."""
+    reports = [*shuffled.sealed([0, 1, 2] * (USERS // 3)), *shuffled.blanket()]
+    pages, statement = shuffled.pages(reports), shuffled.statement(reports)
+    fuzzer = Fuzzer(shuffled, random.Random(cases))
+    for number, page in enumerate(pages):
+        before = shuffled.status()
+        fuzzer.run(cases // (2 * len(pages)), pages[:number], statement.content)
+        assert shuffled.status() == before
+        assert shuffled.push(page).status_code == 201
+    assert shuffled.state(statement).status_code == 201
+    stated = shuffled.status()
+    fuzzer.run(cases // 2, pages, statement.content)
+    assert shuffled.status() == stated
+    shuffled.end()
+    (row,) = shuffled.status()["rounds"]
+    assert (row["state"], row["users"], row["batch"]["refused"]) == ("estimated", USERS, 0)
+    # Every kind of refusal was met.
+    assert {400, 409, 415, 422} <= set(fuzzer.answers), fuzzer.answers
+    print(f"answers: {fuzzer.answers}")
+
+
+def test_broken_documents_are_refused_and_nothing_is_lost(shuffled: Shuffled) -> None:
+    check_fuzzed(shuffled, 1000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shuffled", ["sqlite"], indirect=True)
+def test_a_million_broken_documents(shuffled: Shuffled) -> None:
+    check_fuzzed(shuffled, 1_000_000)

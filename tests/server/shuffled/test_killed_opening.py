@@ -1,0 +1,109 @@
+"""kill -9 of a worker before the statements and commits of an opening: every report counts once, whatever dies."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+
+import pytest
+
+from sordino_server.kit.db import Database
+from sordino_server.shuffled import opening
+from tests.killed_before import die, killed_before
+from tests.server.shuffled.collected import USERS, Shuffled
+
+# No opening of four pages and no estimate takes so many statements and commits.
+MOST_POINTS = 400
+# Pages in the middle of which a worker dies beside the database, with reports opened and nothing stored.
+BESIDE = ("before a page", "after a page")
+
+
+def work_in_a_child(shuffled: Shuffled, point: int | str) -> bool:
+    """Let a process do the work there is; whether it lived."""
+    pid = os.fork()
+    if pid:
+        return os.waitpid(pid, 0)[1] == 0
+    try:
+        url = shuffled.home.database.url.render_as_string(hide_password=False)
+        worker = replace(shuffled.home, database=Database(url)).worker()
+        if isinstance(point, int):
+            with killed_before(point):
+                while worker.step():
+                    pass
+        else:
+            _die_beside(point)
+            while worker.step():
+                pass
+    finally:
+        os._exit(0)
+
+
+def _die_beside(point: str) -> None:
+    opened, second = opening._opened, iter((False, True))
+
+    def dying(*given: object) -> list[bytes | None]:
+        now = next(second, True)
+        if now and point == "before a page":
+            die()
+        found = opened(*given)  # type: ignore[arg-type]
+        if now and point == "after a page":
+            die()
+        return found
+
+    opening._opened = dying
+
+
+def go_on(shuffled: Shuffled) -> None:
+    """The lease of the dead ends; after three of them an operator has to say that the round is tried again."""
+    home = shuffled.home
+    home.clock.advance(home.settings.lease_s + 1)
+    home.client(home.admin_key).post(f"{shuffled.path}/rounds/0/retry")
+
+
+def check_once(shuffled: Shuffled, garbage: int) -> None:
+    """Another worker goes on; all is counted once and the key is gone."""
+    home = shuffled.home
+    home.clock.advance(home.settings.lease_s + 1)
+    home.work()
+    (row,) = shuffled.status()["rounds"]
+    assert (row["state"], row["error"], row["batch"]["state"]) == ("estimated", None, "counted")
+    assert (row["users"], row["batch"]["refused"]) == (USERS, garbage)
+    assert shuffled.status()["refusals"] == {"unopenable": garbage}
+    estimate = home.api.get(f"{shuffled.path}/rounds/0/estimates").raise_for_status().json()
+    assert estimate["terms"]["users"] == USERS
+    assert not (shuffled.folder / shuffled.campaign["id"] / "round-0.key").exists()
+
+
+def released(shuffled: Shuffled) -> int:
+    """A batch with garbage on every page; how much."""
+    width = len(shuffled.sealed([0])[0])
+    garbage = [bytes([number]) * width for number in range(40)]
+    shuffled.release([*shuffled.sealed([0, 1, 2] * (USERS // 3)), *garbage, *shuffled.blanket()])
+    shuffled.home.clock.advance(3600)
+    return len(garbage)
+
+
+@pytest.mark.parametrize("point", BESIDE)
+def test_a_worker_that_dies_beside_the_database_counts_nothing_twice(shuffled: Shuffled, point: str) -> None:
+    garbage = released(shuffled)
+    assert not work_in_a_child(shuffled, point)
+    check_once(shuffled, garbage)
+
+
+@pytest.mark.parametrize(
+    "start", [pytest.param(start, marks=[pytest.mark.slow] if start else []) for start in (0, 1, 2, 3)]
+)
+def test_a_worker_that_dies_before_any_statement_counts_each_report_once(shuffled: Shuffled, start: int) -> None:
+    """One child after another dies four statements later than the one before, until one lives; the long run has all
+    phases.
+    """
+    garbage = released(shuffled)
+    kills = 0
+    for _ in range(MOST_POINTS):
+        lived = work_in_a_child(shuffled, 6 + start + 4 * kills)
+        if lived and shuffled.status()["rounds"][0]["state"] == "estimated":
+            break
+        kills += not lived
+        go_on(shuffled)
+    assert kills >= 5
+    check_once(shuffled, garbage)
