@@ -104,8 +104,8 @@ class Shuffled:
         path = f"{self.home.address}{self.path}/rounds/0/batch/{page.page}"
         return httpx.post(path, content=page.content, headers=headers, timeout=PATIENCE_S)
 
-    def state(self, statement: BatchStatement) -> httpx.Response:
-        headers = {"Authorization": f"Bearer {self.key}", "Content-Type": CBOR_MEDIA_TYPE}
+    def state(self, statement: BatchStatement, key: str | None = None) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {key or self.key}", "Content-Type": CBOR_MEDIA_TYPE}
         path = f"{self.home.address}{self.path}/rounds/0/batch"
         return httpx.put(path, content=statement.content, headers=headers, timeout=PATIENCE_S)
 
