@@ -7,7 +7,8 @@ from typing import Any
 
 from sordino_client._config import Caps
 from sordino_client._folding import folded
-from sordino_client._ledger import Debit, Joined, Ledger
+from sordino_client._ledger import Ledger
+from sordino_client._ledger_view import Debit, Joined
 from sordino_client._shuffled import MixedGuarantee, mixed_guarantee
 from sordino_shared._records import asdict, dataclass
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
@@ -75,7 +76,8 @@ class CampaignAccount:
     """One campaign: what its owner was told, the server it was joined at, whether they left, and every answer.
 
     `series` is its rate where it is a series, `mixed` what holds against the collector alone where it is shuffled.
-    `found` is the population in whose list it was found, None where the app named it.
+    `found` is the population in whose list it was found, None where the app named it; `arm` the version that the app
+    shows in an experiment.
     """
 
     campaign: str
@@ -86,6 +88,7 @@ class CampaignAccount:
     series: SeriesAccount | None = None
     mixed: MixedGuarantee | None = None
     found: str | None = None
+    arm: str | None = None
     entries: tuple[AccountEntry, ...]
 
     @property
@@ -126,6 +129,7 @@ class Account:
             if campaign.series is not None:
                 gone = campaign.opted_out or self.opted_out is not None
                 lines += ["  series: left, nothing is answered any more" if gone else f"  {campaign.series}"]
+            lines += [] if campaign.arm is None else [f"  version {campaign.arm}, drawn by this device; answers say it"]
             lines += _mixed_lines(campaign)
             unit = "round" if campaign.series is None else "period"
             lines += [f"  {_line(entry, unit)}" for entry in campaign.entries] or ["  nothing answered"]
@@ -160,6 +164,7 @@ def _campaign(joined: Joined, debits: list[Debit]) -> CampaignAccount:
         series=_series(joined),
         mixed=mixed_guarantee(manifest),
         found=joined.found,
+        arm=None if joined.arm is None else manifest.arms[joined.arm].name,
         entries=entries,
     )
 

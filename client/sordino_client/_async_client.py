@@ -93,6 +93,10 @@ class AsyncClient:
             self._background.wake()
         return answered
 
+    async def arm(self, campaign: Campaign | CampaignId | str) -> str | None:
+        """See `Client.arm`."""
+        return await asyncio.to_thread(self._device.arm, campaign_id(campaign))
+
     async def due(self, series: Campaign | CampaignId | str) -> Period | None:
         """See `Client.due`."""
         return await asyncio.to_thread(self._device.due, campaign_id(series))

@@ -111,6 +111,15 @@ class Client:
             self._background.wake()
         return answered
 
+    def arm(self, campaign: Campaign | CampaignId | str) -> str | None:
+        """The version of the app that this device shows in an experiment, such as "B". Sends and spends nothing.
+
+        Drawn when the campaign was joined, whatever the values are, and the same for as long as the ledger lives. None
+        where the campaign has no arms, and once its owner left: show the default then. Raises `NotJoined`,
+        `LedgerUnavailable`, and `ServerChanged` as `answer` does.
+        """
+        return self._device.arm(campaign_id(campaign))
+
     def due(self, series: Campaign | CampaignId | str) -> Period | None:
         """The period of a joined series that this device is asked about now, None if there is none.
 

@@ -7,6 +7,7 @@ import os
 
 from sordino_client._account import Account, account
 from sordino_client._accounting import cap_conflict
+from sordino_client._arms import experiment_of
 from sordino_client._clock import Clock, seconds
 from sordino_client._config import Config
 from sordino_client._delivery import (
@@ -128,7 +129,7 @@ class Device:
             raise OptedOut
         if check_address(address, allow_http=True) != self.origin:
             raise WrongArgument(f"this client talks to {self.origin}; rehome with a client of {address!r}", address)
-        self._ledger.check_movable(campaign)
+        self._ledger.session_of_any(campaign)
         self._ledger.rehome((yield from self._fetch_manifest(campaign)))
         return self._describe(self._ledger.session(campaign))
 
@@ -158,6 +159,11 @@ class Device:
         )
         _LOG.info("%s", answered(campaign, f"round {index}", status))
         return Answer(status, campaign, index, verified.proved if status is AnswerStatus.RECORDED else None)
+
+    def arm(self, campaign: CampaignId) -> str | None:
+        """The name of the drawn arm, from the ledger alone; None without arms, and after the owner left."""
+        session = self._ledger.session_of_any(campaign)
+        return None if self._ledger.opted_out(campaign) else session.arm_name
 
     def due(self, campaign: CampaignId) -> Period | None:
         """The period of a series that this device is asked about now."""
@@ -389,6 +395,7 @@ class Device:
             guarantee=manifest.device_guarantee,
             series=session.series,
             mixed=mixed_guarantee(manifest),
+            experiment=experiment_of(manifest),
             opted_out=self._ledger.opted_out(session.campaign),
             cap_conflict=None if law is None else cap_conflict(law, manifest.rounds[0].guarantee, self.config.caps),
         )

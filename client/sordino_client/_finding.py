@@ -145,7 +145,7 @@ class Finding:
         for manifest in accepted:
             if not allow_repeats and any(asks_the_same(manifest, other) for other in taken):
                 repeated.append(manifest.campaign)
-            elif self._rows.join(manifest):
+            elif self._rows.join(manifest, self._randomness):
                 _LOG.info("Joined campaign %s from the list of its population.", manifest.campaign)
                 joined.append(manifest.campaign)
                 taken.append(manifest)

@@ -7,6 +7,7 @@ import sqlite3
 from collections.abc import Iterable
 from typing import Any
 
+from sordino_client._arms import draw_arm
 from sordino_client._clock import Clock, seconds
 from sordino_client._config import DAY_S, Config
 from sordino_client._errors import PlanRefused
@@ -75,7 +76,7 @@ class FoundRows:
         """Whether this server may take the campaign's reports: the manifest names it, or none."""
         return not manifest.receivers or manifest.receiver_at(self._origin) is not None
 
-    def join(self, manifest: Manifest) -> bool:
+    def join(self, manifest: Manifest, randomness: Randomness) -> bool:
         """Pin a manifest from its population's list; False where the period has had its joins."""
         with self._storage.write() as connection:
             with self._storage.reading_rows():
@@ -86,6 +87,7 @@ class FoundRows:
             if joined >= self._config.joins_per_period:
                 return False
             self._ledger.pin(connection, manifest, None)
+            draw_arm(connection, manifest, randomness)
             connection.execute(
                 "INSERT INTO found VALUES (?, ?, ?)", (bytes(manifest.campaign), manifest.population, now)
             )

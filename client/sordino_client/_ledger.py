@@ -9,12 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 from sordino_client._accounting import Spending, check_budget
+from sordino_client._arms import checked_arm, draw_arm
 from sordino_client._clock import LATEST_S, Clock, seconds
 from sordino_client._config import Config
 from sordino_client._delivery import read_sent
 from sordino_client._errors import NotJoined, OptedOut, ServedElsewhere
 from sordino_client._former import read_kept_manifest
 from sordino_client._kept import Kept, Prefetched
+from sordino_client._ledger_view import Debit, Joined, LedgerView
 from sordino_client._marks import come_back, high_water, leave, leave_all, left, left_all, left_all_at, set_high_water
 from sordino_client._pins import is_pinned, pin_task, pinned_plans
 from sordino_client._series_rows import SeriesState, states
@@ -22,7 +24,6 @@ from sordino_client._servers import check_pinned, check_same_server, source_at
 from sordino_client._session import AnswerStatus, Report, Session, draw_assignment
 from sordino_client._spool import AnswerTerms, Spool
 from sordino_client._storage import Storage, blob, whole
-from sordino_shared._records import dataclass
 from sordino_shared.errors import ProtocolError
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, Manifest, SealedReports, Task
@@ -31,50 +32,6 @@ from sordino_shared.randomness import Randomness
 
 STATES = ("spooled", "delivered", "refused", "expired", "deleted")
 _LOG = logging.getLogger("sordino_client")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Debit:
-    """One row of the account: ε spent on a round at a time in Unix seconds, and what became of the report.
-
-    `period_start` is the start of a series' period. `reason` is why a report was refused, or what the last try of one
-    that waits met. `payloads` is the randomised report, while it is kept, and `sealed` whether the collector alone
-    can read it.
-    """
-
-    campaign: CampaignId
-    round: int
-    guarantee: PureEpsilon
-    at: int
-    period_start: int | None
-    state: str
-    reason: str | None
-    payloads: bytes | None
-    sealed: bool
-
-
-@dataclass(frozen=True, kw_only=True)
-class Joined:
-    """A pinned manifest, the address it was joined at (None: not kept), whether the owner left, a series' state.
-
-    `found` is the population in whose list it was found, None for a campaign that the app named.
-    """
-
-    manifest: Manifest
-    origin: str | None
-    opted_out: bool
-    series: SeriesState | None
-    found: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class LedgerView:
-    """Debits in the order they were made, the campaigns they belong to, totals, and when the owner left all."""
-
-    debits: list[Debit]
-    joined: dict[CampaignId, Joined]
-    spending: Spending
-    left_all_at: int | None
 
 
 class Ledger:
@@ -99,6 +56,7 @@ class Ledger:
         """
         with self._storage.write() as connection:
             self.pin(connection, manifest, draw_assignment(manifest.assignment, randomness))
+            draw_arm(connection, manifest, randomness)
             if fetched is not None:
                 self._keep(connection, fetched)
             with self._storage.reading_rows():
@@ -181,10 +139,11 @@ class Ledger:
         """
         return self._served_here(*self._joined(campaign))
 
-    def check_movable(self, campaign: CampaignId) -> None:
-        """Raise `NotJoined` for a campaign joined nowhere, `ServerChanged` where it may not move to this server."""
+    def session_of_any(self, campaign: CampaignId) -> Session:
+        """The session, whichever server took it; raises `NotJoined`, `ServerChanged` where it may not move here."""
         session, origin, source = self._joined(campaign)
         check_same_server(session.manifest, source, origin, self._origin)
+        return session
 
     def _joined(self, campaign: CampaignId) -> tuple[Session, str | None, str | None]:
         """The session, the address that the campaign was joined at, and the one of its servers that is kept to."""
@@ -196,12 +155,13 @@ class Ledger:
     ) -> tuple[Session, str | None, str | None]:
         """What `_joined` says, in the caller's transaction; `manifest` where it was pinned in this one."""
         row = connection.execute(
-            "SELECT manifest, assigned_round, origin, source FROM campaigns WHERE campaign = ?", (bytes(campaign),)
+            "SELECT manifest, assigned_round, arm, origin, source FROM campaigns WHERE campaign = ?", (bytes(campaign),)
         ).fetchone()
         if row is None:
             raise NotJoined(campaign)
-        content, assigned, origin, source = row
-        session = Session(manifest or self._pinned(content, campaign), assigned)
+        content, assigned, arm, origin, source = row
+        manifest = manifest or self._pinned(content, campaign)
+        session = Session(manifest, assigned, checked_arm(manifest, arm))
         if (assigned is None) is isinstance(session.manifest.assignment, DrawOneRound) or assigned not in (
             None,
             *range(len(session.manifest.rounds)),
@@ -326,7 +286,7 @@ class Ledger:
                 " FROM debits LEFT JOIN reports USING (campaign, round) ORDER BY debits.rowid"
             )
             campaigns = connection.execute(
-                "SELECT campaign, manifest, origin, opt_outs.at IS NOT NULL, found.population FROM campaigns"
+                "SELECT campaign, manifest, origin, opt_outs.at IS NOT NULL, found.population, arm FROM campaigns"
                 " LEFT JOIN opt_outs USING (campaign) LEFT JOIN found USING (campaign) ORDER BY campaigns.rowid"
             )
             now = max(math.ceil(seconds(self._clock)), high_water(connection))
@@ -341,9 +301,11 @@ class Ledger:
             )
 
     def _listed(self, series: dict[CampaignId, SeriesState], row: bytes, manifest: bytes, *rest: Any) -> Joined:
-        campaign, (origin, opted_out, found) = CampaignId(row), rest
+        campaign, (origin, opted_out, found, arm) = CampaignId(row), rest
+        pinned = self._pinned(manifest, campaign)
         return Joined(
-            manifest=self._pinned(manifest, campaign),
+            manifest=pinned,
+            arm=checked_arm(pinned, arm),
             origin=origin,
             opted_out=bool(opted_out),
             series=series.get(campaign),

@@ -23,7 +23,7 @@ class Campaign:
     `mixed` says what holds against the collector alone where a shuffler mixes random answers in; show it to the owner,
     too; None for a campaign without one. `series` says how often a series asks; None for any other campaign.
     `cap_conflict` says to the app's developer why the cap of a period refuses some answers of a series, and which cap
-    would not; None where it refuses none.
+    would not; None where it refuses none. `experiment` says that the app shows one of several versions; show it, too.
     """
 
     id: CampaignId
@@ -33,6 +33,7 @@ class Campaign:
     guarantee: PureEpsilon
     series: Rotating | None
     opted_out: bool
+    experiment: str | None = None
     mixed: MixedGuarantee | None = None
     cap_conflict: str | None = None
 

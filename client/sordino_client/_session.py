@@ -100,10 +100,16 @@ def draw_assignment(assignment: RoundAssignment, randomness: Randomness) -> int 
 
 @dataclass(frozen=True)
 class Session:
-    """A pinned manifest, and the one round drawn for this device where the campaign has it draw one."""
+    """A pinned manifest, and the one round, or the arm, drawn for this device where the campaign has it draw one."""
 
     manifest: Manifest
     assigned_round: int | None
+    arm: int | None = None
+
+    @property
+    def arm_name(self) -> str | None:
+        """The name of the arm that this device drew; None where the campaign has none."""
+        return None if self.arm is None else self.manifest.arms[self.arm].name
 
     @property
     def campaign(self) -> CampaignId:
@@ -180,7 +186,7 @@ class Session:
         if isinstance(self.manifest.route, ShuffledRoute):
             return sealed_report(self.manifest, verified.digest, number, payload)
         identifier = ReportId(epoch.to_bytes(2, "big") + randomness.bytes(ReportId.LENGTH - 2))
-        return ReportBatch(verified.digest, bytes(identifier), payload)
+        return ReportBatch(verified.digest, bytes(identifier), payload, self.arm or 0)
 
     def _refused(self, what: str, reason: str) -> PlanRefused:
         return PlanRefused(what, reason, self.campaign)

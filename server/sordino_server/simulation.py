@@ -89,6 +89,7 @@ class DeviceFleet:
         self._spent = np.zeros(0, dtype=np.int64)
         self._answered = np.zeros((len(self._session.manifest.rounds), 0), dtype=np.bool_)
         self._assigned = np.zeros(0, dtype=np.int64)
+        self._arms = np.zeros(0, dtype=np.int64)
         self._spool: deque[_Batch] = deque()
 
     @property
@@ -139,7 +140,9 @@ class DeviceFleet:
         payloads = randomize_part(verified.part, codes[fresh], randomness)
         self._spent[devices[fresh]] += verified.proved.nano
         self._answered[index, devices[fresh]] = True
-        self._keep(payloads, task, index, verified, randomness)
+        arms = self._arms[devices[fresh]]
+        for arm in np.unique(arms).tolist():
+            self._keep(payloads[arms == arm], task, index, verified, arm, randomness)
         return _counts(
             {
                 AnswerStatus.RECORDED: int(fresh.sum()),
@@ -159,8 +162,17 @@ class DeviceFleet:
             ends = np.cumsum(np.array(assignment.weights, dtype=np.uint64))
             drawn = np.searchsorted(ends, uniform_bits(randomness, 32, new), side="right").astype(np.int64)
         self._assigned = np.concatenate([self._assigned, drawn])
+        self._arms = np.concatenate([self._arms, self._drawn_arms(new, randomness)])
         self._spent = np.concatenate([self._spent, np.zeros(new, dtype=np.int64)])
         self._answered = np.pad(self._answered, ((0, 0), (0, new)))
+
+    def _drawn_arms(self, devices: int, randomness: Randomness) -> NDArray[np.int64]:
+        """(devices,) the arm that each draws where the campaign has arms."""
+        weights = [arm.weight for arm in self._session.manifest.arms]
+        if not weights:
+            return np.zeros(devices, dtype=np.int64)
+        ends = np.cumsum(np.array(weights, dtype=np.uint64))
+        return np.searchsorted(ends, uniform_bits(randomness, 16, devices), side="right").astype(np.int64)
 
     def _check_budget(self, devices: NDArray[np.int64], verified: VerifiedPart) -> None:
         spent = int(self._spent[devices].max(initial=0))
@@ -169,7 +181,13 @@ class DeviceFleet:
         check_budget(Spending(spent, spent, spent), verified.proved, manifest, caps)
 
     def _keep(
-        self, payloads: NDArray[np.uint8], task: Task, index: int, verified: VerifiedPart, randomness: Randomness
+        self,
+        payloads: NDArray[np.uint8],
+        task: Task,
+        index: int,
+        verified: VerifiedPart,
+        arm: int,
+        randomness: Randomness,
     ) -> None:
         if isinstance(self._session.manifest.route, ShuffledRoute):
             self._keep_sealed(payloads, task, index, verified, randomness)
@@ -180,7 +198,7 @@ class DeviceFleet:
         for start in range(0, len(payloads), size):
             rows = payloads[start : start + size]
             ids = _report_ids(task.epoch, len(rows), randomness)
-            batch = ReportBatch(verified.digest, ids, rows.tobytes())
+            batch = ReportBatch(verified.digest, ids, rows.tobytes(), arm)
             self._spool.append(_Batch(index, task.retry, len(rows), batch.content))
 
     def _keep_sealed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import reduce
 
 import numpy as np
@@ -14,6 +14,7 @@ from sordino_analysis.progress import Progress, ProgressCallback, ignore_progres
 from sordino_server.aggregates import repository
 from sordino_server.aggregates.log_pages import add_up, log_pages
 from sordino_server.aggregates.log_pool import add_up_in_pool, worth_a_pool
+from sordino_server.aggregates.repository import ChunkIds
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_shared.errors import SordinoError
@@ -52,12 +53,16 @@ def aggregate(
     randomizer: AnyRandomizer,
     progress: ProgressCallback = ignore_progress,
     processes: int = 1,
+    arm: int | None = None,
 ) -> Aggregate:
     """All that was counted in a closed round: this server's own reports, and the sums that came from elsewhere.
 
-    Raises `AggregateMismatch` where shards and log, unless it was given up, do not count the same.
+    With `arm` those of one arm; sums from elsewhere are of campaigns without arms. Raises `AggregateMismatch` where
+    shards and log, unless it was given up, do not count the same.
     """
-    own = own_aggregate(database, round_id, randomizer, progress, processes)
+    own = own_aggregate(database, round_id, randomizer, progress, processes, arm)
+    if arm is not None:
+        return own
     with database.read("read sums from elsewhere") as session:
         shares = repository.source_shares(session, round_id)
     return reduce(Aggregate.__add__, (Aggregate.from_bytes(*share) for share in shares.values()), own)
@@ -69,19 +74,20 @@ def own_aggregate(
     randomizer: AnyRandomizer,
     progress: ProgressCallback = ignore_progress,
     processes: int = 1,
+    arm: int | None = None,
 ) -> Aggregate:
     """The merged shards of a closed round; where sums were not kept on ingest, its log added up by `processes`.
 
     Raises `AggregateMismatch` where shards and log, unless it was given up, do not count the same.
     """
     with database.read("read shards") as session:
-        shards = repository.shards(session, round_id)
-        logged = repository.logged(session, round_id)
+        shards = repository.shards(session, round_id, arm)
+        logged = repository.logged(session, round_id, arm)
         # Read last: a purge records its start before it deletes.
         is_gone = repository.purged_at(session, round_id) is not None
     counted = sum(count for count, _ in shards)
     if not all(sums for _, sums in shards):
-        return re_aggregate(database, round_id, randomizer, counted, progress, processes)
+        return re_aggregate(database, round_id, randomizer, counted, progress, processes, arm)
     if logged != counted and not is_gone:
         raise AggregateMismatch(round_id, counted, logged)
     parts = (Aggregate.from_bytes(count, sums) for count, sums in shards)
@@ -97,15 +103,16 @@ def re_aggregate(
     counted: int,
     progress: ProgressCallback = ignore_progress,
     processes: int = 1,
+    arm: int | None = None,
 ) -> Aggregate:
-    """Every payload in the log added up; raises `AggregateMismatch` unless there are `counted` of them.
+    """Every payload in the log, or of an arm, added up; raises `AggregateMismatch` unless there are `counted` of them.
 
     Raises `LogPurged` where the log was given up, be it while it was read.
     """
     if processes > 1 and worth_a_pool(randomizer, counted):
-        total = add_up_in_pool(database, round_id, randomizer, counted, processes, progress)
+        total = add_up_in_pool(database, round_id, randomizer, counted, processes, progress, arm)
     else:
-        total = add_up(database, round_id, randomizer, counted, progress)
+        total = add_up(database, round_id, randomizer, counted, progress, ChunkIds(arm=arm))
     _check_count(database, round_id, counted, total.count)
     return total
 
@@ -147,7 +154,7 @@ def purge(
     where it raises, none does. Raises `AggregateMismatch` where shards and log disagree: then nothing is deleted.
     """
     try:
-        whole: Aggregate | None = own_aggregate(database, round_id, randomizer)
+        whole: list[Aggregate] | None = arms_of(database, round_id, randomizer)
     except LogPurged:
         # Somebody else has just begun to delete it.
         whole = None
@@ -158,8 +165,18 @@ def purge(
         pass
 
 
-def _keep(session: Session, round_id: int, whole: Aggregate, now: int) -> None:
+def arms_of(database: Database, round_id: int, randomizer: AnyRandomizer, processes: int = 1) -> list[Aggregate]:
+    """The aggregate of each arm of a closed round in order; of a campaign without arms the one of all its reports.
+
+    Raises `AggregateMismatch`, `LogPurged`.
+    """
+    with database.read("read arms of round") as session:
+        arms = session.get_one(Round, round_id).arms
+    return [own_aggregate(database, round_id, randomizer, processes=processes, arm=arm) for arm in range(max(1, arms))]
+
+
+def _keep(session: Session, round_id: int, whole: Sequence[Aggregate], now: int) -> None:
     row = session.get_one(Round, round_id, with_for_update=True, populate_existing=True)
     if row.purged_at is None:
-        repository.keep_one_share(session, round_id, whole.count, whole.to_bytes())
+        repository.keep_one_share(session, round_id, [(each.count, each.to_bytes()) for each in whole])
         row.purged_at = now

@@ -38,18 +38,19 @@ def add_up_in_pool(
     counted: int,
     processes: int,
     progress: ProgressCallback = ignore_progress,
+    arm: int | None = None,
 ) -> Aggregate:
     """The payloads of the round added up by `processes` processes: the same bytes as one process gives.
 
     Where one of them dies, this process adds up all by itself: a round must not fail for what may pass.
     """
     with database.read("read range of the log") as session:
-        ranges = repository.chunk_ids(session, round_id).split(processes * _RANGES_A_PROCESS)
+        ranges = repository.chunk_ids(session, round_id, arm).split(processes * _RANGES_A_PROCESS)
     try:
         parts = _sums_of_ranges(database, round_id, randomizer, counted, ranges, processes, progress)
     except ProcessDied:
         log.warning("a process that added up reports died; the worker adds up all of them by itself", round=round_id)
-        return add_up(database, round_id, randomizer, counted, progress)
+        return add_up(database, round_id, randomizer, counted, progress, ChunkIds(arm=arm))
     return reduce(Aggregate.__add__, parts, Aggregate.empty(randomizer))
 
 

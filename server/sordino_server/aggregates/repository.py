@@ -13,20 +13,23 @@ from sqlalchemy.orm import Session, aliased
 from sordino_analysis.evaluation.randomizers import IngestSums, for_randomizer
 from sordino_server.kit.db import AS_BYTES, Database
 from sordino_server.models import Accumulator, Report, ReportChunk, Round
+from sordino_shared.protocol.experiments import MAX_ARMS
 from sordino_shared.randomizers import AnyRandomizer
 
 # Every commit rewrites the writer's sums; beyond 128 KiB that costs more than adding up the log once at the end.
 MAX_INGEST_SUMS = 1 << 14
 # As text: to put a statement together takes longer than to run it, and these run in every upload's transaction.
 _ADD_CHUNK = text(
-    "INSERT INTO report_chunks (round_id, count, payloads, created_at) VALUES (:round, :count, :payloads, :now)"
+    "INSERT INTO report_chunks (round_id, arm, count, payloads, created_at)"
+    " VALUES (:round, :arm, :count, :payloads, :now)"
 )
 _PUT_SHARE = text(
-    "INSERT INTO accumulators (round_id, shard, count, sums) VALUES (:round, :shard, :count, :sums)"
+    "INSERT INTO accumulators (round_id, arm, shard, count, sums) VALUES (:round, :arm, :shard, :count, :sums)"
     " ON CONFLICT (round_id, shard) DO UPDATE SET count = excluded.count, sums = excluded.sums"
 )
 _CHUNKS = (
     "SELECT id, payloads FROM report_chunks WHERE round_id = :round AND id > :last AND id <= :until"
+    " AND arm >= :first_arm AND arm <= :last_arm"
     " ORDER BY id LIMIT :limit"
 )
 _CHUNKS_AFTER = text(_CHUNKS)
@@ -41,20 +44,23 @@ _WHOLE = "whole"
 # What the name of a share begins with whose reports are elsewhere: only their sums came.
 _SOURCE = "source:"
 _OWN = Accumulator.shard.not_like(f"{_SOURCE}%")
+# Of a shard's 32 random digits so many stay where the arm is in the name: 116 bits, which no two writers share.
+_SHARD_NAME = 29
 _LAST_ID = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
 class ChunkIds:
-    """Chunks of the log whose ids are above `after` and at most `until`; by default all."""
+    """Chunks of the log whose ids are above `after` and at most `until`, of one `arm`; by default all of all arms."""
 
     after: int = 0
     until: int = _LAST_ID
+    arm: int | None = None
 
     def split(self, ranges: int) -> list[ChunkIds]:
         """At most `ranges` ranges of equal length that hold each of these ids once."""
         bounds = [self.after + (self.until - self.after) * part // ranges for part in range(ranges + 1)]
-        return [ChunkIds(after, until) for after, until in pairwise(bounds) if after < until]
+        return [ChunkIds(after, until, self.arm) for after, until in pairwise(bounds) if after < until]
 
 
 def summed_on_ingest(randomizer: AnyRandomizer, setting: IngestSums = "cheap") -> bool:
@@ -63,22 +69,37 @@ def summed_on_ingest(randomizer: AnyRandomizer, setting: IngestSums = "cheap") -
     return least in ("cheap", setting) and randomizer.accumulator_size <= MAX_INGEST_SUMS
 
 
-def add_chunk(session: Session, round_id: int, count: int, payloads: bytes, now: int) -> None:
-    """Append the payloads of `count` new reports to the log."""
-    row = {"round": round_id, "count": count, "payloads": payloads, "now": now}
+def add_chunk(session: Session, round_id: int, count: int, payloads: bytes, now: int, arm: int = 0) -> None:
+    """Append the payloads of `count` new reports of an arm to the log."""
+    row = {"round": round_id, "arm": arm, "count": count, "payloads": payloads, "now": now}
     session.connection().execute(_ADD_CHUNK, row)
 
 
-def put_shard(session: Session, round_id: int, shard: str, count: int, sums: bytes) -> None:
-    """Replace one writer's share; nobody else writes it, so nothing is read first."""
-    row = {"round": round_id, "shard": shard, "count": count, "sums": sums}
+def put_shard(session: Session, round_id: int, shard: str, count: int, sums: bytes, arm: int = 0) -> None:
+    """Replace one writer's share of an arm; nobody else writes it, so nothing is read first."""
+    name = f"{shard[:_SHARD_NAME]}_{arm}" if arm else shard
+    row = {"round": round_id, "arm": arm, "shard": name, "count": count, "sums": sums}
     session.connection().execute(_PUT_SHARE, row)
 
 
-def shards(session: Session, round_id: int) -> Sequence[tuple[int, bytes]]:
-    """(count, sums) of every writer's share; nothing from elsewhere."""
+def shards(session: Session, round_id: int, arm: int | None = None) -> Sequence[tuple[int, bytes]]:
+    """(count, sums) of every writer's share, of one arm or of all; nothing from elsewhere."""
     query = select(Accumulator.count, Accumulator.sums).where(Accumulator.round_id == round_id, _OWN)
-    return [(count, sums) for count, sums in session.execute(query.order_by(Accumulator.shard))]
+    if arm is not None:
+        query = query.where(Accumulator.arm == arm)
+    return [(count, sums) for count, sums in session.execute(query.order_by(Accumulator.arm, Accumulator.shard))]
+
+
+def counts_by_arm(session: Session, rounds: Collection[int]) -> dict[int, dict[int, int]]:
+    """Reports counted so far in each of the rounds, for each arm that has some."""
+    found: dict[int, dict[int, int]] = {number: {} for number in rounds}
+    if not found:
+        return found
+    query = select(Accumulator.round_id, Accumulator.arm, func.sum(Accumulator.count))
+    query = query.where(Accumulator.round_id.in_(found)).group_by(Accumulator.round_id, Accumulator.arm)
+    for number, arm, total in session.execute(query):
+        found[number][arm] = int(total)
+    return found
 
 
 def put_source(session: Session, round_id: int, source: str, count: int, sums: bytes) -> None:
@@ -125,7 +146,9 @@ def log_after(
     database: Database, session: Session, round_id: int, chunks: ChunkIds, limit: int
 ) -> tuple[int, int, bytes]:
     """The first `limit` of the chunks at most: how many, the id of the last one, and their payloads in any order."""
+    first, last_arm = (0, MAX_ARMS) if chunks.arm is None else (chunks.arm, chunks.arm)
     page = {"round": round_id, "last": chunks.after, "until": chunks.until, "limit": limit}
+    page |= {"first_arm": first, "last_arm": last_arm}
     if not database.is_sqlite:
         count, last, payloads = session.connection().execute(_JOINED_AFTER, page).one()
         return count, last, payloads
@@ -134,11 +157,11 @@ def log_after(
     return len(found), found[-1].id if found else chunks.after, b"".join([payloads for _, payloads in found])
 
 
-def chunk_ids(session: Session, round_id: int) -> ChunkIds:
+def chunk_ids(session: Session, round_id: int, arm: int | None = None) -> ChunkIds:
     """The least range that holds all chunks of the round; chunks of other rounds may lie in it too."""
     query = select(func.min(ReportChunk.id), func.max(ReportChunk.id)).where(ReportChunk.round_id == round_id)
     first, last = session.execute(query).one()
-    return ChunkIds(0, 0) if first is None else ChunkIds(first - 1, last)
+    return ChunkIds(0, 0, arm) if first is None else ChunkIds(first - 1, last, arm)
 
 
 def counts_after(session: Session, round_id: int, last: int, limit: int) -> Sequence[tuple[int, int]]:
@@ -161,10 +184,10 @@ def last_reports(session: Session, campaigns: Collection[str]) -> dict[str, int]
     return {campaign: int(moment) for campaign, moment in session.execute(query)}
 
 
-def logged(session: Session, round_id: int) -> int:
+def logged(session: Session, round_id: int, arm: int | None = None) -> int:
     """Reports in the log, as its chunks were counted when they were written: no payload is read."""
-    count = func.coalesce(func.sum(ReportChunk.count), 0)
-    return int(session.scalars(select(count).where(ReportChunk.round_id == round_id)).one())
+    query = select(func.coalesce(func.sum(ReportChunk.count), 0)).where(ReportChunk.round_id == round_id)
+    return int(session.scalars(query if arm is None else query.where(ReportChunk.arm == arm)).one())
 
 
 def purged_at(session: Session, round_id: int) -> int | None:
@@ -189,10 +212,14 @@ def log_bytes(session: Session, round_id: int) -> int:
     return int(session.scalars(select(size).where(ReportChunk.round_id == round_id)).one())
 
 
-def keep_one_share(session: Session, round_id: int, count: int, sums: bytes) -> None:
-    """Replace the writers' shards by one that is whole, also where sums were not kept on ingest."""
+def keep_one_share(session: Session, round_id: int, sums_of_arms: Sequence[tuple[int, bytes]]) -> None:
+    """Replace the writers' shards by a whole one for each arm, also where sums were not kept on ingest.
+
+    `sums_of_arms` are (count, sums) in the order of the arms.
+    """
     session.execute(delete(Accumulator).where(Accumulator.round_id == round_id, _OWN))
-    put_shard(session, round_id, _WHOLE, count, sums)
+    for arm, (count, sums) in enumerate(sums_of_arms):
+        put_shard(session, round_id, _WHOLE, count, sums, arm)
 
 
 def delete_reports(session: Session, round_id: int, limit: int) -> bool:

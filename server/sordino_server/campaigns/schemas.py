@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field, m
 from pydantic_core import PydanticCustomError
 
 from sordino_analysis.strict_model import Listed, StrictModel
+from sordino_server.campaigns.arm_terms import ArmTerms
 from sordino_server.campaigns.question import CampaignError, Question
 from sordino_server.campaigns.series_terms import SeriesOrder
 from sordino_server.campaigns.server_terms import ServerTerms
@@ -20,13 +21,14 @@ from sordino_server.sources.schemas import RoundSources, SourceStatus
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import CampaignState, Manifest, RoundState, ValueOf
+from sordino_shared.protocol.experiments import MAX_ARMS
 from sordino_shared.protocol.routes import ShuffledRoute
 from sordino_shared.protocol.servers import MAX_SERVERS
 from sordino_shared.quantities import quantity
 
 # A series may have thousands of periods; `/series` has all of them.
 SHOWN_PERIODS = 60
-_UNBUILT = ("arms", "texts")
+_UNBUILT = ("texts",)
 
 _Reports = Annotated[int, Field(strict=True, ge=1, lt=2**53)]
 _Seconds = Annotated[int, Field(strict=True, ge=1, le=366 * 86400)]
@@ -69,6 +71,12 @@ class CampaignOrder(StrictModel):
         [],
         max_length=MAX_SERVERS,
         description="The campaign's servers: this one first, then those that collect for it. Empty: one server.",
+    )
+
+    arms: Listed[ArmTerms] = Field(
+        [],
+        max_length=MAX_ARMS,
+        description="Versions of the app that an experiment compares: none, or two and more. Each device draws one.",
     )
 
     @model_validator(mode="before")
@@ -207,6 +215,14 @@ class SeriesStatus(BaseModel):
         )
 
 
+class ArmStatus(BaseModel):
+    """An arm of an experiment, and how many reports were counted in it."""
+
+    name: str
+    weight: int
+    reports: int
+
+
 class CampaignStatus(CampaignEntry):
     """A campaign with its rounds, and the reports that were refused, by reason."""
 
@@ -225,6 +241,7 @@ class CampaignStatus(CampaignEntry):
     )
     refusals: dict[str, int]
     series: SeriesStatus | None = Field(None, description="Terms of a series; null for any other campaign.")
+    arms: list[ArmStatus] = Field([], description="Arms of an experiment in their order; empty for other campaigns.")
     shuffler: str | None = Field(None, description="Name of the shuffler that devices report to, if there is one.")
     servers: list[str] = Field(
         [], description="Names of the campaign's servers, the home first; empty where the manifest names none."
@@ -235,7 +252,12 @@ class CampaignStatus(CampaignEntry):
 
     @classmethod
     def with_counts(
-        cls, row: Campaign, rounds: list[RoundStatus], refusals: dict[str, int], series: SeriesStatus | None
+        cls,
+        row: Campaign,
+        rounds: list[RoundStatus],
+        refusals: dict[str, int],
+        series: SeriesStatus | None,
+        reports_of_arms: Mapping[int, int],
     ) -> Self:
         """The row with what was counted."""
         manifest = Manifest.read(row.manifest)
@@ -257,6 +279,10 @@ class CampaignStatus(CampaignEntry):
             rounds=rounds,
             refusals=refusals,
             series=series,
+            arms=[
+                ArmStatus(name=arm.name, weight=arm.weight, reports=reports_of_arms.get(place, 0))
+                for place, arm in enumerate(manifest.arms)
+            ],
             shuffler=manifest.route.shuffler.name if isinstance(manifest.route, ShuffledRoute) else None,
             servers=[server.name for server in manifest.servers],
             mirrored_at=row.mirrored_at,

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
 from sordino_server import rounds
 from sordino_server.campaigns import repository
+from sordino_server.campaigns.arm_terms import arms_of
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.campaigns.question import question_of
 from sordino_server.campaigns.route_order import end_of, new_keys, route_of_order
@@ -143,7 +144,8 @@ def _manifest(
 ) -> Manifest:
     device = plans.device_part(session, ready.device)
     whole = None if ready.protocol is None else plans.protocol_plan(session, ready.protocol)
-    spends, allowed = ([device.guarantee], device.guarantee) if whole is None else _spending(whole)
+    spends = [device.guarantee] if whole is None else list(whole.round_guarantees())
+    allowed = device.guarantee if whole is None else PureEpsilon(whole.guarantee)
     assignment, purpose = _assignment(whole), order.purpose
     if order.series is not None:
         assignment, allowed = _series(session, order.series, ready, whole, device, now)
@@ -161,6 +163,7 @@ def _manifest(
         protocol=None if whole is None else whole.digest,
         servers=servers_of(tuple(order.servers), order.upload_token),
         route=route_of_order(session, order, ready, keys),
+        arms=arms_of(order.arms, workloads.get(session, ready.workload).kind),
     )
 
 
@@ -182,10 +185,6 @@ def _series(
         raise InvalidValue(f"/series: the domain of a series has at most {MOST_CELLS} cells, this one {cells}", cells)
     assignment = order.assignment(now)
     return assignment, spending(device.guarantee, assignment)
-
-
-def _spending(whole: AnyProtocolPlan) -> tuple[list[PureEpsilon], PureEpsilon]:
-    return list(whole.round_guarantees()), PureEpsilon(whole.guarantee)
 
 
 def _assignment(whole: AnyProtocolPlan | None) -> RoundAssignment:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy.orm import Session
 
 from sordino_server import rounds
-from sordino_server.aggregates import counts_by_source
+from sordino_server.aggregates import counts_by_arm, counts_by_source
 from sordino_server.campaigns.schemas import SHOWN_PERIODS, CampaignStatus, RoundStatus, SeriesStatus
 from sordino_server.models import Batch, BatchState, Campaign, ClosingRule, Round
 from sordino_server.reports import refusals
@@ -30,6 +30,10 @@ def statuses_of(session: Session, campaigns: Sequence[Campaign], now: int) -> li
     known = rounds.newest_of(session, ids, SHOWN_PERIODS)
     numbers = [row.id for found in known.values() for row, _ in found]
     counts = counts_by_source(session, numbers)
+    with_arms = {row.id: row.campaign_id for found in known.values() for row, _ in found if row.arms}
+    arms: dict[str, dict[int, int]] = {key: {} for key in ids} | {
+        with_arms[number]: found for number, found in counts_by_arm(session, with_arms).items()
+    }
     elsewhere = sources.of_rounds(session, numbers, counts, now)
     shuffled = [row.id for found in known.values() for row, _ in found if row.shuffled]
     batches = batches_of(session, shuffled) if shuffled else {}
@@ -42,6 +46,7 @@ def statuses_of(session: Session, campaigns: Sequence[Campaign], now: int) -> li
             ],
             refused[campaign.id],
             SeriesStatus.of(*series[campaign.id], now) if campaign.id in series else None,
+            arms[campaign.id],
         )
         for campaign in campaigns
     ]

@@ -56,6 +56,8 @@ def archived_round(database: Database, campaign: str, index: int) -> ArchivedRou
             raise InvalidValue(f"round {index} is open: close it, then export its reports", index)
         if row.purged_at is not None:
             raise LogPurged(row.id, row.purged_at)
+        if row.arms:
+            raise InvalidValue("an archive holds no arms yet: the reports of an experiment stay in the database", index)
         device = plans.device_part(session, row.device_digest)
         counted = aggregates.counts_by_round(session, [row.id], own=True)[row.id]
         return ArchivedRound(

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-from sqlalchemy import BigInteger, CheckConstraint, ForeignKey, LargeBinary, String, Text, UniqueConstraint, false
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    ForeignKey,
+    LargeBinary,
+    SmallInteger,
+    String,
+    Text,
+    UniqueConstraint,
+    false,
+)
 from sqlalchemy.orm import Mapped, mapped_column
 
 from sordino_server.kit.leases import Leased
@@ -81,7 +91,7 @@ class Round(Leased, Base):
     The lease belongs to the worker that computes the next round or the estimate; `error` says why
     neither can be had. From `purged_at` on the reports are gone, and what they add up to is one accumulator. A closed
     round waits for the sums of every source until the campaign's deadline, or until `sources_waived_at`; one that is
-    `shuffled` takes no report of a device and waits for its batch.
+    `shuffled` takes no report of a device and waits for its batch. `arms` is 0 where the campaign has none.
     """
 
     __tablename__ = "rounds"
@@ -100,6 +110,7 @@ class Round(Leased, Base):
     epoch: Mapped[int]
     shuffled: Mapped[bool] = mapped_column(default=False, server_default=false())
     epochs: Mapped[int] = mapped_column(default=1 << 16, server_default="65536")
+    arms: Mapped[int] = mapped_column(SmallInteger, default=0, server_default="0")
     opened_at: Mapped[int | None] = mapped_column(BigInteger)
     closed_at: Mapped[int | None] = mapped_column(BigInteger)
     purged_at: Mapped[int | None] = mapped_column(BigInteger)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, ForeignKey, LargeBinary, String
+from sqlalchemy import BigInteger, ForeignKey, LargeBinary, SmallInteger, String
 from sqlalchemy.orm import Mapped, mapped_column
 
 from sordino_server.models.base import Base, RowNumber
@@ -24,24 +24,29 @@ class Report(Base):
 
 
 class ReportChunk(Base):
-    """Payloads of `count` new reports of one transaction, end to end."""
+    """Payloads of `count` new reports of one transaction and one arm, end to end."""
 
     __tablename__ = "report_chunks"
 
     id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
     round_id: Mapped[int] = mapped_column(ForeignKey("rounds.id"), index=True)
+    arm: Mapped[int] = mapped_column(SmallInteger, default=0, server_default="0")
     count: Mapped[int]
     payloads: Mapped[bytes] = mapped_column(LargeBinary)
     created_at: Mapped[int] = mapped_column(BigInteger)
 
 
 class Accumulator(Base):
-    """One writer's share of a round's aggregate; `sums` is empty where sums are computed from the log at the end."""
+    """One writer's share of an arm's aggregate; `sums` is empty where sums are computed from the log at the end.
+
+    The shards of arms have names of their own, so that what adds up all shards of a round adds up all arms.
+    """
 
     __tablename__ = "accumulators"
 
     round_id: Mapped[int] = mapped_column(ForeignKey("rounds.id"), primary_key=True, autoincrement=False)
     shard: Mapped[str] = mapped_column(String(32), primary_key=True)
+    arm: Mapped[int] = mapped_column(SmallInteger, default=0, server_default="0")
     count: Mapped[int] = mapped_column(BigInteger)
     sums: Mapped[bytes] = mapped_column(LargeBinary)
 

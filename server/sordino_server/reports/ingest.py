@@ -19,7 +19,7 @@ from sordino_server.kit.db import Database
 from sordino_server.models import PlanPart, Round
 from sordino_server.reports import repository
 from sordino_server.reports.period_admission import PeriodAdmission
-from sordino_server.reports.shards import ShardAccumulators, empty_shard, with_reports
+from sordino_server.reports.shards import ShardAccumulators, ShardKey, empty_shard, with_reports
 from sordino_server.reports.uploads import PlanMismatch, RefusedRequest, RoundNotOpen, Upload
 from sordino_server.reports.verdicts import classify
 from sordino_shared.protocol import DevicePart, Digest, Problem, ReportOutcomes, RoundState
@@ -36,7 +36,7 @@ class Recorded:
     """What holds once the transaction is committed: answers by request, this writer's new shards, refusals to count."""
 
     answers: dict[Request, UploadAnswer] = field(default_factory=dict)
-    shards: dict[int, Aggregate] = field(default_factory=dict)
+    shards: dict[ShardKey, Aggregate] = field(default_factory=dict)
     refusals: Counter[tuple[str, str]] = field(default_factory=Counter)
 
 
@@ -53,17 +53,18 @@ class Ingest:
     def record(self, session: Session, requests: Sequence[Request], now: int) -> Recorded:
         """Do what the requests ask for, to be committed or dropped together; this writer's memory stays as it is."""
         recorded = Recorded()
-        groups: dict[tuple[rounds.RoundName, int], list[Upload]] = {}
+        groups: dict[tuple[rounds.RoundName, int, int], list[Upload]] = {}
         for request in requests:
             if isinstance(request, Upload):
-                groups.setdefault(((request.campaign, request.round), request.batch.width), []).append(request)
+                kind = (request.campaign, request.round), request.batch.width, request.batch.arm
+                groups.setdefault(kind, []).append(request)
             else:
                 recorded.answers[request] = None
                 recorded.refusals[request.campaign, request.reason.slug] += 1
-        names = {name for name, _ in groups}
+        names = {name for name, _, _ in groups}
         refused = self._periods.admit(session, names, now)
         locked = rounds.lock_for_reports(self._database, session, names - refused.keys())
-        for (name, _), uploads in sorted(groups.items(), key=itemgetter(0)):
+        for (name, _, _), uploads in sorted(groups.items(), key=itemgetter(0)):
             admitted = _admitted(locked.get(name), refused.get(name), uploads, recorded)
             if admitted:
                 self._record_reports(session, locked[name], admitted, recorded, now)
@@ -73,11 +74,11 @@ class Ingest:
     def _record_reports(
         self, session: Session, row: Round, uploads: Sequence[Upload], recorded: Recorded, now: int
     ) -> None:
-        randomizer = self._randomizer(session, row.device_digest)
+        randomizer, arm = self._randomizer(session, row.device_digest), uploads[0].batch.arm
         ids = b"".join([upload.batch.ids for upload in uploads])
         payloads = np.frombuffer(b"".join([upload.batch.payloads for upload in uploads]), dtype=np.uint8)
         payloads = payloads.reshape(-1, uploads[0].batch.width)
-        classified = classify(self._database, session, row, randomizer, ids, payloads)
+        classified = classify(self._database, session, row, randomizer, ids, payloads, arm)
         bounds = pairwise(accumulate((upload.count for upload in uploads), initial=0))
         for upload, (start, stop) in zip(uploads, bounds, strict=True):
             recorded.answers[upload] = classified.outcomes(start, stop)
@@ -86,10 +87,11 @@ class Ingest:
         if not classified.accepted.any():
             return
         new = payloads[classified.accepted]
-        before = recorded.shards.get(row.id) or self._shards.get(row.id) or empty_shard(randomizer, self._sum_on_ingest)
-        share = recorded.shards[row.id] = with_reports(before, randomizer, new)
-        aggregates.add_chunk(session, row.id, len(new), new.tobytes(), now)
-        aggregates.put_shard(session, row.id, self._shards.shard, share.count, share.to_bytes())
+        key = row.id, arm
+        before = recorded.shards.get(key) or self._shards.get(key) or empty_shard(randomizer, self._sum_on_ingest)
+        share = recorded.shards[key] = with_reports(before, randomizer, new)
+        aggregates.add_chunk(session, row.id, len(new), new.tobytes(), now, arm)
+        aggregates.put_shard(session, row.id, self._shards.shard, share.count, share.to_bytes(), arm)
 
     def _randomizer(self, session: Session, digest: str) -> AnyRandomizer:
         if digest not in self._randomizers:
@@ -126,6 +128,13 @@ def _request_error(row: Round | None, upload: Upload) -> ServerError | None:
         )
     if row.state != RoundState.OPEN:
         return RoundNotOpen(upload.campaign, upload.round, row.state)
+    if upload.batch.arm >= max(1, row.arms):
+        return _no_such_arm(upload.batch.arm, row.arms)
     if row.device_digest != str(upload.batch.device_digest):
         return PlanMismatch(row.device_digest, str(upload.batch.device_digest))
     return None
+
+
+def _no_such_arm(arm: int, arms: int) -> ServerError:
+    has = f"its arms are 0 to {arms - 1}, in the order of the manifest" if arms else "send the reports as arm 0"
+    return ServerError(Problem.INVALID_REQUEST, f"the campaign has no arm {arm}; {has}")

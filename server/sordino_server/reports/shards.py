@@ -13,6 +13,9 @@ from sordino_server import aggregates
 from sordino_shared.randomizers import AnyRandomizer
 from sordino_shared.randomness import Randomness, SystemRandomness
 
+# The row number of a round, and an arm.
+ShardKey = tuple[int, int]
+
 _SHARD_BYTES = 16
 _MAX_ROUNDS = 256
 
@@ -31,7 +34,7 @@ def with_reports(share: Aggregate, randomizer: AnyRandomizer, payloads: NDArray[
 
 
 class ShardAccumulators:
-    """ShardAccumulators by round under the name of one shard, which nobody else uses.
+    """Accumulators by round and arm under the name of one shard, which nobody else uses.
 
     Whether a transaction that failed was committed after all cannot always be known (a connection may break during
     the commit). So a failure ends the shard: its rows stay as the database has them, and a new name starts from zero.
@@ -44,13 +47,13 @@ class ShardAccumulators:
     def restart(self) -> None:
         """Take a new name and start from zero."""
         self.shard = self._randomness.bytes(_SHARD_BYTES).hex()
-        self._by_round: dict[int, Aggregate] = {}
+        self._by_round: dict[ShardKey, Aggregate] = {}
 
-    def get(self, round_id: int) -> Aggregate | None:
+    def get(self, key: ShardKey) -> Aggregate | None:
         """What is committed under this name; None if nothing is."""
-        return self._by_round.get(round_id)
+        return self._by_round.get(key)
 
-    def keep(self, committed: Mapping[int, Aggregate]) -> None:
+    def keep(self, committed: Mapping[ShardKey, Aggregate]) -> None:
         """Remember what a transaction has committed."""
         self._by_round.update(committed)
         if len(self._by_round) > _MAX_ROUNDS:

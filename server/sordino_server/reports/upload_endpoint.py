@@ -147,11 +147,8 @@ def _too_large() -> ServerError:
 
 def _read_batch(body: bytes) -> ReportBatch:
     try:
-        batch = ReportBatch.read(body)
+        return ReportBatch.read(body)
     except OversizedDocument as error:
         raise ServerError(Problem.TOO_LARGE, str(error)) from error
     except ProtocolError as error:
         raise ServerError(Problem.MALFORMED_BODY, str(error)) from error
-    if batch.arm:
-        raise ServerError(Problem.INVALID_REQUEST, f"the campaign has no arm {batch.arm}; send the reports as arm 0")
-    return batch

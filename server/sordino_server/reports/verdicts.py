@@ -44,7 +44,7 @@ _REFUSALS = {
 
 
 def content_hash(payload: bytes) -> bytes:
-    """The first 16 bytes of SHA-256: equal for a replay, different for a conflict."""
+    """The first 16 bytes of SHA-256, of a payload or of one and its arm: equal for a replay, another for a conflict."""
     return hashlib.sha256(payload).digest()[:HASH_BYTES]
 
 
@@ -102,8 +102,9 @@ def classify(
     randomizer: AnyRandomizer,
     ids: bytes,
     payloads: NDArray[np.uint8],
+    arm: int = 0,
 ) -> Classified:
-    """Verdicts of n reports, whose new ids are inserted: of one id the first report wins, here and across requests.
+    """Verdicts of n reports of an arm, whose new ids are inserted: of one id the first wins, here and across requests.
 
     The ids come end to end, the payloads as (n, width).
     """
@@ -120,7 +121,7 @@ def classify(
     if rounds.is_full(session, row):
         known = repository.known_hashes(session, row.id, set(split))
         verdicts[(verdicts == Verdict.ACCEPTED) & [each not in known for each in split]] = Verdict.ROUND_FULL
-    _classify_ids(database, session, row.id, split, payloads, verdicts)
+    _classify_ids(database, session, row.id, split, payloads, verdicts, arm)
     return Classified(verdicts)
 
 
@@ -131,12 +132,15 @@ def _classify_ids(
     ids: list[bytes],
     payloads: NDArray[np.uint8],
     verdicts: NDArray[np.int8],
+    arm: int,
 ) -> None:
     candidates = np.flatnonzero(verdicts == Verdict.ACCEPTED).tolist()
     rows = payloads.tobytes()
     width = payloads.shape[1]
     hash_of = _narrow_hash if width <= _NARROW else content_hash
-    hashes = {index: hash_of(rows[index * width : (index + 1) * width]) for index in candidates}
+    # Of arm 0 as where there are no arms; a byte more is no payload of this width.
+    told = bytes([arm]) if arm else b""
+    hashes = {index: hash_of(rows[index * width : (index + 1) * width] + told) for index in candidates}
     first: dict[bytes, int] = {}
     for index in candidates:
         first.setdefault(ids[index], index)

@@ -43,6 +43,7 @@ def sealed_round(
         epoch=0 if shuffled else epoch,
         epochs=epochs,
         shuffled=shuffled,
+        arms=len(manifest.arms),
     )
 
 

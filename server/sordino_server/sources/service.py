@@ -48,6 +48,8 @@ def check(database: Database, key: Key, campaign: str, index: int, document: Agg
                 f"the sums are of reports made with the plan {document.device_digest}, round {index} has "
                 f"{row.device_digest}",
             )
+        if row.arms:
+            raise InvalidValue("sums from elsewhere are of campaigns without arms; this one has arms", row.arms)
         half = for_randomizer(plans.device_part(session, row.device_digest).randomizer)
     half.check(document.aggregate.sums, document.count)
     return CheckedSums(document, source, half.most_reports)

@@ -194,7 +194,6 @@ def test_a_campaign_needs_a_plan_that_is_ready(running: Any, check_problem: Chec
         ({"device_epsilon": 0}, "above 0"),
         ({"plan_request": "0" * 32}, "no plan request"),
         ({"rounds": 3}, "rounds"),
-        ({"arms": [{"name": "A", "weight": 32768}, {"name": "B", "weight": 32768}]}, "arms: not built yet"),
         ({"route": {"kind": "shuffled"}, "texts": []}, "texts: not built yet"),
     ],
 )

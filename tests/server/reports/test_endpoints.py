@@ -129,7 +129,7 @@ def test_an_arm_that_the_campaign_does_not_have_is_refused_for_good(door: Any):
     for arm in (1, 15):
         response = door.post(ReportBatch(batch.device_digest, batch.ids, batch.payloads, arm).content)
         assert (response.status_code, response.json()["type"]) == (422, "/problems/invalid-request")
-        assert f"no arm {arm}" in response.json()["detail"]
+        assert f"no arm {arm}; send the reports as arm 0" in response.json()["detail"]
     assert door.post(batch.content).status_code == 200
     assert door.refusals() == {"invalid-request": 2}
 

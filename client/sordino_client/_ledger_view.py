@@ -1,0 +1,54 @@
+"""What a ledger holds, as the account reads it: debits, the campaigns they belong to, and totals."""
+
+from __future__ import annotations
+
+from sordino_client._accounting import Spending
+from sordino_client._series_rows import SeriesState
+from sordino_shared._records import dataclass
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol import CampaignId, Manifest
+
+
+@dataclass(frozen=True, kw_only=True)
+class Debit:
+    """One row of the account: ε spent on a round at a time in Unix seconds, and what became of the report.
+
+    `period_start` is the start of a series' period. `reason` is why a report was refused, or what the last try of one
+    that waits met. `payloads` is the randomised report, while it is kept, and `sealed` whether the collector alone
+    can read it.
+    """
+
+    campaign: CampaignId
+    round: int
+    guarantee: PureEpsilon
+    at: int
+    period_start: int | None
+    state: str
+    reason: str | None
+    payloads: bytes | None
+    sealed: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Joined:
+    """A pinned manifest, its arm, the address it was joined at (None: not kept), whether the owner left, its series.
+
+    `found` is the population in whose list it was found, None for a campaign that the app named.
+    """
+
+    manifest: Manifest
+    arm: int | None
+    origin: str | None
+    opted_out: bool
+    series: SeriesState | None
+    found: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LedgerView:
+    """Debits in the order they were made, the campaigns they belong to, totals, and when the owner left all."""
+
+    debits: list[Debit]
+    joined: dict[CampaignId, Joined]
+    spending: Spending
+    left_all_at: int | None
