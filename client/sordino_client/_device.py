@@ -10,14 +10,7 @@ from sordino_client._accounting import cap_conflict
 from sordino_client._arms import experiment_of
 from sordino_client._clock import Clock, seconds
 from sordino_client._config import Config
-from sordino_client._delivery import (
-    Counted,
-    Refused,
-    RetryLater,
-    delay_s,
-    read_upload,
-    upload,
-)
+from sordino_client._delivery import Counted, Refused, RetryLater, delay_s, read_upload, upload
 from sordino_client._errors import (
     NotJoined,
     OptedOut,
@@ -37,14 +30,7 @@ from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
 from sordino_client._sentences import answered, sent
 from sordino_client._series import Series
-from sordino_client._session import (
-    AnswerStatus,
-    Session,
-    VerifiedPart,
-    check_joinable,
-    pin_manifest,
-    verify_part,
-)
+from sordino_client._session import AnswerStatus, Session, VerifiedPart, check_joinable, pin_manifest, verify_part
 from sordino_client._shuffled import check_headline, mixed_guarantee
 from sordino_client._spool import AnswerTerms, Spool, SpooledReport
 from sordino_client._storage import MEMORY, Storage

@@ -74,8 +74,6 @@ def test_what_is_not_built_is_read_and_nothing_is_begun_with_it(manifests: dict[
         "texts": "`texts`",
         "all_three": "`arms` behind a shuffler, `texts`",
         "shuffled_at_limits": "`arms` behind a shuffler, `texts`",
-        "numbers": "attributes of kind `number`",
-        "number_at_limits": "attributes of kind `number`",
         "strings": "attributes of kind `prefix`, attributes of kind `text`",
         "strings_at_limits": "attributes of kind `prefix`, attributes of kind `text`",
     }
