@@ -21,6 +21,6 @@ def test_the_memory_of_an_export_is_that_of_one_estimate(tmp_path: Path) -> None
 
 @pytest.mark.slow
 def test_forty_campaigns_of_65536_answers_take_the_memory_of_one(tmp_path: Path) -> None:
-    """202 MiB were measured, 2 beyond the goal; a tenth is left for other versions of SQLite and Python."""
+    """183 MiB were measured with SQLite 3.40 and Python 3.11, of which 113 are the server before any export."""
     found = measure(tmp_path, CAMPAIGNS, ROWS)
-    assert max(found.csv_mib, found.json_mib) <= 1.1 * MOST_MIB
+    assert max(found.csv_mib, found.json_mib) <= MOST_MIB

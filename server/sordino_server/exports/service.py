@@ -15,7 +15,7 @@ from sordino_server.errors import ServerError
 from sordino_server.estimates import service as estimates
 from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_server.kit.clock import iso_8601
-from sordino_server.kit.db import Database, give_back_cache
+from sordino_server.kit.db import Database, small_cache
 from sordino_server.models import Campaign
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest, Rotating
@@ -78,16 +78,13 @@ def table_of(database: Database, identifier: str, now: int) -> AnswerTable:
 
 
 def _table(database: Database, exported: ExportedEstimate) -> AnswerTable:
-    # As text, since the reader would hold the bytes beside it.
-    text = _content(database, exported.round_id).decode()
-    return read_estimate(text).table.with_terms(**exported.terms)
+    return read_estimate(_content(database, exported.round_id)).table.with_terms(**exported.terms)
 
 
 def _content(database: Database, round_id: int) -> bytes:
     with database.read("export estimate") as session:
-        content = estimates.stored_content(session, round_id)
-        give_back_cache(session)
-        return content
+        with small_cache(session):
+            return estimates.stored_content(session, round_id)
 
 
 def _of_campaign(session: Session, identifier: str, now: int) -> Iterator[ExportedEstimate]:

@@ -35,11 +35,13 @@ _BYTES_OPTION = "sordino_bytes"
 AS_BYTES = {_BYTES_OPTION: True}
 # The first with INSERT … RETURNING.
 _SQLITE_NEEDED = (3, 35, 0)
+# In KiB: the pages that a connection keeps, and those that it keeps while it reads what is not read again.
+_CACHE, _SMALL_CACHE = -65536, -2048
 _SQLITE_PRAGMAS = (
     "journal_mode = WAL",
     "synchronous = FULL",
     "foreign_keys = ON",
-    "cache_size = -65536",
+    f"cache_size = {_CACHE}",
     # Random report ids touch a page each: with the default of 1,000 pages every larger commit copies the log back.
     "wal_autocheckpoint = 8192",
 )
@@ -298,7 +300,18 @@ def _forget_values(error: DBAPIError) -> None:
         error.args = (f"({type(error.orig).__name__}) {said}",)
 
 
-def give_back_cache(session: Session) -> None:
-    """Free the pages that SQLite keeps of this connection: a large value that is read once fills up to 64 MiB."""
-    if session.get_bind().dialect.name == "sqlite":
-        session.connection().exec_driver_sql("PRAGMA shrink_memory")
+@contextmanager
+def small_cache(session: Session) -> Iterator[None]:
+    """Read a large value that is not read again: SQLite would keep each of its pages, up to 64 MiB a connection.
+
+    The pages come from the heap of the thread, which does not give them back to the system.
+    """
+    if session.get_bind().dialect.name != "sqlite":
+        yield
+        return
+    connection = session.connection()
+    connection.exec_driver_sql(f"PRAGMA cache_size = {_SMALL_CACHE}")
+    try:
+        yield
+    finally:
+        connection.exec_driver_sql(f"PRAGMA cache_size = {_CACHE}")
