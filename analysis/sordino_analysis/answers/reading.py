@@ -33,7 +33,7 @@ def read_document(content: bytes | str, extras: type[Extras]) -> EstimateDocumen
 def plain_of(content: bytes | str) -> Mapping[str, Any]:
     """A document that was read from JSON, as far as its parts are there; raises UnreadableEstimate."""
     try:
-        # One object for all cells of the same text: of 65,536 answers of one kind they would take four megabytes a column.
+        # One object for all cells of the same text: 65,536 times `histogram` would take four megabytes.
         return checked_parts(from_json(content, cache_strings="all"))
     except ValueError as error:
         raise UnreadableEstimate(f"it is not JSON: {error}") from error

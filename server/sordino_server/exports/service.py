@@ -82,9 +82,8 @@ def _table(database: Database, exported: ExportedEstimate) -> AnswerTable:
 
 
 def _content(database: Database, round_id: int) -> bytes:
-    with database.read("export estimate") as session:
-        with small_cache(session):
-            return estimates.stored_content(session, round_id)
+    with database.read("export estimate") as session, small_cache(session):
+        return estimates.stored_content(session, round_id)
 
 
 def _of_campaign(session: Session, identifier: str, now: int) -> Iterator[ExportedEstimate]:
