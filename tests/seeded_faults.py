@@ -98,7 +98,7 @@ FAULTS = (
     ),
     Fault(
         "7. A result never changes",
-        "server/sordino_server/estimates/service.py",
+        "server/sordino_server/answers/stored.py",
         "        raise _not_ready(session, row, now)\n    return content",
         "        raise _not_ready(session, row, now)\n"
         "    import time\n    return content + b' ' * (time.time_ns() % 1009)",

@@ -36,7 +36,7 @@ from typing import Any, NoReturn
 
 # Not the modules of commands: the consoles that they create read the environment.
 _IMPORTED = ("sordino_server.jobs.worker", "sordino_server.jobs.planning_process", "sordino_server.kit.migrations")
-_IMPORTED += ("sordino_server.estimates.picture", "sordino_server.estimates.next_step", "sordino_server.simulation")
+_IMPORTED += ("sordino_server.answers.picture", "sordino_server.answers.next_step", "sordino_server.simulation")
 _IMPORTED += ("sordino_server.serving.http_protocol", "uvicorn", "psycopg", "clarabel", "httpx", "httptools")
 _IMPORTED += ("anyio._backends._asyncio", "rich.progress", "typer.rich_utils")
 _PACKAGES = ("sordino_server", "benchmarks")

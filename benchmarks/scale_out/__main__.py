@@ -23,7 +23,7 @@ from sordino_analysis.evaluation.accumulate import accumulate
 from sordino_server import aggregates
 from sordino_server.aggregates import log_pages
 from sordino_server.aggregates.log_pool import add_up_in_pool
-from sordino_server.exports.archiving import ArchivedRound, archive_folder, write_archive
+from sordino_server.archives.archiving import ArchivedRound, archive_folder, write_archive
 from sordino_shared.domains import Categorical, Domain
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import AnyRandomizer, SeededDirection

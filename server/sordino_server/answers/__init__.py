@@ -1,1 +1,1 @@
-"""Answers to questions that are asked of a closed campaign, one by one."""
+"""The answers of campaigns, each read as one document or table: stored estimates, on demand, of series, exports."""

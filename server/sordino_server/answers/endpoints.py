@@ -1,24 +1,89 @@
-"""/v1/campaigns/{id}/answers"""
+"""What a campaign answers: `…/estimates`, `…/answers` and `…/series`, and `/v1/estimates` of several campaigns."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import StringConstraints
+from fastapi.responses import StreamingResponse
+from pydantic import BaseModel, Field, StringConstraints
 
+from sordino_analysis.answers.columns import ColumnType
+from sordino_analysis.answers.csv_text import CSV_TYPE, csv_lines
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
-from sordino_server.answers.in_process import computed
-from sordino_server.answers.service import AnswersKind
+from sordino_server.answers import stored
+from sordino_server.answers.export import MOST_CAMPAIGNS, Export, export_of
+from sordino_server.answers.on_demand import AnswersKind, answers_document
+from sordino_server.answers.schemas import AnyEstimate, schema_of
+from sordino_server.answers.series import DEFAULT_SHOWN, MOST_SHOWN, SeriesQuestion, series_document
+from sordino_server.answers.views import CSV_RESPONSES, IMMUTABLE, NOT_STORED, Form, as_asked, wants_csv
 from sordino_server.context import Injected
-from sordino_server.estimates.schemas import schema_of
-from sordino_server.estimates.views import CSV_RESPONSES, IMMUTABLE, Form, as_asked
+from sordino_server.identifiers import MOST_PERIODS, DigestText
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
-from sordino_server.kit.path_parameters import DigestPath
+from sordino_server.kit.db import Database
+from sordino_server.kit.path_parameters import DigestPath, RoundPath
 from sordino_shared.errors import InvalidValue
 
-router = APIRouter(prefix="/campaigns", tags=["estimates"], route_class=OperatorRoute)
+# Rows that are written at once: a few hundred kilobytes.
+_ROWS = 500
+
+router = APIRouter(tags=["estimates"], route_class=OperatorRoute)
+
+
+@router.get("/campaigns/{campaign_id}/estimates", response_model=AnyEstimate, responses=CSV_RESPONSES)
+def get_campaign_estimates(
+    context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, form: Form = None
+) -> Response:
+    """The estimate that the rounds of a campaign led to, the same bytes on every read; a table with `format=csv`."""
+    with context.database.read("get estimates") as session:
+        content = stored.stored_last(session, campaign_id, context.clock.now())
+    return as_asked(request, content, form, NOT_STORED)
+
+
+@router.get("/campaigns/{campaign_id}/rounds/{index}/estimates", response_model=AnyEstimate, responses=CSV_RESPONSES)
+def get_estimates(
+    context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, index: RoundPath, form: Form = None
+) -> Response:
+    """The estimate of a closed round, the same bytes on every read; as a table with `format=csv`."""
+    with context.database.read("get estimates") as session:
+        content = stored.stored(session, campaign_id, index, context.clock.now())
+    return as_asked(request, content, form, NOT_STORED)
+
+
+def asked_of_series(
+    from_: Annotated[
+        int | None,
+        Query(alias="from", ge=0, lt=MOST_PERIODS, description=f"First period; default: the last {DEFAULT_SHOWN}."),
+    ] = None,
+    to: Annotated[
+        int | None, Query(ge=0, lt=MOST_PERIODS, description="Last period; default: the last that has begun.")
+    ] = None,
+    window: Annotated[int, Query(ge=1, le=MOST_SHOWN, description="Periods of a window.")] = 7,
+    by: Annotated[Literal["reports", "periods"], Query(description="What weighs the periods of a window.")] = "reports",
+    trend: Annotated[bool, Query(description="Whether to add the smoothed line.")] = False,
+) -> SeriesQuestion:
+    """The question that a request's parameters ask."""
+    return SeriesQuestion(first=from_, last=to, window=window, by=by, trend=trend)
+
+
+SeriesQuery = Annotated[SeriesQuestion, Depends(asked_of_series)]
+
+
+@router.get("/campaigns/{campaign_id}/series", response_model=schema_of("series"), responses=CSV_RESPONSES)
+async def get_series(
+    context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, question: SeriesQuery, form: Form = None
+) -> Response:
+    """Estimates of a series: its periods, windows of them, changes between windows, a trend; a table with `format=csv`.
+
+    Of at most 1,000 periods.
+    What is said of closed periods never changes; `open` ones have the number of their reports so far.
+    """
+    return as_asked(request, await series_document(context, campaign_id, question), form, NOT_STORED)
+
 
 _Text = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 Texts = list[_Text] | None
@@ -59,7 +124,7 @@ def asked_questions(
 QuestionsQuery = Annotated[tuple[AnswersKind, tuple[str, ...]], Depends(asked_questions)]
 
 
-@router.get("/{campaign_id}/answers", response_model=schema_of("answers"), responses=CSV_RESPONSES)
+@router.get("/campaigns/{campaign_id}/answers", response_model=schema_of("answers"), responses=CSV_RESPONSES)
 async def get_answers(
     context: Injected,
     _: Analyst,
@@ -69,5 +134,51 @@ async def get_answers(
     form: Form = None,
 ) -> Response:
     """Answers to questions about a closed campaign that its workload need not list; a table with `format=csv`."""
-    content = await computed(context, campaign_id, *questions)
+    content = await answers_document(context, campaign_id, *questions)
     return as_asked(request, content, form, IMMUTABLE)
+
+
+Campaigns = Annotated[
+    list[DigestText],
+    Query(min_length=1, max_length=MOST_CAMPAIGNS, description="Id of a campaign; repeat it for more."),
+]
+ExportForm = Annotated[Literal["rows", "csv"] | None, Query(alias="format", description="Overrides the Accept header.")]
+
+
+class ResultColumn(BaseModel):
+    """A column of the table."""
+
+    name: str
+    type: ColumnType
+
+
+class ResultDocument(BaseModel):
+    """Estimates of several campaigns: a row for each query or statistic."""
+
+    columns: list[ResultColumn]
+    rows: list[dict[str, str | int | float | None]] = Field(
+        description="Each has every column; a cell that says nothing is null. docs/results.md has the columns."
+    )
+
+
+@router.get("/estimates", response_model=ResultDocument, responses=CSV_RESPONSES)
+def export_estimates(
+    context: Injected, _: Analyst, request: Request, campaign: Campaigns, form: ExportForm = None
+) -> StreamingResponse:
+    """The estimates of closed campaigns as one table: a row for each query or statistic, the bounds as numbers."""
+    export = export_of(context.database, campaign, context.clock.now())
+    if wants_csv(request, form):
+        lines = csv_lines(tuple(export.types), export.rows(context.database))
+        return StreamingResponse(lines, headers=NOT_STORED, media_type=CSV_TYPE)
+    return StreamingResponse(_json(export, context.database), headers=NOT_STORED, media_type="application/json")
+
+
+def _json(export: Export, database: Database) -> Iterator[str]:
+    """A ResultDocument in pieces."""
+    yield f'{{"columns": {json.dumps([{"name": name, "type": kind} for name, kind in export.types.items()])}, "rows": ['
+    rows = (dict(zip(export.types, row, strict=True)) for row in export.rows(database))
+    separator = ""
+    while piece := list(islice(rows, _ROWS)):
+        yield separator + json.dumps(piece, ensure_ascii=False, allow_nan=False)[1:-1]
+        separator = ", "
+    yield "]}"

@@ -30,7 +30,7 @@ class ChartFile:
             return
         name = remote.get(f"/v1/campaigns/{campaign}/status")["name"]
         # Here, since the other commands need no numbers and should not wait for their libraries.
-        from sordino_server.estimates import picture
+        from sordino_server.answers import picture
 
         self.write(picture.draw(json.dumps(document).encode(), name))
 

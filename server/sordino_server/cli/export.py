@@ -97,8 +97,8 @@ def reports(
     are purged, the worker deletes the archive too, and purges nothing where it cannot reach it; with --keep deleting is
     up to you.
     """
+    from sordino_server.archives.archiving import ExportTerms, archive_folder, archived_round, export_round
     from sordino_server.cli.progress_bar import displayed_progress
-    from sordino_server.exports.archiving import ExportTerms, archive_folder, archived_round, export_round
 
     _, database = existing_database()
     with database.read("find campaign") as session:

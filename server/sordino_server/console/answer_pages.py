@@ -14,8 +14,10 @@ from sordino_analysis.answers.svg import is_drawable
 from sordino_analysis.kinds.registry import kind_of_answers
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
-from sordino_server.answers.in_process import computed
-from sordino_server.answers.service import answering_round
+from sordino_server.answers import picture
+from sordino_server.answers.on_demand import answering_round, answers_document
+from sordino_server.answers.stored import read_estimate
+from sordino_server.answers.views import table_text
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.question import Question
 from sordino_server.console.console_route import Analyst, ConsoleRoute
@@ -24,9 +26,6 @@ from sordino_server.console.picked_questions import KINDS, as_curl, as_python, a
 from sordino_server.console.picture_endpoints import svg
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
-from sordino_server.estimates import picture
-from sordino_server.estimates.stored_estimate import read_estimate
-from sordino_server.estimates.views import table_text
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.workloads import service as workloads
 from sordino_shared.domains import Domain, Ordered
@@ -80,7 +79,7 @@ async def get_answers(
     content, error = b"", None
     if asked or not request.url.path.endswith("/answers"):
         try:
-            content = await computed(context, campaign_id, kind, asked)
+            content = await answers_document(context, campaign_id, kind, asked)
         except InvalidValue as refused:
             error = _unless_data(request, refused)
         except ServerError as refused:
@@ -115,7 +114,7 @@ async def draw_answers(_: Analyst, context: Injected, campaign_id: DigestPath, p
     """The same answers as a picture."""
     closed = await anyio.to_thread.run_sync(_closed, context, campaign_id)
     kind, asked = _asked(closed.domain, picked)
-    return svg(picture.draw(await computed(context, campaign_id, kind, asked), closed.name))
+    return svg(picture.draw(await answers_document(context, campaign_id, kind, asked), closed.name))
 
 
 def _closed(context: Context, campaign_id: str) -> _Closed:

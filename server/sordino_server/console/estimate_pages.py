@@ -11,16 +11,14 @@ from fastapi import APIRouter, Request, Response
 from sordino_analysis.answers.svg import is_drawable
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.kinds.registry import kind_named
+from sordino_server.answers.export import parquet_bytes, table_of
+from sordino_server.answers.stored import read_estimate, stored_last
+from sordino_server.answers.views import table_text
 from sordino_server.campaigns import service as campaigns
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, page
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
-from sordino_server.estimates import service
-from sordino_server.estimates.stored_estimate import read_estimate
-from sordino_server.estimates.views import table_text
-from sordino_server.exports import service as exports
-from sordino_server.exports.parquet_bytes import parquet_bytes
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_shared.protocol import Problem
 
@@ -61,7 +59,7 @@ def _has_pyarrow() -> bool:
 
 
 def _table(context: Context, campaign_id: str) -> AnswerTable:
-    return exports.table_of(context.database, campaign_id, context.clock.now())
+    return table_of(context.database, campaign_id, context.clock.now())
 
 
 def _of_page(request: Request, campaign_id: str) -> dict[str, Any]:
@@ -73,7 +71,7 @@ def _stored(context: Context, campaign_id: str) -> tuple[bytes, str]:
     """The estimate's bytes and the campaign's name; raises `not-found` or `estimate-not-ready`."""
     with context.database.read("console estimate") as session:
         name = campaigns.get(session, campaign_id).name
-        return service.stored_last(session, campaign_id, context.clock.now()), name
+        return stored_last(session, campaign_id, context.clock.now()), name
 
 
 def _values(content: bytes) -> dict[str, Any]:

@@ -15,14 +15,14 @@ from sordino_analysis.charts import (
 )
 from sordino_server import rounds
 from sordino_server.aggregates import counted_over_time
+from sordino_server.answers import picture
+from sordino_server.answers import stored as estimates
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.status import status_of
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Injected
 from sordino_server.errors import ServerError
-from sordino_server.estimates import picture
-from sordino_server.estimates import service as estimates
 from sordino_server.kit.path_parameters import DigestPath, RequestPath
 from sordino_server.plans import service as plans
 from sordino_server.populations import service as populations

@@ -8,17 +8,17 @@ from fastapi import APIRouter, Request, Response
 from sordino_analysis.answers.svg import is_drawable
 from sordino_analysis.kinds.registry import kind_of_answers
 from sordino_analysis.kinds.series import periods_of
+from sordino_server.answers import picture
+from sordino_server.answers.endpoints import SeriesQuery
+from sordino_server.answers.series import series_document
+from sordino_server.answers.stored import read_estimate
+from sordino_server.answers.views import table_text
 from sordino_server.campaigns import service as campaigns
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, page
 from sordino_server.console.picture_endpoints import svg
 from sordino_server.context import Context, Injected
-from sordino_server.estimates import picture
-from sordino_server.estimates.stored_estimate import read_estimate
-from sordino_server.estimates.views import table_text
 from sordino_server.kit.path_parameters import DigestPath
-from sordino_server.series.endpoints import SeriesQuery
-from sordino_server.series.in_process import computed
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
@@ -29,7 +29,7 @@ async def get_series(
 ) -> ConsolePage:
     """The document of the API as a page; the CSV has a row for each answer."""
     name = await anyio.to_thread.run_sync(_name, context, campaign_id)
-    content = await computed(context, campaign_id, question)
+    content = await series_document(context, campaign_id, question)
     estimate = read_estimate(content)
     values = {
         "campaign": campaign_id,
@@ -46,7 +46,7 @@ async def get_series(
 async def draw_series(_: Analyst, context: Injected, campaign_id: DigestPath, question: SeriesQuery) -> Response:
     """Each answer over the periods, with windows and their band."""
     name = await anyio.to_thread.run_sync(_name, context, campaign_id)
-    return svg(picture.draw(await computed(context, campaign_id, question), name))
+    return svg(picture.draw(await series_document(context, campaign_id, question), name))
 
 
 def _name(context: Context, campaign_id: str) -> str:

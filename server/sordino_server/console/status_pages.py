@@ -13,6 +13,9 @@ from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.answers.shown import shown_answers
 from sordino_analysis.answers.svg import is_drawable
 from sordino_analysis.kinds.registry import kind_named
+from sordino_server.answers import picture
+from sordino_server.answers import stored as estimates
+from sordino_server.answers.stored import read_estimate
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.status import status_of
 from sordino_server.console.console_route import ConsoleRoute
@@ -20,9 +23,6 @@ from sordino_server.console.rendering import HEADERS, fragment
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
-from sordino_server.estimates import picture
-from sordino_server.estimates import service as estimates
-from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_shared.protocol import CampaignState, Manifest, Problem
 

@@ -183,7 +183,7 @@ class Worker:
             rounds.mark_failed(session, number, self.owner, text)
 
         with self._work_on("round", Round, number, fail):
-            from sordino_server.estimates import next_step
+            from sordino_server.answers import next_step
 
             outcome = next_step.compute(
                 self.database,

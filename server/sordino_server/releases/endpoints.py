@@ -8,10 +8,10 @@ import anyio.to_thread
 from fastapi import APIRouter, Header, Request, Response
 from sqlalchemy.orm import Session
 
+from sordino_server.answers.schemas import schema_of
+from sordino_server.answers.views import CSV_RESPONSES, IMMUTABLE, Form, as_asked
 from sordino_server.context import Context, Injected
 from sordino_server.datasets import service as datasets
-from sordino_server.estimates.schemas import schema_of
-from sordino_server.estimates.views import CSV_RESPONSES, IMMUTABLE, Form, as_asked
 from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.idempotency import PostAnswer

@@ -14,8 +14,6 @@ from sordino_server.answers import endpoints as answers
 from sordino_server.campaigns import endpoints as campaigns
 from sordino_server.collecting import endpoints as collecting
 from sordino_server.datasets import endpoints as datasets
-from sordino_server.estimates import endpoints as estimates
-from sordino_server.exports import endpoints as exports
 from sordino_server.keys import endpoints as keys
 from sordino_server.kit.immutable import has_tag
 from sordino_server.kit.known_parameters import check_parameters
@@ -25,7 +23,6 @@ from sordino_server.populations import endpoints as populations
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.releases import endpoints as releases
 from sordino_server.reports import endpoints as reports
-from sordino_server.series import endpoints as series
 from sordino_server.serving import docs_page, health
 from sordino_server.serving.description import Description
 from sordino_server.shuffled import endpoints as shuffled
@@ -40,7 +37,7 @@ _PROBLEM: dict[str, Any] = {
 
 router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[Depends(check_parameters)])
 router.include_router(health.probes)
-for noun in (health, workloads, plans, populations, campaigns, sources, shuffled, estimates, series, answers, exports):
+for noun in (health, workloads, plans, populations, campaigns, sources, shuffled, answers):
     router.include_router(noun.router, prefix="/v1")
 for noun in (datasets, releases, keys, collecting):
     router.include_router(noun.router, prefix="/v1")

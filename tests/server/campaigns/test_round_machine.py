@@ -25,12 +25,12 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.kinds.pairwise_document import statistic_document
 from sordino_analysis.planning.rounds import ClosedRound
 from sordino_server import aggregates, models, rounds
+from sordino_server.answers import next_step
+from sordino_server.answers import stored as estimates
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.config import Settings
 from sordino_server.errors import ServerError
-from sordino_server.estimates import next_step
-from sordino_server.estimates import repository as estimates
 from sordino_server.jobs import worker as worker_module
 from sordino_server.jobs.worker import Worker
 from sordino_server.kit.clock import ManualClock

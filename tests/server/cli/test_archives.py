@@ -14,7 +14,7 @@ import pytest
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_server import aggregates
-from sordino_server.exports import archiving
+from sordino_server.archives import archiving
 from sordino_shared.protocol import CampaignId, Digest
 from tests.patience import PATIENCE_S
 

@@ -18,11 +18,11 @@ import pytest
 from sqlalchemy import update
 
 from sordino_server import rounds
+from sordino_server.answers import picture
 from sordino_server.campaigns import retention
 from sordino_server.cli.output import moment
 from sordino_server.cli.wait import Patience, StillWaiting
 from sordino_server.cli.watch import watch
-from sordino_server.estimates import picture
 from sordino_server.models import Round
 from tests.patience import PATIENCE_S
 

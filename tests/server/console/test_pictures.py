@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from sordino_server import aggregates, rounds
+from sordino_server.answers import picture
 from sordino_server.console.shared_texts import SharedTexts
-from sordino_server.estimates import picture
 from sordino_server.models import Role
 from sordino_server.populations import service as populations
 from sordino_server.populations.service import history

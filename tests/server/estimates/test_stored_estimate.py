@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from sordino_server.answers.stored import read_estimate
 from sordino_server.errors import ServerError
-from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_shared.protocol import Problem
 
 LINEAR: dict[str, Any] = {

@@ -15,12 +15,11 @@ from typer.testing import CliRunner
 
 from sordino_analysis.archive.archive import Archive
 from sordino_server import aggregates, archives
-from sordino_server.archives import ArchiveKept
+from sordino_server.archives import ArchiveKept, archiving
+from sordino_server.archives.archiving import ExportTerms, archive_folder, archived_round, export_round
 from sordino_server.archives.deleting import LocalFiles
 from sordino_server.campaigns import retention
 from sordino_server.cli import app
-from sordino_server.exports import archiving
-from sordino_server.exports.archiving import ExportTerms, archive_folder, archived_round, export_round
 from sordino_server.keys import service as keys
 from sordino_server.keys.source_terms import SourceTerms
 from sordino_server.models import Role

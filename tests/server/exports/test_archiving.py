@@ -23,8 +23,8 @@ from sordino_analysis.vectorized.randomizers import randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server import aggregates
 from sordino_server.aggregates import AggregateMismatch
-from sordino_server.exports import archiving
-from sordino_server.exports.archiving import archive_folder, archived_round, write_archive
+from sordino_server.archives import archiving
+from sordino_server.archives.archiving import archive_folder, archived_round, write_archive
 from sordino_server.kit.db import Database
 from sordino_server.models import ReportChunk, Round
 from sordino_server.rounds import RoundNotFound

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import sordino_analysis as sa
-from sordino_server.exports import service
+from sordino_server.answers import export
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import Problem
 from tests.estimates import answers_of
@@ -133,7 +133,7 @@ def test_what_cannot_be_exported_is_refused_and_named(running: Any, check_proble
     running.api.post(f"/v1/campaigns/{campaign['id']}/close")
     running.work()
     refused(Problem.INVALID_REQUEST, "twice", campaign["id"], campaign["id"])
-    refused(Problem.INVALID_REQUEST, "campaign", *[campaign["id"]] * (service.MOST_CAMPAIGNS + 1))
+    refused(Problem.INVALID_REQUEST, "campaign", *[campaign["id"]] * (export.MOST_CAMPAIGNS + 1))
     assert running.anonymous.get(path, params={"campaign": campaign["id"]}).status_code == 401
 
 

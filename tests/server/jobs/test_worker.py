@@ -211,7 +211,7 @@ def test_estimates_that_cannot_be_had_keep_their_reason(
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("the password is s3cret")
 
-    monkeypatch.setattr("sordino_server.estimates.next_step.compute", fail)
+    monkeypatch.setattr("sordino_server.answers.next_step.compute", fail)
     running.work()
     response = running.api.get(f"/v1/campaigns/{campaign['id']}/rounds/0/estimates")
     check_problem(response, Problem.ESTIMATE_NOT_READY, "RuntimeError")

@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 import sordino_analysis as sa
 from sordino_analysis.figures import with_error
+from sordino_server.answers.series import SeriesQuestion
+from sordino_server.answers.series_computing import document_of_series
 from sordino_server.cli import app
 from sordino_server.models import Accumulator, Role, Round
 from sordino_server.rounds.periods import close_due_periods
-from sordino_server.series.computing import document_of_series
-from sordino_server.series.service import SeriesQuestion
 from tests.estimates import answers_of
 from tests.server.console.conftest import Browsers
 from tests.server.series.conftest import DAY, Series, a_year, begin

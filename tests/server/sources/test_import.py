@@ -267,7 +267,7 @@ def test_a_source_whose_keys_are_revoked_is_not_waited_for(region: Region, runni
 def test_sums_that_come_while_a_worker_computes_are_in_the_estimate(region: Region, running: Any) -> None:
     """The worker that read the sums before loses the round, so that no estimate is stored without the new ones."""
     from sordino_server import rounds
-    from sordino_server.estimates import next_step
+    from sordino_server.answers import next_step
     from sordino_server.kit.leases import LeaseLost
     from sordino_server.rounds.round_lifecycle import finish
 
@@ -309,7 +309,7 @@ def test_a_source_cannot_hold_the_estimate_beyond_the_deadline(
 def test_sums_from_elsewhere_do_not_move_the_epoch_or_the_archive(region: Region, running: Any) -> None:
     """What this server logged is counted apart: ids, archives and purges are of its own reports."""
     from sordino_server import aggregates, rounds
-    from sordino_server.exports.archiving import archived_round
+    from sordino_server.archives.archiving import archived_round
 
     running.report(region.campaign, [0, 1, 2, 3] * 10)
     key_of(running, region.campaign["id"], limit=1 << 20)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sordino_analysis.answers.svg import NoPicture, draw_answers_of
 from sordino_analysis.kinds.registry import kind_of_answers
+from sordino_server.answers.stored import read_estimate
 from sordino_server.errors import ServerError
-from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_shared.protocol import Problem
 from sordino_shared.quantities import quantity
 

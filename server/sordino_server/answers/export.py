@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, repeat
+from pathlib import Path
 
 from sqlalchemy.orm import Session
 
 from sordino_analysis.answers.columns import Cell, ColumnType, in_order
+from sordino_analysis.answers.parquet import write_parquet
 from sordino_analysis.answers.table import EXPORTED, AnswerTable, wider
+from sordino_server.answers.stored import read_estimate, stored_content, stored_rounds
 from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import ServerError
-from sordino_server.estimates import service as estimates
-from sordino_server.estimates.stored_estimate import read_estimate
 from sordino_server.kit.clock import iso_8601
 from sordino_server.kit.db import Database, small_cache
 from sordino_server.models import Campaign
@@ -77,20 +79,31 @@ def table_of(database: Database, identifier: str, now: int) -> AnswerTable:
     return AnswerTable.exported(export_of(database, [identifier], now).tables(database))
 
 
+def parquet_bytes(table: AnswerTable) -> bytes:
+    """The table as a Parquet file; raises SordinoError without pyarrow.
+
+    It takes a hundred megabytes: called by the process that answers questions.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "estimates.parquet"
+        write_parquet(table, path)
+        return path.read_bytes()
+
+
 def _table(database: Database, exported: ExportedEstimate) -> AnswerTable:
     return read_estimate(_content(database, exported.round_id)).table.with_terms(**exported.terms)
 
 
 def _content(database: Database, round_id: int) -> bytes:
     with database.read("export estimate") as session, small_cache(session):
-        return estimates.stored_content(session, round_id)
+        return stored_content(session, round_id)
 
 
 def _of_campaign(session: Session, identifier: str, now: int) -> Iterator[ExportedEstimate]:
     try:
         campaign = campaigns.get(session, identifier)
         series = Manifest.read(campaign.manifest).assignment
-        stored = estimates.stored_rounds(session, identifier, now)
+        stored = stored_rounds(session, identifier, now)
     except ServerError as error:
         raise ServerError(error.problem, f"campaign {identifier}: {error.detail}", **error.extra) from error
     origin = _origin(campaign)

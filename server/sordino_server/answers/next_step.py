@@ -5,16 +5,19 @@ Only workers import this module: it needs the estimators.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
-from sordino_analysis.answers.document import EstimateDocument
+from sqlalchemy.orm import Session
+
+from sordino_analysis.answers.document import EstimateDocument, SourceReports
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
+from sordino_analysis.kinds.participation import source_warnings
 from sordino_analysis.kinds.registry import kind_named
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_server import rounds
-from sordino_server.aggregates import aggregate
+from sordino_server.aggregates import aggregate, source_counts
 from sordino_server.campaigns import service as campaigns
-from sordino_server.estimates.sources import with_sources
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_server.plans import service as plans
@@ -22,8 +25,10 @@ from sordino_server.rounds.round_lifecycle import EstimateReady, Outcome
 from sordino_server.rounds.sealing import NextRound
 from sordino_server.shuffled import opening
 from sordino_server.shuffled.round_keys import RoundKeys
+from sordino_server.sources import repository as sources
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CampaignState, Manifest, Rotating
+from sordino_shared.protocol import CampaignState, DrawOneRound, Manifest, Rotating
+from sordino_shared.protocol.campaigns import WHOLE_WEIGHT
 
 
 def compute(
@@ -66,7 +71,7 @@ def compute(
         return NextRound(outcome.device, outcome.analyst)
     with database.read("read sources of estimate") as session:
         known = rounds.of_campaign(session, row.campaign_id)[: len(closed)]
-        return EstimateReady(with_sources(session, manifest, known, outcome).content())
+        return EstimateReady(_with_sources(session, manifest, known, outcome).content())
 
 
 def _closed_round(database: Database, row: Round, processes: int) -> ClosedRound:
@@ -91,3 +96,25 @@ def _read(
         for row, each in zip(known, sealed, strict=True)
     )
     return plan, tuple(ClosedRound(each, total) for each, total in zip(sealed, sums, strict=True))
+
+
+def _with_sources(
+    session: Session, manifest: Manifest, rounds: Sequence[Round], estimate: EstimateDocument
+) -> EstimateDocument:
+    """The estimate from the `rounds`, with the reports of every source of the campaign and their warnings."""
+    came = [(row, source_counts(session, row.id)) for row in rounds]
+    expected = sources.names_with_keys(session, str(manifest.campaign))
+    names = sorted(set(expected).union(*(found for _, found in came)))
+    if not names:
+        return estimate
+    listed = [
+        SourceReports(source=name, round=row.index, reports=found.get(name, 0)) for name in names for row, found in came
+    ]
+    assignment = manifest.assignment
+    first_share = assignment.weights[0] / WHOLE_WEIGHT if isinstance(assignment, DrawOneRound) else None
+    warnings = [
+        text
+        for name in names
+        for text in source_warnings(name, first_share, {row.index: found.get(name) for row, found in came})
+    ]
+    return estimate.with_sources(listed, warnings)

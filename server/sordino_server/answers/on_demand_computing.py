@@ -24,7 +24,7 @@ from sordino_analysis.evaluation.item_counts import count_items
 from sordino_analysis.figures import SHARE
 from sordino_analysis.kinds.on_demand import OnDemandExtras, OnDemandKind
 from sordino_server.aggregates import LogPurged, aggregate, logged_payloads
-from sordino_server.answers.service import AnsweringRound, AnswersKind
+from sordino_server.answers.on_demand import AnsweringRound, AnswersKind
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.plans import service as plans

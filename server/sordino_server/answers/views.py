@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from fastapi import Query, Request, Response
 
 from sordino_analysis.answers.csv_text import CSV_TYPE, as_csv
-from sordino_server.estimates.stored_estimate import read_estimate
+from sordino_server.answers.stored import read_estimate
 
 Form = Annotated[Literal["json", "csv"] | None, Query(alias="format", description="Overrides the Accept header.")]
 

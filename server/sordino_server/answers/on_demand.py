@@ -1,17 +1,22 @@
-"""Answers of a closed campaign: which round gives them, or why none does."""
+"""Answers to questions that are asked of a closed campaign, one by one: which round gives them, or why none does.
+
+`on_demand_computing` computes them, in the process that keeps what it decoded.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Literal
 
+import anyio.to_thread
 from sqlalchemy.orm import Session
 
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_server import rounds
+from sordino_server.answers.stored import stored_last
 from sordino_server.campaigns import service as campaigns
+from sordino_server.context import Context
 from sordino_server.errors import ServerError
-from sordino_server.estimates import service as estimates
 from sordino_shared.protocol import Manifest, Problem, Rotating
 
 AnswersKind = QuestionKind | Literal["rule"]
@@ -42,7 +47,7 @@ def answering_round(session: Session, campaign: str, now: int) -> AnsweringRound
             Problem.INVALID_REQUEST,
             f"a series has estimates of its periods and of windows of them: see /v1/campaigns/{campaign}/series",
         )
-    estimates.stored_last(session, campaign, now)
+    stored_last(session, campaign, now)
     row = rounds.of_campaign(session, campaign)[-1]
     return AnsweringRound(
         campaign=campaign,
@@ -51,3 +56,25 @@ def answering_round(session: Session, campaign: str, now: int) -> AnsweringRound
         device_digest=row.device_digest,
         analyst_digest=row.analyst_digest,
     )
+
+
+async def answers_document(context: Context, campaign: str, kind: AnswersKind, texts: tuple[str, ...]) -> bytes:
+    """The document of the answers to questions of one kind.
+
+    Raises as `answering_round` does, and InvalidValue or ServerError for what is no question about the domain.
+    """
+    closed = await anyio.to_thread.run_sync(_answering_round, context, campaign)
+    url = context.database.url.render_as_string(hide_password=False)
+    return await context.answers.run(_compute, url, closed, kind, texts)
+
+
+def _compute(url: str, closed: AnsweringRound, kind: AnswersKind, texts: tuple[str, ...]) -> bytes:
+    # Imported here since the process that answers requests imports this module, and must not hold the estimators.
+    from sordino_server.answers.on_demand_computing import compute_answers
+
+    return compute_answers(url, closed, kind, texts)
+
+
+def _answering_round(context: Context, campaign: str) -> AnsweringRound:
+    with context.database.read("read closed round") as session:
+        return answering_round(session, campaign, context.clock.now())

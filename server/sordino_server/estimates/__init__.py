@@ -1,1 +1,0 @@
-"""Estimates of closed rounds: computed once, stored as bytes, the same on every read."""

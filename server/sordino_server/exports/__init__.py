@@ -1,1 +1,0 @@
-"""Estimates of several campaigns as one tidy table."""
