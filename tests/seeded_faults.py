@@ -115,7 +115,7 @@ FAULTS = (
     # A batch without a blanket.
     Fault(
         "8. One batch a round, with its blanket",
-        "shuffler/sordino_shuffler/blanket.py",
+        "shuffler/sordino_shuffler/rounds.py",
         "for _ in range(route.blanket))",
         "for _ in range(route.blanket - 1))",
         ("tests/shuffler/test_rounds.py::test_a_batch_holds_every_report_and_the_blanket",),

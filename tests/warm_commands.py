@@ -275,7 +275,7 @@ def _run(arguments: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-    from sordino_server.serving.preloaded import PRELOADED
+    from sordino_server.serving.app import PRELOADED
 
     for module in (*_IMPORTED, *PRELOADED):
         importlib.import_module(module)

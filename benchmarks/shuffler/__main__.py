@@ -18,10 +18,9 @@ from sordino_shared.randomizers import AnyRandomizer, FiniteKernel, SubsetSelect
 from sordino_shared.randomizers.finite_kernel import TwoLevelRows
 from sordino_shared.randomness import SystemRandomness
 from sordino_shared.shuffling.claims import bound_of
-from sordino_shuffler.blanket import draw_blanket
 from sordino_shuffler.mixing import may_leave, mix
 from sordino_shuffler.released import Released
-from sordino_shuffler.rounds import page_size
+from sordino_shuffler.rounds import draw_blanket, page_size
 from sordino_shuffler.store import Store
 from tests.shuffler.processes import Setup
 from tests.shuffler.small_collector import PART, SmallCollector, true_claims

@@ -7,12 +7,12 @@ import ssl
 import time
 from contextlib import suppress
 from http.client import BadStatusLine, HTTPException, HTTPResponse
+from importlib import import_module
 from io import BytesIO
 from types import MappingProxyType
 
 from sordino_client._errors import TransportFailed, WrongArgument
 from sordino_client._transport import DEADLINE_S, Request, Response, check_address, headers_of, too_slow
-from sordino_client._trust import trusted_authorities
 from sordino_shared.errors import InvalidValue, NoAnswer, OversizedDocument, UnreadableBody
 from sordino_shared.http.address import Address
 from sordino_shared.http.body import codings_of, read_body
@@ -151,3 +151,26 @@ def _proxy(text: str | None, address: Address) -> Proxy | None:
         return proxy_for(address) if text == "environment" else proxy_at(text)
     except InvalidValue as error:
         raise WrongArgument(f"proxy is http://host:port or 'environment': {error}", text) from error
+
+
+def trusted_authorities() -> ssl.SSLContext:
+    """A context with authorities: the system's; where it has none, truststore's, else certifi's.
+
+    Python from python.org has none on macOS before its `Install Certificates` was run. Raises `TransportFailed`.
+    """
+    context = ssl.create_default_context()
+    paths = ssl.get_default_verify_paths()
+    if context.get_ca_certs() or paths.cafile or paths.capath:
+        return context
+    for package in ("truststore", "certifi"):
+        try:
+            module = import_module(package)
+        except ImportError:
+            continue
+        if package == "certifi":
+            return ssl.create_default_context(cafile=module.where())
+        found: ssl.SSLContext = module.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        return found
+    raise TransportFailed(
+        "this machine has no certificate authorities for https: install the package truststore, or certifi"
+    )

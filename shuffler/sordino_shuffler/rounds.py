@@ -9,9 +9,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
-from sordino_shared.protocol import CampaignId, Rotating, ShuffledPage
+from sordino_shared.protocol import CampaignId, DevicePart, Digest, Rotating, ShuffledPage, ShuffledRoute
+from sordino_shared.protocol.sealed import sealed_plaintext, sealing_info
 from sordino_shared.randomness import Randomness
-from sordino_shuffler.blanket import draw_blanket
+from sordino_shared.sealing import seal
+from sordino_shared.shuffling.blanket import draw_blanket_report
 from sordino_shuffler.clock import Clock
 from sordino_shuffler.errors import CollectorTrouble
 from sordino_shuffler.mirror import CampaignMirror
@@ -22,7 +24,6 @@ from sordino_shuffler.store import State, Store, StoredRound
 from sordino_shuffler.writer import Writer
 
 _LOG = logging.getLogger("sordino_shuffler")
-
 
 _PAGE_BYTES = 4 << 20
 _PAGE_ROOM = 1 << 10
@@ -230,3 +231,16 @@ def _deliver(store: Store, row: StoredRound, now: int) -> bool:
         return False
     deliver(store, row, now)
     return True
+
+
+def draw_blanket(
+    route: ShuffledRoute, part: DevicePart, campaign: CampaignId, number: int, randomness: Randomness
+) -> list[bytes]:
+    """`route.blanket` sealed reports for a round, which nothing but the collector's key tells from those of devices.
+
+    One takes about 100 µs.
+    """
+    info = sealing_info(campaign, number, Digest.of(part.content))
+    key = route.key_of(number)
+    payloads = (draw_blanket_report(part.randomizer, randomness) for _ in range(route.blanket))
+    return [seal(key, info, sealed_plaintext(0, 0, payload)) for payload in payloads]

@@ -11,7 +11,7 @@ import pytest
 from sordino_analysis.guarantees.blanket import claimed, envelope_of, least_blanket
 from sordino_shared.errors import InvalidValue
 from sordino_shared.shuffling.envelope import envelope
-from sordino_shared.shuffling.kinds import of_set
+from sordino_shared.shuffling.laws import of_set
 from sordino_shared.shuffling.profile import delta_of
 
 DELTA = Fraction(1, 10**6)

@@ -9,8 +9,7 @@ from itertools import product
 import pytest
 
 from sordino_analysis.guarantees import clones as module
-from sordino_analysis.guarantees.binomial import ROUNDED_UP, binomial_window
-from sordino_analysis.guarantees.clones import Clones, ShuffledReports
+from sordino_analysis.guarantees.clones import ROUNDED_UP, Clones, ShuffledReports, binomial_window
 from sordino_analysis.guarantees.shuffled import honest_floor, honest_needed, shuffled_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO, PureEpsilon, exp_lower_bound

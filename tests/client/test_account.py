@@ -9,7 +9,7 @@ from unicodedata import east_asian_width
 import pytest
 
 from sordino_client import Account, AccountEntry, CampaignAccount, Caps, PureEpsilon
-from sordino_client._folding import folded
+from sordino_client._account import folded
 from sordino_shared.protocol import Problem, ReportBatch
 
 

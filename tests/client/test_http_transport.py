@@ -14,7 +14,7 @@ from contextlib import suppress
 import pytest
 
 from sordino_client import AsyncHttpTransport, HttpTransport, Request, TransportFailed, WrongArgument
-from sordino_client import _trust as trust
+from sordino_client import _http_transport as trust
 from sordino_shared.errors import OversizedDocument
 
 ASK = Request(method="GET", path="/v1/x", limit=1000)

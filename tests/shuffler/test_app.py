@@ -22,9 +22,9 @@ from sordino_shared.protocol import (
     SealedReports,
     Task,
 )
+from sordino_shuffler.app import read_reports
 from sordino_shuffler.problems import RequestRefused
 from sordino_shuffler.statements import SigningKey
-from sordino_shuffler.uploads import read_reports
 from tests.shuffler.conftest import END, Collecting, LocalShuffler, local_shuffler
 from tests.shuffler.small_collector import PART, SmallCollector, true_claims, upload_body
 
@@ -247,7 +247,7 @@ async def test_addresses_have_a_rate_and_a_forged_header_changes_nothing(tmp_pat
 async def test_a_body_that_breaks_off_or_is_late_is_answered(
     shuffler: LocalShuffler, collecting: Collecting, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("sordino_shuffler.uploads._BODY_S", 0.02)
+    monkeypatch.setattr("sordino_shuffler.app._BODY_S", 0.02)
     async with collecting() as collector:
         path = f"/v1/campaigns/{collector.campaign}/rounds/0/sealed"
 

@@ -6,6 +6,7 @@ Their formula of 2023 ("Stronger privacy amplification") is not used: its author
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -13,10 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.guarantees.binomial import ROUNDED_UP, binomial_window
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import exp_lower_bound
 
+# Every float of a binomial law comes of sums, products and quotients of positive numbers, each within 2⁻⁵³ of the exact
+# one. A chain of a million of them is within 2⁻³².
+ROUNDED_UP = 1 + 2.0**-30
 # So many values of a sum are told apart, of one sum and of each of two. It costs less than .1 % of ε.
 _VALUES, _VALUES_OF_TWO, _COARSE = 1500, 200, 80
 # More users than these hide at least as well, and sums of more need much memory.
@@ -186,3 +189,50 @@ def _grid(first: int, last: int, values: int) -> NDArray[np.int64]:
 def _exponential_below(nano: int) -> Fraction:
     """At most e^(nano·10⁻⁹), and at least 1."""
     return Fraction(exp_lower_bound(nano, _BITS), 1 << _BITS)
+
+
+@dataclass(frozen=True, eq=False)
+class Window:
+    """`chances[i]` is at least P(X = first + i) but for rounding, `outside` at least the chance of all other values."""
+
+    first: int
+    chances: Floats
+    outside: float
+
+    @property
+    def last(self) -> int:
+        """The largest value in the window."""
+        return self.first + len(self.chances) - 1
+
+
+def binomial_window(trials: int, chance: Fraction, negligible: float) -> Window:
+    """X ~ Bin(trials, chance) where it is likely: `outside` is about `negligible`, a number above 0 and below 1."""
+    if trials == 0 or chance == 0:
+        return Window(0, np.ones(1), 0.0)
+    if chance == 1:
+        return Window(trials, np.ones(1), 0.0)
+    odds = float(chance / (1 - chance))
+    mode = min(trials, math.floor((trials + 1) * chance))
+    reach = _reach(trials * float(chance * (1 - chance)), negligible)
+    low, high = max(0, mode - reach), min(trials, mode + reach)
+    up = np.arange(mode, high, dtype=np.float64)
+    down = np.arange(mode, low, -1, dtype=np.float64)
+    above = np.cumprod((trials - up) / (up + 1) * odds)
+    below = np.cumprod(down / (trials - down + 1) / odds)
+    weights = np.concatenate([below[::-1], np.ones(1), above])
+    # The sum over the window is at most that over all values, so the quotients are at least the chances.
+    chances = weights / weights.sum()
+    last = _tail(chances[-1], float(trials - high) / (high + 1) * odds)
+    first = _tail(chances[0], float(low) / (trials - low + 1) / odds)
+    return Window(low, chances, (first + last) * ROUNDED_UP)
+
+
+def _reach(variance: float, negligible: float) -> int:
+    """Bernstein's inequality: beyond mean ± reach there is about the chance `negligible`."""
+    log = math.log(2 / negligible)
+    return math.ceil(log / 3 + math.sqrt(log**2 / 9 + 2 * log * variance)) + 1
+
+
+def _tail(edge: float, ratio: float) -> float:
+    """Σ of the chances beyond an edge: their ratios only fall, so a geometric series bounds them."""
+    return 0.0 if ratio == 0 else math.inf if ratio >= 1 else edge * ratio / (1 - ratio)

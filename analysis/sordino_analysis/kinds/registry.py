@@ -7,6 +7,8 @@ Another distribution adds a kind by an entry point of the group `sordino.kinds` 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import cache
+from importlib.metadata import entry_points
 from typing import Any
 
 from sordino_analysis.kinds.base import KindOfAnswers, KindOfQuestion
@@ -17,9 +19,9 @@ from sordino_analysis.kinds.on_demand import OnDemandKind
 from sordino_analysis.kinds.pairwise import PairwiseKind
 from sordino_analysis.kinds.release import ReleaseKind
 from sordino_analysis.kinds.series import SeriesKind
-from sordino_analysis.outside_kinds import outside_kinds
 from sordino_shared.errors import InvalidValue
 
+GROUP = "sordino.kinds"
 _KINDS: dict[str, KindOfQuestion] = {
     kind.name: kind for kind in (LinearKind(), ConceptsKind(), NumbersKind(), PairwiseKind())
 }
@@ -82,3 +84,9 @@ def kind_of(document: Mapping[str, Any]) -> KindOfQuestion | None:
     if len({kind.field for kind in given}) != 1:
         return None
     return next((kind for kind in given if kind.recognises(document)), None)
+
+
+@cache
+def outside_kinds() -> tuple[object, ...]:
+    """What the entry points name, each module imported once; raises what such an import raises."""
+    return tuple(point.load() for point in entry_points(group=GROUP))

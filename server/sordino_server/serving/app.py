@@ -29,8 +29,25 @@ from sordino_server.reports.admission import Admission
 from sordino_server.reports.upload_endpoint import UploadEndpoint
 from sordino_server.serving.api import all_routes
 from sordino_server.serving.description import Description
-from sordino_server.serving.preloaded import PRELOADED
 from sordino_server.work.fork_server import preload, start_importing
+
+# Importing them takes half a second each time otherwise. The planner is named by its requests, since
+# `sordino_analysis.requests` imports them when they are asked for.
+PRELOADED = (
+    "sordino_server.workloads.checking",
+    "sordino_server.plans.checking",
+    "sordino_server.releases.checking",
+    "sordino_server.datasets.checking",
+    "sordino_server.answers.on_demand_computing",
+    "sordino_server.answers.series_computing",
+    "sordino_server.plans.checking",
+    "sordino_analysis.planning.linear_request",
+    "sordino_analysis.pairwise.pairwise_request",
+    "sordino_analysis.price_of_locality",
+    "sordino_analysis.curator.plan",
+    # Reads the version of a distribution, which the key of a plan has.
+    "email.parser",
+)
 
 
 def create_app(settings: Settings, database: Database | None = None, clock: ServerClock | None = None) -> FastAPI:

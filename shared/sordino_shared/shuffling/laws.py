@@ -6,11 +6,13 @@ the public part as a device draws it, and a uniform output.
 
 from __future__ import annotations
 
+import cmath
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Literal
 
+from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import (
     AnyRandomizer,
@@ -26,14 +28,74 @@ from sordino_shared.randomizers import (
 )
 from sordino_shared.randomizers.coarsened import Level
 from sordino_shared.shuffling.envelope import envelope
-from sordino_shared.shuffling.kinds import TwoLevels, mixture, of_random_labels, of_set
-from sordino_shared.shuffling.overlaps import least_overlap
 from sordino_shared.shuffling.profile import LossLaw
 
 # A shuffler computes the envelope of a table in this many steps, types² times outputs: half a minute.
 MAX_STEPS = 1 << 26
 
 BlanketLaw = Literal["types", "outputs"]
+
+
+@dataclass(frozen=True)
+class TwoLevels:
+    """Outputs of a uniform blanket of which a share is `ratio` times as likely as the others for any value.
+
+    `overlap` is the share that is high for both of two values, at its least over pairs: moving mass into it makes
+    E[(L − t)₊] smaller for every t, so the least one is the pair that is hardest to hide.
+    """
+
+    ratio: float
+    share: float
+    overlap: float
+
+    def __post_init__(self) -> None:
+        least = max(0.0, 2 * self.share - 1)
+        if not (self.ratio > 1 and 0 < self.share < 1 and least - 1e-12 <= self.overlap <= self.share):
+            raise InvalidValue("two levels need a ratio above 1, a share below 1 and an overlap that fits it", self)
+
+    @property
+    def levels(self) -> tuple[float, float]:
+        """(high, low), the likelihoods relative to the blanket."""
+        total = self.ratio * self.share + 1 - self.share
+        return self.ratio / total, 1 / total
+
+    def losses(self, power: float) -> list[tuple[float, float]]:
+        """(value, chance) of the four kinds of report at `power` = e^ε; kinds of no chance are left out."""
+        high, low = self.levels
+        apart = self.share - self.overlap
+        kinds = (
+            (high - power * low, apart),
+            (low - power * high, apart),
+            (high * (1 - power), self.overlap),
+            (low * (1 - power), 1 - 2 * self.share + self.overlap),
+        )
+        return [(value, chance) for value, chance in kinds if chance > 0]
+
+
+def of_set(size: int, subset: int, ratio: float) -> TwoLevels:
+    """Sets of `subset` of `size` members: a set with the value is `ratio` times as likely as one without it.
+
+    With one member it is randomized response. Two values are both in a share s(s − 1)/(k(k − 1)) of the sets.
+    """
+    return TwoLevels(ratio, subset / size, subset * (subset - 1) / (size * (size - 1)))
+
+
+def of_random_labels(members: int, labels: int, ratio: float) -> TwoLevels:
+    """Labels of which those of two values are independent (`linear`, `field`): both are members with chance w²."""
+    share = members / labels
+    return TwoLevels(ratio, share, share * share)
+
+
+def mixture(parts: Iterable[tuple[float, TwoLevels]], power: float) -> LossLaw:
+    """The loss where the report says which part it is of; `parts` are (chance, levels), the chances summing to 1.
+
+    Raises:
+        InvalidValue: the chances do not sum to 1.
+    """
+    losses = [(value, chance * part) for chance, levels in parts for value, part in levels.losses(power)]
+    if not math.isclose(math.fsum(chance for _, chance in losses), 1, abs_tol=1e-9):
+        raise InvalidValue("the chances of a mixture do not sum to 1", losses)
+    return losses
 
 
 def blanket_law(randomizer: AnyRandomizer) -> BlanketLaw:
@@ -134,3 +196,38 @@ def _columns(kernel: FiniteKernel) -> list[list[float]]:
             column.append(whole - sum(column))
         columns.append([entry / whole for entry in column])
     return columns
+
+
+def least_overlap(members: int, shape: Sequence[int]) -> int:
+    """min over d ≠ 0 of |S ∩ (S + d)|; bit c of `members` is 1 where cell c, numbered row by row, is in S.
+
+    Cells are those of a product of cyclic groups. The number of cells that S shares with its shift is its
+    autocorrelation, the inverse transform of |F|² of its indicator.
+    The cost grows with the cells times the sum of `shape`, or with the square of the cells over 64 for one axis.
+    """
+    cells = math.prod(shape)
+    if len(shape) == 1:
+        whole = (1 << cells) - 1
+        shifts = ((members << d | members >> (cells - d)) & whole for d in range(1, cells))
+        return min((members & shift).bit_count() for shift in shifts)
+    indicator = [complex(members >> cell & 1) for cell in range(cells)]
+    powers = [complex(abs(wave) ** 2) for wave in _transform(indicator, shape)]
+    # Counts are whole, and rounding is far below one half; the transform of a real even function is its inverse.
+    return min(round(count.real / cells) for count in _transform(powers, shape)[1:])
+
+
+def _transform(points: list[complex], shape: Sequence[int]) -> list[complex]:
+    """The Fourier transform along every axis, each by its definition: axes are short."""
+    stride = len(points)
+    for size in shape:
+        stride //= size
+        roots = [cmath.exp(-2j * math.pi * k / size) for k in range(size)]
+        result = [0j] * len(points)
+        for start in range(0, len(points), stride * size):
+            for inner in range(start, start + stride):
+                line = points[inner : inner + stride * size : stride]
+                result[inner : inner + stride * size : stride] = [
+                    sum(point * roots[j * k % size] for j, point in enumerate(line)) for k in range(size)
+                ]
+        points = result
+    return points

@@ -8,7 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sordino_analysis.average_case import refusals
+from sordino_analysis.average_case import figures
 from sordino_shared.errors import InvalidValue
 
 CELLS = np.array(list(product((0, 1), repeat=3)), dtype=bool)
@@ -48,7 +48,7 @@ def two_levels(sets, epsilon):
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0, 4.0])
 @pytest.mark.parametrize(("predicted", "balanced"), [(PARITIES, True), (CONJUNCTIONS, False)])
 def test_no_kernel_tells_more_than_the_bound(epsilon, predicted, balanced):
-    bound = refusals.squared_hellinger(refusals.forster_bound(predicted), epsilon, balanced=balanced)
+    bound = figures.squared_hellinger(figures.forster_bound(predicted), epsilon, balanced=balanced)
     found = [hellinger(kernel, predicted) for kernel in kernels(epsilon)]
     assert max(found) <= bound
     # A bound that is far from everything would prove nothing: at small ε the parities' own kernel comes near.
@@ -56,24 +56,24 @@ def test_no_kernel_tells_more_than_the_bound(epsilon, predicted, balanced):
 
 
 def test_forsters_bound_by_its_closed_forms():
-    assert refusals.forster_bound(PARITIES) == pytest.approx(refusals.forster_bound_of_parities(7))
-    assert refusals.forster_bound(CONJUNCTIONS) == pytest.approx(refusals.forster_bound_of_literals(3, 2))
+    assert figures.forster_bound(PARITIES) == pytest.approx(figures.forster_bound_of_parities(7))
+    assert figures.forster_bound(CONJUNCTIONS) == pytest.approx(figures.forster_bound_of_literals(3, 2))
     # Clauses say no where a conjunction says yes.
-    assert refusals.forster_bound(~CONJUNCTIONS) == pytest.approx(refusals.forster_bound_of_literals(3, 2))
+    assert figures.forster_bound(~CONJUNCTIONS) == pytest.approx(figures.forster_bound_of_literals(3, 2))
 
 
 def test_parities_need_users_that_the_papers_bound_does_not_see():
     count = sum(math.comb(16, size) for size in (1, 2, 3))
-    forster = refusals.forster_bound_of_parities(count)
-    hellinger_of_one = refusals.squared_hellinger(forster, 1.0, balanced=True)
-    assert refusals.least_users(hellinger_of_one, 0.05) == 4016
-    assert refusals.least_users_of_paper(forster, 1.0, 0.05) == 2
-    all_of_62 = refusals.squared_hellinger(2.0**31, 1.0, balanced=True)
-    assert 64 < math.log2(refusals.least_users(all_of_62, 0.05)) < 65
+    forster = figures.forster_bound_of_parities(count)
+    hellinger_of_one = figures.squared_hellinger(forster, 1.0, balanced=True)
+    assert figures.least_users(hellinger_of_one, 0.05) == 4016
+    assert figures.least_users_of_paper(forster, 1.0, 0.05) == 2
+    all_of_62 = figures.squared_hellinger(2.0**31, 1.0, balanced=True)
+    assert 64 < math.log2(figures.least_users(all_of_62, 0.05)) < 65
 
 
 def test_a_rule_with_one_class_has_no_bound():
     with pytest.raises(InvalidValue, match="leave it out"):
-        refusals.forster_bound(np.array([[True, True], [True, False]]))
+        figures.forster_bound(np.array([[True, True], [True, False]]))
     with pytest.raises(InvalidValue, match="between 0 and 1/2"):
-        refusals.least_users(0.1, 0.5)
+        figures.least_users(0.1, 0.5)

@@ -23,7 +23,7 @@ from sordino_analysis.conformance.samples import Samples
 from sordino_analysis.conformance.verdict import judge, reports_needed
 from sordino_analysis.vectorized.arrays import ndarray
 from sordino_analysis.vectorized.coarsened.binary_field import multiply, parity
-from sordino_analysis.vectorized.coarsened.bit_fields import pack_fields, unpack_fields
+from sordino_analysis.vectorized.coarsened.reports import pack_fields, unpack_fields
 from sordino_analysis.vectorized.directions import directions
 from sordino_analysis.vectorized.kernels import kernel_integers
 from sordino_analysis.vectorized.randomizers import randomize_many, randomize_part

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import gamma, norm, t
 
-from sordino_analysis.estimation.coverage import ALLOWED_SHORTFALL, enough_reports, predicted_coverage
+from sordino_analysis.estimation.normality import ALLOWED_SHORTFALL, enough_reports, predicted_coverage
 
 Z = norm.ppf(0.975)
 

@@ -10,7 +10,7 @@ import httpx
 import pytest
 from rich.console import Console
 
-from sordino_server.cli.simulation.kept_console import serve_kept
+from sordino_server.cli.simulation.presented_run import serve_kept
 from tests.patience import PATIENCE_S
 
 

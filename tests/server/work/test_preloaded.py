@@ -21,7 +21,7 @@ FEW = 12
 SERVER = """
 import asyncio, json, sys
 from sordino_server.plans.schemas import PlanOrder
-from sordino_server.serving.preloaded import PRELOADED
+from sordino_server.serving.app import PRELOADED
 from sordino_server.work.fork_server import preload
 from sordino_server.work.work_queue import ANSWERS, CHECKS, WorkQueue
 from tests.server.work.imports_counted import imported

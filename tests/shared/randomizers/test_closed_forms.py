@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from sordino_analysis.vectorized import subsets
+from sordino_analysis.vectorized import randomizers
 from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_bits
 from sordino_shared.audit import prove_epsilon
@@ -79,7 +79,7 @@ def coarse_bits(randomness: Randomness, bits: int, count: int) -> np.ndarray:
 
 def test_subsets_are_uniform_though_keys_tie(monkeypatch: pytest.MonkeyPatch) -> None:
     """False alarm of the chi-square: one in a million."""
-    monkeypatch.setattr(subsets, "uniform_bits", coarse_bits)
+    monkeypatch.setattr(randomizers, "uniform_bits", coarse_bits)
     subset = SubsetSelection.for_guarantee(5, 2, PureEpsilon.of(1))
     payloads = randomize_many(subset, np.full(60_000, 1), SeededRandomness(5))
     counts = Counter(payloads[:, 0].tolist())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sordino_shared.shuffling.fourier import inverse_transform, transform
+from sordino_shared.shuffling.profile import inverse_transform, transform
 
 
 @pytest.mark.parametrize("count", [1, 2, 8, 1024])

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from sordino_shared.shuffling.overlaps import least_overlap
+from sordino_shared.shuffling.laws import least_overlap
 
 
 @pytest.mark.parametrize("shape", [(2,), (7,), (64,), (2, 2, 2), (3, 4), (2, 5, 3), (16, 2)])

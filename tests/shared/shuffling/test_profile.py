@@ -12,7 +12,7 @@ import pytest
 
 from sordino_shared.errors import InvalidValue
 from sordino_shared.shuffling.envelope import envelope
-from sordino_shared.shuffling.kinds import TwoLevels, mixture, of_random_labels, of_set
+from sordino_shared.shuffling.laws import TwoLevels, mixture, of_random_labels, of_set
 from sordino_shared.shuffling.profile import delta_of
 
 Table = list[list[Fraction]]

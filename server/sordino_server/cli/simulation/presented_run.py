@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from rich.console import Console
+
 from sordino_analysis.charts import AnswerChart, draw_answers
 from sordino_analysis.figures import figure
 from sordino_server.cli.output import console, print_json, progress_console
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, run_campaign
-from sordino_server.cli.simulation.kept_console import print_link, serve_kept
+from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.simulation.repeated_campaigns import print_repeated, repeated_document, run_campaigns
 from sordino_server.cli.simulation.run import RemoteServer, run_simulation
+from sordino_server.cli.simulation.server_process import create_key, local_server
 from sordino_server.cli.simulation.summary import print_result, result_document
 
 
@@ -95,3 +99,32 @@ class PresentedRun:
             print_json(repeated_document(results) | dict(fields) | {"seconds": seconds})
             return
         print_repeated(console, results, self.verbose)
+
+
+def print_link(connection: Remote, address: str, console: Console) -> None:
+    """Print a link that signs a browser in to the console at `address`, which is the server of the connection."""
+    made = connection.post("/console/sign-in-links")
+    _say(console, f"console: {address.rstrip('/')}{made['path']}")
+    _say(console, "         (signs in once, within 60 seconds, on this machine)")
+
+
+def serve_kept(folder: Path, console: Console, ask: Callable[[], object] = input) -> None:
+    """Serve the database that a simulation kept, with a link at the start and after every Enter, until Ctrl-C.
+
+    Where nobody can press a key, print the command that serves it instead.
+    """
+    if ask is input and not sys.stdin.isatty():
+        _say(console, f"console: SORDINO_DATABASE_URL=sqlite:///{folder / 'sordino.sqlite3'} sordino serve")
+        return
+    with local_server(folder, Stages(console)) as address, Remote(address, create_key(folder)) as connection:
+        try:
+            while True:
+                print_link(connection, address, console)
+                _say(console, "         Enter prints another link, Ctrl-C ends")
+                ask()
+        except (KeyboardInterrupt, EOFError):
+            return
+
+
+def _say(console: Console, text: str) -> None:
+    console.print(text, highlight=False, markup=False, soft_wrap=True)

@@ -9,8 +9,7 @@ import pytest
 
 from sordino_analysis.optimisation.bounds import own_types_ascent
 from sordino_analysis.optimisation.bounds.own_types import recheck_own_types, signed_sizes
-from sordino_analysis.optimisation.bounds.own_types_ascent import WindowPoint, lifted, own_types_bound
-from sordino_analysis.optimisation.bounds.smooth_enumeration import EveryRow
+from sordino_analysis.optimisation.bounds.own_types_ascent import EveryRow, WindowPoint, lifted, own_types_bound
 from sordino_analysis.optimisation.bounds.smooth_paths import SmoothPaths
 from sordino_analysis.optimisation.bounds.thresholds import find_thresholds
 from sordino_analysis.optimisation.bounds.tuning import OWN_TYPES
