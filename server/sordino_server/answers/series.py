@@ -9,14 +9,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from sordino_analysis.kinds.series import PeriodState
+from sordino_server.answers import repository
 from sordino_server.campaigns import service as campaigns
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
-from sordino_server.models import Accumulator, Campaign, Round, SeriesPause, SeriesRow
+from sordino_server.models import Campaign, SeriesPause, SeriesRow
 from sordino_server.rounds import periods
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Problem, RoundState
@@ -49,16 +49,6 @@ class PeriodsOfAnswer:
     open: dict[int, int]
 
 
-@dataclass(frozen=True)
-class PeriodRow:
-    """A round of a series by its number of period."""
-
-    id: int
-    number: int
-    state: str
-    failed: bool
-
-
 def series_of(session: Session, campaign: Campaign) -> SeriesRow:
     """The series of a campaign; raises InvalidValue where it is none."""
     row = periods.find_series(session, campaign.id)
@@ -81,7 +71,7 @@ def asked_periods(session: Session, identifier: str, question: SeriesQuestion, n
         raise InvalidValue(
             f"/query/from: at most {MOST_SHOWN} periods are shown at once, not {last - first + 1}", first
         )
-    known = _periods_between(session, identifier, first, last)
+    known = repository.periods_between(session, identifier, first, last)
     final = {each.number: each.id for each in known if each.state in (RoundState.CLOSED, RoundState.ESTIMATED)}
     return PeriodsOfAnswer(
         row=row,
@@ -91,24 +81,6 @@ def asked_periods(session: Session, identifier: str, question: SeriesQuestion, n
         closed=final,
         open={each.number: each.id for each in known if each.state == RoundState.OPEN},
     )
-
-
-def shards_between(session: Session, campaign: str, first: int, last: int) -> list[tuple[int, int, bytes]]:
-    """(row number of the round, count, sums) of every share of these periods."""
-    query = select(Accumulator.round_id, Accumulator.count, Accumulator.sums).join(
-        Round, Round.id == Accumulator.round_id
-    )
-    chosen = query.where(Round.campaign_id == campaign, Round.index.between(first, last))
-    return [(number, count, sums) for number, count, sums in session.execute(chosen)]
-
-
-def _periods_between(session: Session, campaign: str, first: int, last: int) -> Sequence[PeriodRow]:
-    """The rounds of the periods `first` … `last`, in order."""
-    query = select(Round.id, Round.index, Round.state, Round.error).where(
-        Round.campaign_id == campaign, Round.index.between(first, last)
-    )
-    rows = session.execute(query.order_by(Round.index))
-    return [PeriodRow(number, index, state, error is not None) for number, index, state, error in rows]
 
 
 def _begun(campaign: Campaign, row: SeriesRow, now: int) -> tuple[int, int]:
@@ -125,7 +97,7 @@ def _states(
     campaign: Campaign,
     row: SeriesRow,
     shown: tuple[int, int],
-    known: Sequence[PeriodRow],
+    known: Sequence[repository.PeriodRow],
     paused: Sequence[SeriesPause],
 ) -> dict[int, PeriodState]:
     states = {each.number: _state(each) for each in known}
@@ -137,7 +109,7 @@ def _states(
     return states
 
 
-def _state(row: PeriodRow) -> PeriodState:
+def _state(row: repository.PeriodRow) -> PeriodState:
     if row.failed:
         return "failed"
     known: dict[str, PeriodState] = {

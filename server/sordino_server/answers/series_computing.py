@@ -15,7 +15,8 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.kinds.series_document import SeriesRange, SeriesStates, series_document
 from sordino_analysis.panel.series import SeriesEstimates, series_estimator
 from sordino_server import aggregates
-from sordino_server.answers.series import PeriodsOfAnswer, SeriesQuestion, asked_periods, shards_between
+from sordino_server.answers import repository
+from sordino_server.answers.series import PeriodsOfAnswer, SeriesQuestion, asked_periods
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.series_terms import lasting
 from sordino_server.errors import ServerError
@@ -36,7 +37,7 @@ def document_of_series(database: Database, campaign: str, question: SeriesQuesti
     with database.read("read series") as session:
         asked = asked_periods(session, campaign, question, now)
         manifest = Manifest.read(campaigns.get(session, campaign).manifest)
-        shards = shards_between(session, campaign, asked.first, asked.last)
+        shards = repository.shards_between(session, campaign, asked.first, asked.last)
     reference = manifest.rounds[0].plan
     assert reference is not None
     url = database.url.render_as_string(hide_password=False)

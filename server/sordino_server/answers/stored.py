@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.kinds import reading
 from sordino_server import rounds
+from sordino_server.answers import repository
 from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import ServerError
-from sordino_server.models import Estimate, Round
+from sordino_server.models import Round
 from sordino_shared.protocol import Manifest, Problem, Rotating, RoundState
 
 RETRY_AFTER_S = 2
@@ -32,18 +32,12 @@ def read_estimate(content: bytes) -> EstimateDocument:
         ) from error
 
 
-def find(session: Session, round_id: int) -> bytes | None:
-    """The stored bytes of a round's estimate."""
-    row = session.get(Estimate, round_id)
-    return None if row is None else row.content
-
-
 def stored(session: Session, campaign: str, index: int, now: int) -> bytes:
     """The bytes of the estimate; raises `not-found`, or `estimate-not-ready` with the reason."""
     row = rounds.find(session, campaign, index)
     if row is None:
         raise rounds.RoundNotFound(campaign, index)
-    content = find(session, row.id)
+    content = repository.find(session, row.id)
     if content is None:
         raise _not_ready(session, row, now)
     return content
@@ -51,8 +45,7 @@ def stored(session: Session, campaign: str, index: int, now: int) -> bytes:
 
 def stored_last(session: Session, campaign: str, now: int) -> bytes:
     """The bytes of the campaign's estimate, whatever round it came from; raises as `stored` does."""
-    query = select(Estimate.content).join(Round).where(Round.campaign_id == campaign)
-    content = session.scalars(query.order_by(Round.index.desc()).limit(1)).first()
+    content = repository.find_last(session, campaign)
     if content is None:
         raise _none_ready(session, campaign, now)
     return content
@@ -60,16 +53,15 @@ def stored_last(session: Session, campaign: str, now: int) -> bytes:
 
 def stored_rounds(session: Session, campaign: str, now: int) -> Sequence[tuple[int, int]]:
     """Row number and index of each round that has an estimate, one at least; raises as `stored_last` does."""
-    query = select(Round.id, Round.index).join(Estimate, Estimate.round_id == Round.id)
-    rows = session.execute(query.where(Round.campaign_id == campaign).order_by(Round.index)).all()
-    if not rows:
+    found = repository.find_rounds(session, campaign)
+    if not found:
         raise _none_ready(session, campaign, now)
-    return [(number, index) for number, index in rows]
+    return found
 
 
 def stored_content(session: Session, round_id: int) -> bytes:
     """The bytes of an estimate that `stored_rounds` named."""
-    content = find(session, round_id)
+    content = repository.find(session, round_id)
     if content is None:
         raise ServerError(Problem.NOT_FOUND, "the campaign was deleted meanwhile")
     return content

@@ -26,7 +26,7 @@ from sordino_analysis.kinds.pairwise_document import statistic_document
 from sordino_analysis.planning.rounds import ClosedRound
 from sordino_server import aggregates, models, rounds
 from sordino_server.answers import next_step
-from sordino_server.answers import stored as estimates
+from sordino_server.answers import repository as estimates
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.config import Settings

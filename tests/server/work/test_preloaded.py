@@ -41,7 +41,7 @@ async def count(orders):
         )
     for module in ("releases.checking", "datasets.checking"):
         found[module], _ = await checks.run(imported, "sordino_server." + module)
-    for module in ("answers.computing", "series.computing", "plans.checking"):
+    for module in ("answers.on_demand_computing", "answers.series_computing", "plans.checking"):
         found[module], _ = await answers.run(imported, "sordino_server." + module)
     for module in ("planning.shuffling", "price_of_locality", "curator.counts", "curator.plan"):
         found[module], _ = await checks.run(imported, "sordino_analysis." + module)

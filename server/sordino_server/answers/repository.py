@@ -1,0 +1,58 @@
+"""Queries on stored estimates, and on the counts of a series' periods, which read no report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from sordino_server.models import Accumulator, Estimate, Round
+
+
+@dataclass(frozen=True)
+class PeriodRow:
+    """A round of a series by its number of period."""
+
+    id: int
+    number: int
+    state: str
+    failed: bool
+
+
+def periods_between(session: Session, campaign: str, first: int, last: int) -> Sequence[PeriodRow]:
+    """The rounds of the periods `first` … `last`, in order."""
+    query = select(Round.id, Round.index, Round.state, Round.error).where(
+        Round.campaign_id == campaign, Round.index.between(first, last)
+    )
+    rows = session.execute(query.order_by(Round.index))
+    return [PeriodRow(number, index, state, error is not None) for number, index, state, error in rows]
+
+
+def shards_between(session: Session, campaign: str, first: int, last: int) -> list[tuple[int, int, bytes]]:
+    """(row number of the round, count, sums) of every share of these periods."""
+    query = select(Accumulator.round_id, Accumulator.count, Accumulator.sums).join(
+        Round, Round.id == Accumulator.round_id
+    )
+    chosen = query.where(Round.campaign_id == campaign, Round.index.between(first, last))
+    return [(number, count, sums) for number, count, sums in session.execute(chosen)]
+
+
+def find(session: Session, round_id: int) -> bytes | None:
+    """The stored bytes of a round's estimate."""
+    row = session.get(Estimate, round_id)
+    return None if row is None else row.content
+
+
+def find_rounds(session: Session, campaign: str) -> Sequence[tuple[int, int]]:
+    """Row number and index of all rounds of the campaign that have an estimate, in order."""
+    query = select(Round.id, Round.index).join(Estimate, Estimate.round_id == Round.id)
+    rows = session.execute(query.where(Round.campaign_id == campaign).order_by(Round.index))
+    return [(number, index) for number, index in rows]
+
+
+def find_last(session: Session, campaign: str) -> bytes | None:
+    """The stored bytes of the estimate of the campaign's last round that has one."""
+    query = select(Estimate.content).join(Round).where(Round.campaign_id == campaign)
+    return session.scalars(query.order_by(Round.index.desc()).limit(1)).first()
