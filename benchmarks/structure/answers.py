@@ -18,6 +18,7 @@ _A, _S = "analysis/sordino_analysis", "server/sordino_server"
 CATEGORIES = {
     "value types": (
         f"{_A}/answers/(columns|table|document|reading|filling|findings).py",
+        f"{_A}/kinds/reading.py",
         f"{_A}/estimation/(linear_estimate|answer_on_demand).py",
         f"{_A}/pairwise/statistic_estimate.py",
         f"{_A}/panel/period_answers.py",
@@ -25,15 +26,14 @@ CATEGORIES = {
         f"{_A}/(figures|percentages).py",
     ),
     "schemas": (
-        f"{_S}/estimates/(schemas|concept_schemas).py",
+        f"{_S}/(estimates|answers)/(schemas|concept_schemas).py",
         f"{_S}/(answers|series|exports).*/schemas.py",
         f"{_A}/kinds/(on_demand|release|series).py",
         f"{_S}/releases/schemas.py",
     ),
     "builders": (
         f"{_S}/estimates/(document|concept_document|pairwise_document|stored_estimate).py",
-        f"{_S}/answers/computing.py",
-        f"{_S}/series/computing.py",
+        f"{_S}/(answers|series)/(computing|on_demand_computing|series_computing).py",
         f"{_S}/releases/document.py",
         f"{_A}/kinds/(linear_document|pairwise_document|concept_rounds|release_document|series_document).py",
         f"{_A}/questions/linear/columns.py",
@@ -41,8 +41,8 @@ CATEGORIES = {
     "tables": (
         f"{_A}/answers/(csv_text|parquet|frames|text|html|shown).py",
         f"{_A}/analyst/(frames|display|results).py",
-        f"{_S}/exports/(endpoints|parquet_bytes|service).py",
-        f"{_S}/estimates/views.py",
+        f"{_S}/(exports|answers)/(endpoints|parquet_bytes|service|export).py",
+        f"{_S}/(estimates|answers)/views.py",
     ),
     "pictures": (
         f"{_A}/answers/svg.py",
