@@ -5,10 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from heapq import merge
 
 from sordino_shuffler.errors import ReleasedBefore
 from sordino_shuffler.released import Released
-from sordino_shuffler.store import State, Store, StoredRound
+from sordino_shuffler.store import State, Store, StoredRound, id_of
 
 # Devices resend a report for at most this long after its round; until then its id is known here.
 KEEP_IDS_S = 30 * 86400
@@ -36,6 +37,27 @@ class Outcome:
 Sign = Callable[[StoredRound, Outcome], bytes]
 
 
+@dataclass(frozen=True)
+class MixedCount:
+    """The reports of devices in a round, and the root that they have with its blanket.
+
+    `added` is what the writer's store had added to the round before they were counted.
+    """
+
+    received: int
+    root: bytes
+    added: int
+
+
+def counted(store: Store, row: StoredRound, blanket: Iterable[bytes], added: int) -> MixedCount:
+    """Count a round as it is now: about a microsecond a report, so beside the thread that writes."""
+    digest, total, own = hashlib.sha256(), 0, sorted(map(id_of, blanket))
+    for identity in merge(store.ids(row), own):
+        digest.update(identity)
+        total += 1
+    return MixedCount(total - len(own), digest.digest(), added)
+
+
 def root_of(ids: Iterable[bytes]) -> bytes:
     """SHA-256 of ids in ascending order."""
     digest = hashlib.sha256()
@@ -45,9 +67,17 @@ def root_of(ids: Iterable[bytes]) -> bytes:
 
 
 def mix(
-    store: Store, released: Released, row: StoredRound, floor: int, blanket: Sequence[bytes], sign: Sign
+    store: Store,
+    released: Released,
+    row: StoredRound,
+    floor: int,
+    blanket: Sequence[bytes],
+    sign: Sign,
+    known: MixedCount | None = None,
 ) -> StoredRound:
     """End a round that is collecting: `mixed` with its blanket and statement, or `missed` without.
+
+    `known` was counted before, with this blanket; where a report came since, the round is counted again.
 
     `blanket` holds sealed reports that were drawn and sealed for this round as a device's are. A round that was
     released before, by a shuffler whose folder this is a copy of, is missed: a second batch would tell the blanket from
@@ -58,7 +88,9 @@ def mix(
         if row.state is not State.COLLECTING:
             # An operator gave it up meanwhile.
             return row
-        received = store.count(row)
+        if known is None or known.added != store.added(row):
+            known = counted(store, row, blanket, store.added(row))
+        received = known.received
         if received >= floor and not blanket:
             # What came last met the floor after the blanket was found to be needless: once more, with one.
             return row
@@ -67,7 +99,7 @@ def mix(
         else:
             added = store.add(row, blanket)
             assert added.replayed == 0, "a blanket report was here before: its randomness is broken"
-            outcome = Outcome(received=received, blanket=added.accepted, root=root_of(store.ids(row)), ended="time")
+            outcome = Outcome(received=received, blanket=added.accepted, root=known.root, ended="time")
             store.move(row, State.MIXED, received=received, statement=sign(row, outcome))
     store.truncate_log()
     return store.round(row.campaign, row.number)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 from sordino_shared.protocol import CampaignId, DevicePart, Digest, Rotating, ShuffledPage, ShuffledRoute
 from sordino_shared.protocol.sealed import sealed_plaintext, sealing_info
@@ -17,13 +18,14 @@ from sordino_shared.shuffling.blanket import draw_blanket_report
 from sordino_shuffler.clock import Clock
 from sordino_shuffler.errors import CollectorTrouble
 from sordino_shuffler.mirror import CampaignMirror
-from sordino_shuffler.mixing import deliver, may_leave, mix, purge, stated
+from sordino_shuffler.mixing import counted, deliver, may_leave, mix, purge, stated
 from sordino_shuffler.released import Released
 from sordino_shuffler.statements import SigningKey
-from sordino_shuffler.store import State, Store, StoredRound
+from sordino_shuffler.store import State, Store, StoredRound, apart
 from sordino_shuffler.writer import Writer
 
 _LOG = logging.getLogger("sordino_shuffler")
+T = TypeVar("T")
 
 _PAGE_BYTES = 4 << 20
 _PAGE_ROOM = 1 << 10
@@ -148,15 +150,20 @@ class RoundKeeper:
         documents, campaign = mirror.documents, mirror.entry.campaign
         assert documents is not None
         route, part = documents.route, documents.part
-        received = await self._writer.run(lambda store: store.count(row))
         blanket: list[bytes] = []
-        if received >= route.floor:
+        if await self._apart(lambda store: store.count(row)) >= route.floor:
             blanket = await asyncio.to_thread(draw_blanket, route, part, campaign, row.number, self._randomness)
+        added = await self._writer.run(lambda store: store.added(row))
+        known = await self._apart(lambda store: counted(store, row, blanket, added))
         ended = await self._writer.run(
-            lambda store: mix(store, self._released, row, route.floor, blanket, self._key.sign)
+            lambda store: mix(store, self._released, row, route.floor, blanket, self._key.sign, known)
         )
         _LOG.info("campaign %s: round %d ended, %s", campaign, row.number, ended.state.value)
         return ended
+
+    async def _apart(self, act: Callable[[Store], T]) -> T:
+        """What reads a whole round does so beside uploads, which wait for the thread that writes."""
+        return await asyncio.to_thread(apart, self._writer.path, act)
 
     async def _hand_on(self, mirror: CampaignMirror, row: StoredRound) -> None:
         """Pages and statement, or the statement alone."""
@@ -169,7 +176,7 @@ class RoundKeeper:
 
     async def _send_batch(self, mirror: CampaignMirror, row: StoredRound) -> None:
         """Send what is left of a batch, and nothing where another batch of the round was released before."""
-        if not await self._writer.run(lambda store: may_leave(store, self._released, row, self._key.sign)):
+        if not await self._apart(lambda store: may_leave(store, self._released, row, self._key.sign)):
             _LOG.error(
                 "campaign %s: round %d was released before with another batch", mirror.entry.campaign, row.number
             )

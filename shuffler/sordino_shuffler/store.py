@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
+from typing import TypeVar
 
 from sordino_shuffler.errors import PlanChanged, RoundUnknown, StoreInUse, StoreOfAnotherVersion
+
+T = TypeVar("T")
 
 ID_BYTES = 16
 FORMAT = 1
@@ -111,7 +115,7 @@ def id_of(body: bytes) -> bytes:
 
 
 class Store:
-    """The shuffler's file. One thread writes; readers open a store of their own."""
+    """The shuffler's file. One thread writes uploads; what takes long has a store of its own (`apart`)."""
 
     def __init__(self, path: Path) -> None:
         """Open the file, or make it.
@@ -121,6 +125,7 @@ class Store:
             StoreInUse: another program holds a lock on it for longer than a minute.
         """
         self._path = path
+        self._added: Counter[int] = Counter()
         new = not path.exists()
         self._connection = sqlite3.connect(path, timeout=_BUSY_TIMEOUT_S, isolation_level=None)
         try:
@@ -242,7 +247,12 @@ class Store:
         """Keep the sealed reports that are new; `row` is collecting."""
         rows = sorted((row.round_id, id_of(body), body) for body in bodies)
         accepted = self._connection.executemany("INSERT OR IGNORE INTO sealed VALUES (?, ?, ?)", rows).rowcount
+        self._added[row.round_id] += accepted
         return Added(accepted, len(bodies) - accepted)
+
+    def added(self, row: StoredRound) -> int:
+        """How many reports of a round this store has added: nothing came where the number is the same."""
+        return self._added[row.round_id]
 
     def known(self, row: StoredRound, bodies: Sequence[bytes]) -> int:
         """How many of these sealed reports are here."""
@@ -325,3 +335,12 @@ class Store:
         """What is wrong, by campaign and what it is about."""
         rows = self._connection.execute("SELECT campaign, about, sentence FROM trouble").fetchall()
         return {(campaign, about): sentence for campaign, about, sentence in rows}
+
+
+def apart(path: Path, act: Callable[[Store], T]) -> T:
+    """What `act` finds in a store of its own, in another thread than the one that writes uploads."""
+    store = Store(path)
+    try:
+        return act(store)
+    finally:
+        store.close()

@@ -69,7 +69,7 @@ class Writer:
 
     def __init__(self, path: Path, least_free_mb: int) -> None:
         """Start the thread on the store at `path`; `least_free_mb` MB of its disk are left alone."""
-        self._path = path
+        self.path = path
         self._least_free_mb = least_free_mb
         self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
         # Taken from the queue, and not done yet.
@@ -118,7 +118,7 @@ class Writer:
         return await job.done
 
     def _work(self) -> None:
-        store = Store(self._path)
+        store = Store(self.path)
         try:
             while (job := self._next()) is not None:
                 if job.upload:
@@ -160,7 +160,7 @@ class Writer:
         _answer(results)
 
     def _check_disk(self) -> None:
-        free = shutil.disk_usage(self._path.parent).free // _MB
+        free = shutil.disk_usage(self.path.parent).free // _MB
         if free < self._least_free_mb:
             raise LeastFree(free, self._least_free_mb)
 

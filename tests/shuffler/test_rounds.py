@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 import random
 import shutil
 import sqlite3
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sordino_shared.protocol import Rotating, SealedOutcomes, ValueOf
-from sordino_shuffler.mixing import KEEP_IDS_S
+from sordino_shuffler.mixing import KEEP_IDS_S, root_of
 from sordino_shuffler.statements import SigningKey
-from sordino_shuffler.store import State
+from sordino_shuffler.store import State, id_of
 from tests.shuffler.conftest import END, Collecting, LocalShuffler, local_shuffler, stored
 from tests.shuffler.small_collector import BLANKET, SmallCollector
 
@@ -38,6 +41,35 @@ async def test_a_batch_holds_every_report_and_the_blanket(shuffler: LocalShuffle
         assert opened.count(b"\x03") >= 20
         assert len({len(report) for report in collector.batch()}) == 1
         assert (await shuffler.round(collector)).state is State.DELIVERED
+
+
+async def test_uploads_are_answered_while_a_round_is_counted(
+    shuffler: LocalShuffler, collecting: Collecting, monkeypatch: pytest.MonkeyPatch
+):
+    """Ten million reports take seconds; a report that comes between the count and the end is in the batch."""
+    import sordino_shuffler.rounds as module
+
+    count, counting, go_on = module.counted, threading.Event(), threading.Event()
+
+    def slow(*given: Any) -> Any:
+        found = count(*given)
+        counting.set()
+        assert go_on.wait(60)
+        return found
+
+    monkeypatch.setattr(module, "counted", slow)
+    async with collecting() as collector:
+        await shuffler.upload(collector, *(collector.sealed() for _ in range(12)))
+        ending = asyncio.create_task(shuffler.tick(END))
+        assert await asyncio.to_thread(counting.wait, 60)
+        # The clock is set back: the round takes reports again, until it is mixed.
+        shuffler.now[0] = END - 1
+        assert (await asyncio.wait_for(shuffler.upload(collector, collector.sealed()), 60)).status == 200
+        go_on.set()
+        await ending
+        statement = collector.statements[0]
+        assert (statement.received, statement.reports) == (13, 13 + BLANKET)
+        assert bytes(statement.root) == root_of(map(id_of, collector.batch()))
 
 
 async def test_a_known_report_is_counted_after_the_end_and_a_new_one_is_not(

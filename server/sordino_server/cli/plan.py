@@ -132,9 +132,8 @@ def plan(
     The planner computes the exact variance of every mechanism and takes the best for the objective. For a file with a
     pairwise statistic it compares protocols by their predicted error with --users devices.
 
-    Ctrl-C stops the search and keeps the best plan so far; a second Ctrl-C aborts.
-
     The lower bound holds for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
+    Ctrl-C stops the search and keeps the best plan so far; a second Ctrl-C aborts.
     """
     trusted = check_trust(context)
     asked = asked_specification(workload, size, file)
