@@ -1,4 +1,5 @@
-"""Plans that tests of the server and of commands share: computed once, for all processes of a run and for later runs.
+"""Plans that tests of the server, of commands and of estimates share: computed once, for all processes of a run and for
+later runs.
 
 They lie in `build/plans`, in a folder that is named by the planner's version: a digest of every file that a plan
 depends on (`tests/analysis/mechanisms/test_version.py`), so that a plan of other code is never found. Tests of the
@@ -7,6 +8,7 @@ planner itself compute theirs, and a new clone has none.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import pickle
 import shutil
@@ -19,6 +21,7 @@ import pytest
 from sordino_analysis.mechanisms.version import planner_version
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.plan_cache import PlanCache
+from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.protocol import Digest
@@ -44,6 +47,18 @@ def computed_once(request: PlanningRequest, progress: ProgressCallback) -> Finis
     plan, steps = _known[request.digest]
     for step in steps:
         progress(step)
+    return plan
+
+
+def compiled_once(request: PlanRequest) -> CompiledPlan:
+    """`compile_plan` for tests of what follows from a plan; one that was cut short is not kept."""
+    kept = folder() / f"{hashlib.sha256(pickle.dumps(request)).hexdigest()}.compiled"
+    if kept.exists():
+        found: CompiledPlan = pickle.loads(kept.read_bytes())
+        return found
+    plan = compile_plan(request)
+    if plan.cut_short is None:
+        _write(kept, pickle.dumps(plan))
     return plan
 
 

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from urllib.request import Request, urlopen
 
@@ -73,7 +73,7 @@ def _filled(folder: Path, campaigns: int, rows: int) -> list[str]:
     content = _estimate(_ID, rows).content()
     found = []
     for number in range(campaigns):
-        manifest = Manifest(**{**vars(first), "name": f"campaign {number}"})
+        manifest = replace(first, name=f"campaign {number}")
         campaign = str(manifest.campaign)
         with store.database.write("add campaign") as session:
             row = models.Campaign.of(manifest, 0, kind="linear", opened_at=0, closed_at=1)

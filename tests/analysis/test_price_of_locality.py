@@ -98,7 +98,7 @@ def test_few_users_are_as_many_shuffled_as_locally() -> None:
 
 def test_too_many_types_for_a_curator_are_a_reason_and_no_number() -> None:
     summary, _ = priced(sa.prefix(4), 0.05)
-    price = price_of_locality(sa.prefix(1100), summary, 0.01)
+    price = price_of_locality(sa.histogram(1100), summary, 0.01)
     assert price.rows[3].users is None
     assert "1024 types" in (price.rows[3].reason or "")
 

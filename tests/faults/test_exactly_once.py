@@ -144,7 +144,7 @@ def run(template: str, buckets: Callable, examples: int, steps: int) -> None:
 
 
 def test_counts_are_those_of_a_dictionary(migrated_sqlite_url, buckets):
-    run(migrated_sqlite_url, buckets, examples=10, steps=20)
+    run(migrated_sqlite_url, buckets, examples=6, steps=20)
 
 
 @pytest.mark.slow

@@ -12,12 +12,13 @@ from scipy.stats import binom, norm
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.variance import type_variances
-from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
+from tests.kept_plans import compiled_once
 
 FALSE_ALARM = 1e-4
 CASES = {
@@ -36,7 +37,7 @@ def plan_of(name):
     ]
     workload = parse_specification({"name": name, "domain": domain, "queries": queries}).build()
     options = PlanningOptions.of(epsilon=2, objective=objective, mechanism=mechanism, effort=Effort.QUICK)
-    return compile_plan(PlanRequest(workload, options))
+    return compiled_once(PlanRequest(workload, options))
 
 
 @cache
@@ -113,7 +114,7 @@ def test_the_planner_takes_a_symmetric_mechanism_where_it_has_the_least_variance
     """Of several mechanisms that it priced; the plans above leave it no choice."""
     *_, objective, mechanism = CASES[name]
     options = PlanningOptions.of(epsilon=2, objective=objective, effort=Effort.QUICK)
-    plan = compile_plan(PlanRequest(plan_of(name).request.workload, options))
+    plan = compiled_once(PlanRequest(plan_of(name).request.workload, options))
     variances = {
         report.name: getattr(report.figures, f"{objective}_variance")
         for report in plan.candidates

@@ -17,7 +17,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.evaluation.item_counts import count_items
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import type_variances
-from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import WorkloadError, builtin, parse_specification
 from sordino_analysis.request_terms import MOST_QUESTIONS, Effort
@@ -25,6 +25,7 @@ from sordino_analysis.vectorized.domains import codes_many
 from sordino_analysis.vectorized.kernels import kernel_table
 from sordino_analysis.vectorized.randomizers import randomize_codes, randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
+from tests.kept_plans import compiled_once
 
 SHARES = np.array([0.25, 0.05, 0.2, 0.1, 0.1, 0.15, 0.05, 0.1])
 DELAY = {"name": "delay", "kind": "ordinal", "edges": [0, 5, 10, 15, 20, 30, 60], "unit": "min"}
@@ -39,7 +40,7 @@ def compiled(domain, queries, mechanism=None, epsilon="1"):
 @cache
 def planned(written, mechanism, epsilon):
     options = PlanningOptions.of(epsilon=epsilon, mechanism=mechanism, effort=Effort.QUICK)
-    return compile_plan(PlanRequest(parse_specification(json.loads(written)).build(), options))
+    return compiled_once(PlanRequest(parse_specification(json.loads(written)).build(), options))
 
 
 def reported(device, cells, seed):
@@ -178,7 +179,7 @@ def test_rectangles_are_ranges_of_several_attributes():
 def test_any_rectangle_and_quantile_of_grids_on_two_attributes():
     lines = [{"name": name, "kind": "integers", "low": 0, "high": 47} for name in ("x", "y")]
     workload = parse_specification({"name": "asked", "domain": lines, "queries": "prefix"}).build()
-    plan = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1, objective="mean")))
+    plan = compiled_once(PlanRequest(workload, PlanningOptions.of(epsilon=1, objective="mean")))
     assert plan.summary.mechanism == "plane_grids"
     x, y = (np.random.default_rng(5).beta(2, 5, size=(2, 100_000)) * 48).astype(int)
     aggregate = reported(plan.device, x * 48 + y, 5)
@@ -262,16 +263,17 @@ def bins_of(domain, span):
     [
         pytest.param(128, "shifted_grids", "8", 5, False, 60, marks=pytest.mark.slow),
         pytest.param(64, "shifted_grids", "8", 5, False, 8, marks=pytest.mark.slow),
-        (64, "shifted_grids", "8", 5, False, 3),
-        (8, "randomized_response", "1", 1, False, 60),
-        (8, "subset_selection", "4", 2, False, 60),
-        (8, None, "1", 30, True, 60),
+        (64, "shifted_grids", "8", 5, False, 2),
+        (8, "randomized_response", "1", 1, False, 30),
+        (8, "subset_selection", "4", 2, False, 30),
+        (8, None, "1", 30, True, 30),
+        pytest.param(8, None, "1", 30, True, 60, marks=pytest.mark.slow),
     ],
 )
 def test_a_quantile_lies_in_its_interval_and_that_in_its_band(bins, mechanism, epsilon, users, missing, campaigns):
     """At any number of users; the band holds all quantiles at once.
 
-    Of 60 campaigns a band of 95 % holds in 48 at least but in 2·10⁻⁵ of such tests.
+    Of 30 campaigns a band of 95 % holds in 22 at least, of 60 in 48, but in 2·10⁻⁵ of such tests.
     """
     attribute = {"name": "n", "kind": "integers", "low": 0, "high": bins - 1, "missing": missing}
     plan = compiled([attribute], "prefix", mechanism, epsilon)

@@ -8,10 +8,11 @@ from benchmarks.coverage.campaigns import aggregates, shares
 from sordino_analysis.estimation import band
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.variance import type_variances
-from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.request_terms import Effort
+from tests.kept_plans import compiled_once
 
 USERS, CAMPAIGNS = 200, 1500
 # The chance that a right quantile is refused on either side; seeds are fixed, so it is not refused at all.
@@ -67,7 +68,7 @@ def shares_of_attributes(attributes, width, epsilon):
     domain = [{"name": f"a{i}", "kind": "categorical", "labels": ["no", "yes"]} for i in range(attributes)]
     queries = {"kind": "marginals", "width": width, "exactly": True}
     workload = parse_specification({"name": "shares", "domain": domain, "queries": queries}).build()
-    return compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, effort=Effort.QUICK)))
+    return compiled_once(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, effort=Effort.QUICK)))
 
 
 @pytest.mark.parametrize("epsilon", ["1", pytest.param("4", marks=pytest.mark.slow)])

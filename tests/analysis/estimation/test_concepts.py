@@ -16,12 +16,13 @@ from sordino_analysis.estimation.linear_estimate import EstimationError
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.evaluation.orbit_answers import orbit_answers
 from sordino_analysis.evaluation.randomizers import for_randomizer
-from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_analysis.vectorized.arrays import array_of
 from sordino_analysis.vectorized.randomizers import randomize_codes
 from sordino_analysis.vectorized.randomness import SeededRandomness
+from tests.kept_plans import compiled_once
 
 
 @cache
@@ -32,7 +33,7 @@ def plan_of(indicators, width, epsilon="1", family="conjunctions", miss=1.0, neg
     asked = {"class": family, "width": width, "label": label, "cost": cost, "negations": negations}
     workload = parse_specification({"name": "what crashes", "domain": domain, "queries": asked}).build()
     options = PlanningOptions.of(epsilon=epsilon, mechanism="orbit_kernel" if epsilon == "2" else "fourier")
-    return compile_plan(PlanRequest(workload, options))
+    return compiled_once(PlanRequest(workload, options))
 
 
 def estimator_of(*asked, **options):
@@ -253,7 +254,7 @@ def test_reports_that_are_not_there_or_of_another_class_have_no_estimate():
         estimator.estimate(Aggregate.empty(estimator.estimator.device.randomizer))
     with pytest.raises(EstimationError, match="between 0 and 1"):
         estimator.estimate(Aggregate.empty(estimator.estimator.device.randomizer), 1.0)
-    plan = compile_plan(PlanRequest(builtin("prefix", 4), PlanningOptions.of(epsilon=1)))
+    plan = compiled_once(PlanRequest(builtin("prefix", 4), PlanningOptions.of(epsilon=1)))
     with pytest.raises(EstimationError, match="no concept class"):
         ConceptEstimator.of(plan.device, plan.analyst)
 

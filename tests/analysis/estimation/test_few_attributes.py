@@ -17,13 +17,14 @@ from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.evaluation.character_tables import CharacterTables
-from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.planning.planner import CompiledPlan, PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.vectorized.orbits import row_members
 from sordino_analysis.vectorized.randomizers import in_alphabet, randomize_codes
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.randomizers import OrbitKernel
+from tests.kept_plans import compiled_once
 
 USERS = 200_000
 
@@ -35,7 +36,7 @@ def planned(sizes: list[int], queries: dict[str, Any], **options: Any) -> Compil
     ]
     workload = parse_specification({"name": "settings", "domain": domain, "queries": queries}).build()
     options = {"epsilon": "1", "objective": "mean", "mechanism": "orbit_kernel"} | options
-    return compile_plan(PlanRequest(workload, PlanningOptions.of(**options)))
+    return compiled_once(PlanRequest(workload, PlanningOptions.of(**options)))
 
 
 def drawn(sizes: list[int], users: int, seed: int) -> np.ndarray:

@@ -11,7 +11,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, add_pa
 from sordino_analysis.evaluation.coarsened import membership_counts
 from sordino_analysis.evaluation.item_answers import ItemChances, item_level
 from sordino_analysis.evaluation.item_counts import count_items, counts_of_all, counts_of_table
-from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin, parse_specification
 from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
@@ -21,11 +21,12 @@ from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, FieldLabel, GridPartition, Level, LinearLabel
+from tests.kept_plans import compiled_once
 
 
 def plan(attribute, epsilon=4):
     asked = parse_specification({"name": "items", "domain": [attribute], "queries": "histogram"}).build()
-    return compile_plan(PlanRequest(asked, PlanningOptions.of(epsilon=epsilon, objective="max")))
+    return compiled_once(PlanRequest(asked, PlanningOptions.of(epsilon=epsilon, objective="max")))
 
 
 def estimator(made):
@@ -90,7 +91,7 @@ def test_the_band_of_2_64_items_is_finite_and_wider():
 
 
 def test_shares_of_a_dictionary_are_not_negative_and_sum_to_at_most_one():
-    made = compile_plan(
+    made = compiled_once(
         PlanRequest(builtin("histogram", 200), PlanningOptions.of(epsilon=2, mechanism="coarsened_histogram"))
     )
     find, users = estimator(made), 2000
@@ -110,7 +111,7 @@ def test_shares_of_a_dictionary_are_not_negative_and_sum_to_at_most_one():
 
 
 def test_the_largest_items_and_their_place_in_the_nearest_histogram():
-    made = compile_plan(
+    made = compiled_once(
         PlanRequest(
             builtin("histogram", 200), PlanningOptions.of(epsilon=2, objective="max", mechanism="coarsened_histogram")
         )
@@ -134,7 +135,7 @@ def test_the_largest_items_and_their_place_in_the_nearest_histogram():
 
 def test_what_has_no_answer_is_refused():
     made = plan({"name": "x", "kind": "integers", "low": 1, "high": 1 << 17})
-    other = compile_plan(PlanRequest(builtin("histogram", 8), PlanningOptions.of(epsilon=1, objective="max")))
+    other = compiled_once(PlanRequest(builtin("histogram", 8), PlanningOptions.of(epsilon=1, objective="max")))
     none = Aggregate.empty(made.device.randomizer)
     with pytest.raises(EstimationError, match="no report"):
         estimator(made).largest(none, 10)

@@ -16,13 +16,14 @@ from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moment
 from sordino_analysis.evaluation.randomizers import for_randomizer, subsets
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted
-from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import builtin
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.vectorized.arrays import ndarray
 from sordino_analysis.vectorized.randomizers import randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
+from tests.kept_plans import compiled_once
 
 pytestmark = pytest.mark.usefixtures("bounds_proved_once")
 MECHANISMS = ["randomized_response", "subset_selection", "subset_mixture", "hyperplane_codebook", "factorization"]
@@ -205,7 +206,7 @@ def test_few_reports_of_noise_are_doubted_query_by_query(plan_of):
 
 def test_a_query_that_is_normal_is_not_doubted_for_another():
     """Half and half at ε = 8: the two types that people hold are doubted, those that nobody holds are not."""
-    plan = compile_plan(
+    plan = compiled_once(
         PlanRequest(
             builtin("histogram", 16), PlanningOptions.of(epsilon="8", objective="max", mechanism="randomized_response")
         )

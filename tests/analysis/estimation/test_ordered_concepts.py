@@ -9,11 +9,12 @@ from sordino_analysis.conformance.enumeration import payload_law
 from sordino_analysis.estimation.concepts import ConceptEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
 from sordino_analysis.planning.audit import audit_plan
-from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.vectorized.randomizers import randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
+from tests.kept_plans import compiled_once
 
 
 def plan_of(bins, family="thresholds", epsilon="1", miss=1.0, mechanism=None):
@@ -26,7 +27,9 @@ def compiled(bins, family, epsilon, miss, mechanism):
     domain.append({"name": "crashed", "kind": "categorical", "labels": ["no", "yes"]})
     asked = {"class": family, "label": {"attribute": "crashed", "positive": "yes"}, "cost": {"miss": miss}}
     workload = parse_specification({"name": "w", "domain": domain, "queries": asked}).build()
-    return compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, mechanism=mechanism, effort="quick")))
+    return compiled_once(
+        PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, mechanism=mechanism, effort="quick"))
+    )
 
 
 @cache

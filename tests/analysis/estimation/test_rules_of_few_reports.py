@@ -14,11 +14,12 @@ from sordino_analysis.estimation.rule_reaches import (
     rule_reaches,
 )
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.vectorized.randomizers import randomize_codes
 from sordino_analysis.vectorized.randomness import SeededRandomness
+from tests.kept_plans import compiled_once
 
 # Coverage of 95 % statements: the quantile's own 4,000 draws have a standard error of .0034.
 LEAST, MOST = 0.935, 0.965
@@ -39,7 +40,7 @@ def plan_of(kernel, epsilon="1", mechanism="fourier"):
     domain = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in names]
     queries = {"class": "conjunctions", "width": width, "label": {"attribute": "crashed", "positive": "on"}, **asked}
     workload = parse_specification({"name": "w", "domain": domain, "queries": queries}).build()
-    return compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, mechanism=mechanism)))
+    return compiled_once(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, mechanism=mechanism)))
 
 
 @cache

@@ -87,7 +87,7 @@ def large() -> Iterator[Any]:
     yield flags, Coarsened.for_guarantee(flags, (places,), THREE)
 
 
-@pytest.mark.parametrize(("shape", "randomizer"), large())
+@pytest.mark.parametrize(("shape", "randomizer"), list(large()))
 def test_large_domains_too(shape: tuple[int, ...], randomizer: Coarsened) -> None:
     rng = np.random.default_rng(1)
     for seed in range(DRAWS):

@@ -197,8 +197,8 @@ def test_workloads_and_campaigns_get_their_kind(
             )
     migrations.upgrade(database)
     with database.read("kinds") as session:
-        workloads = dict(session.execute(text("SELECT id, kind FROM workloads")).tuples().all())
-        found = dict(session.execute(text("SELECT id, kind FROM campaigns")).tuples().all())
+        workloads = {row.id: row.kind for row in session.execute(text("SELECT id, kind FROM workloads"))}
+        found = {row.id: row.kind for row in session.execute(text("SELECT id, kind FROM campaigns"))}
     assert workloads == {kind.ljust(64, "0"): kind for kind in asked}
     # Nothing says what the last one asks: a collector's rows are like that.
     assert [found[campaign] for campaign in campaigns] == [*asked, None]

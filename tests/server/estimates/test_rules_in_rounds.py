@@ -13,7 +13,7 @@ from sordino_analysis.documents.protocol_plans import read_protocol_plan
 from sordino_analysis.elimination.three_rounds import CertifiedRule, ThreeRounds
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.kinds.concept_rounds import certified_document
-from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
@@ -22,6 +22,7 @@ from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DrawOneRound, Manifest, Problem
 from tests.estimates import facts_of
+from tests.kept_plans import compiled_once
 
 SWITCHES = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in ("dark", "beta", "wifi")]
 CRASHED = {"name": "crashed", "kind": "categorical", "labels": ["no", "yes"]}
@@ -69,7 +70,7 @@ def test_rounds_that_nobody_answers_leave_the_band_of_the_first(running: Any) ->
 def test_warnings_about_the_last_round_are_published() -> None:
     """Two reports in the last round, where an interval of so few is expected to hold less often than it says."""
     workload = parse_specification(asked(top=5, shares=[0.5, 0.25, 0.25])).build()
-    compiled = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1, mechanism="fourier")))
+    compiled = compiled_once(PlanRequest(workload, PlanningOptions.of(epsilon=1, mechanism="fourier")))
     plan = first = RoundPlan(compiled.device, compiled.analyst)
     rounds: tuple[ClosedRound, ...] = ()
     for seed, users in enumerate((800, 400, 2)):

@@ -8,16 +8,17 @@ from scipy.stats import norm
 
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.planning.planner import PlanRequest, compile_plan
+from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.vectorized.randomizers import randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
+from tests.kept_plans import compiled_once
 
 BINS = 64
 # Each is decoded alone; one on a plane is a system of equations.
-FEW, MANY = 1500, 6000
+FEW, MANY = 1000, 6000
 
 
 @cache
@@ -26,7 +27,7 @@ def estimator(epsilon: str, sides: int = 1) -> LinearEstimator:
     workload = parse_specification({"name": "asked", "domain": lines, "queries": "prefix"}).build()
     mechanism, objective = ("shifted_grids", "max") if sides == 1 else ("plane_grids", "mean")
     options = PlanningOptions.of(epsilon=epsilon, mechanism=mechanism, objective=objective, effort=Effort.QUICK)
-    plan = compile_plan(PlanRequest(workload, options))
+    plan = compiled_once(PlanRequest(workload, options))
     return LinearEstimator.of(plan.device, plan.analyst)
 
 
