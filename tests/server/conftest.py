@@ -101,9 +101,9 @@ class RunningServer:
         assert document["state"] == "ready", document
         return document
 
-    def campaign(self, *actions: str, **order: Any) -> dict[str, Any]:
+    def campaign(self, *actions: str, name: str = "delays", **order: Any) -> dict[str, Any]:
         """A campaign after the lifecycle actions given."""
-        terms = {"name": "delays", "purpose": "We ask how late you were.", "population": "travellers"}
+        terms = {"name": name, "purpose": "We ask how late you were.", "population": "travellers"}
         terms["plan_request"] = self.ready_plan(**order)["id"]
         status: dict[str, Any] = self.api.post("/v1/campaigns", json=terms).raise_for_status().json()
         for action in actions:

@@ -12,6 +12,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.comparisons.matching import NotComparable, common_queries
 from sordino_analysis.comparisons.parts import NormalPart, SomeRows
+from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.doubts import doubts
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
 from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
@@ -24,6 +25,7 @@ from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.panel.means import MeanPart, PooledMean, WeightedMean
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
 
 Verdict = Literal["higher", "lower", "undecided"]
@@ -65,6 +67,18 @@ class Side:
             users=mean.users,
             level=level,
         )
+
+    @classmethod
+    def of_plan(
+        cls, device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, level: float, blanket: int = 0
+    ) -> Side:
+        """A closed round of the plan with these two parts; raises EstimationError for items that are not listed."""
+        estimator = LinearEstimator.of(device, analyst).among(aggregate, blanket)
+        if not estimator.workload.is_listed:
+            raise EstimationError(
+                "items that are too many to list are compared in Python: sa.compare of two estimates, with `only`"
+            )
+        return cls.of_round(estimator, aggregate, level)
 
     @classmethod
     def of_estimate(cls, workload: Workload, found: LinearEstimate | ItemEstimate, aggregate: Aggregate) -> Side:

@@ -19,6 +19,7 @@ from sordino_analysis.kinds.on_demand import OnDemandKind
 from sordino_analysis.kinds.pairwise import PairwiseKind
 from sordino_analysis.kinds.release import ReleaseKind
 from sordino_analysis.kinds.series import SeriesKind
+from sordino_analysis.kinds.two_campaigns import ComparisonKind
 from sordino_shared.errors import InvalidValue
 
 GROUP = "sordino.kinds"
@@ -26,7 +27,9 @@ _KINDS: dict[str, KindOfQuestion] = {
     kind.name: kind for kind in (LinearKind(), ConceptsKind(), NumbersKind(), PairwiseKind())
 }
 # Answers that follow from no question of a campaign's own.
-_FURTHER: dict[str, KindOfAnswers] = {kind.name: kind for kind in (OnDemandKind(), SeriesKind(), ReleaseKind())}
+_FURTHER: dict[str, KindOfAnswers] = {
+    kind.name: kind for kind in (OnDemandKind(), SeriesKind(), ReleaseKind(), ComparisonKind())
+}
 
 
 class UnknownKind(InvalidValue):

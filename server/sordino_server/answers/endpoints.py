@@ -1,4 +1,4 @@
-"""What a campaign answers: `…/estimates`, `…/answers` and `…/series`, and `/v1/estimates` of several campaigns."""
+"""What a campaign answers: `…/estimates`, `…/answers` and `…/series`, and `/v1/estimates` and `/v1/comparisons` of several."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from sordino_analysis.answers.columns import ColumnType
 from sordino_analysis.answers.csv_text import CSV_TYPE, csv_lines
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
 from sordino_server.answers import stored
+from sordino_server.answers.comparison import ComparisonTerms, comparison_document
 from sordino_server.answers.export import MOST_CAMPAIGNS, Export, export_of
 from sordino_server.answers.on_demand import AnswersKind, answers_document
 from sordino_server.answers.schemas import AnyEstimate, schema_of
@@ -87,6 +88,10 @@ async def get_series(
 
 _Text = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 Texts = list[_Text] | None
+# A campaign, or one of its arms.
+ComparedText = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}(:[A-Za-z0-9-]{1,24})?$")]
+# Labels of queries in one request.
+MOST_COMPARED = 100
 
 
 def _asked(description: str) -> Any:
@@ -124,6 +129,12 @@ def asked_questions(
 QuestionsQuery = Annotated[tuple[AnswersKind, tuple[str, ...]], Depends(asked_questions)]
 
 
+GivenQuery = Annotated[
+    _Text | None,
+    Query(description="Answer about the users of a group alone, as `country=DE` or `country=DE,delay=10..20`."),
+]
+
+
 @router.get("/campaigns/{campaign_id}/answers", response_model=schema_of("answers"), responses=CSV_RESPONSES)
 async def get_answers(
     context: Injected,
@@ -131,11 +142,36 @@ async def get_answers(
     request: Request,
     campaign_id: DigestPath,
     questions: QuestionsQuery,
+    given: GivenQuery = None,
     form: Form = None,
 ) -> Response:
     """Answers to questions about a closed campaign that its workload need not list; a table with `format=csv`."""
-    content = await answers_document(context, campaign_id, *questions)
+    content = await answers_document(context, campaign_id, *questions, given)
     return as_asked(request, content, form, IMMUTABLE)
+
+
+@router.get("/comparisons", response_model=schema_of("comparison"), responses=CSV_RESPONSES)
+async def get_comparison(
+    context: Injected,
+    _: Analyst,
+    request: Request,
+    left: Annotated[ComparedText, Query(description="Id of a closed campaign, or `ID:ARM`.")],
+    right: Annotated[ComparedText, Query(description="The campaign whose answers the left one's are subtracted from.")],
+    query: Annotated[
+        Texts, Query(max_length=MOST_COMPARED, description="Label of a query; by default all that both answer.")
+    ] = None,
+    level: Annotated[float, Query(gt=0, lt=1, description="Level of intervals and band.")] = 0.95,
+    population: Annotated[
+        bool, Query(description="Also about the populations that users are samples of; assumes different people.")
+    ] = False,
+    form: Form = None,
+) -> Response:
+    """The answers of a closed campaign less those of another one to the queries that both ask, with a verdict on each.
+
+    The domains must be the same, and a query must be the same row under its label; plans and ε may differ.
+    """
+    terms = ComparisonTerms(level=level, queries=tuple(query or ()), population=population)
+    return as_asked(request, await comparison_document(context, left, right, terms), form, IMMUTABLE)
 
 
 Campaigns = Annotated[

@@ -11,6 +11,8 @@ from typing import Literal
 import anyio.to_thread
 from sqlalchemy.orm import Session
 
+from sordino_analysis.kinds.linear import LinearExtras
+from sordino_analysis.kinds.reading import read_estimate
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_server import rounds
 from sordino_server.answers.stored import stored_last
@@ -24,13 +26,17 @@ AnswersKind = QuestionKind | Literal["rule"]
 
 @dataclass(frozen=True, kw_only=True)
 class AnsweringRound:
-    """The last round of an estimated campaign, by its row number, and its plan by the digests of the two parts."""
+    """The last round of an estimated campaign, by its row number, and its plan by the digests of the two parts.
+
+    `blanket` of its reports are random ones of a shuffler.
+    """
 
     campaign: str
     number: int
     index: int
     device_digest: str
     analyst_digest: str
+    blanket: int = 0
 
 
 def answering_round(session: Session, campaign: str, now: int) -> AnsweringRound:
@@ -47,7 +53,7 @@ def answering_round(session: Session, campaign: str, now: int) -> AnsweringRound
             Problem.INVALID_REQUEST,
             f"a series has estimates of its periods and of windows of them: see /v1/campaigns/{campaign}/series",
         )
-    stored_last(session, campaign, now)
+    stored = stored_last(session, campaign, now)
     row = rounds.of_campaign(session, campaign)[-1]
     return AnsweringRound(
         campaign=campaign,
@@ -55,24 +61,33 @@ def answering_round(session: Session, campaign: str, now: int) -> AnsweringRound
         index=row.index,
         device_digest=row.device_digest,
         analyst_digest=row.analyst_digest,
+        blanket=_blanket(stored) if row.shuffled else 0,
     )
 
 
-async def answers_document(context: Context, campaign: str, kind: AnswersKind, texts: tuple[str, ...]) -> bytes:
-    """The document of the answers to questions of one kind.
+def _blanket(stored: bytes) -> int:
+    """How many random reports of a shuffler the estimate says there were."""
+    extras = read_estimate(stored).extras
+    return (extras.blanket or 0) if isinstance(extras, LinearExtras) else 0
+
+
+async def answers_document(
+    context: Context, campaign: str, kind: AnswersKind, texts: tuple[str, ...], given: str | None = None
+) -> bytes:
+    """The document of the answers to questions of one kind, about all users or those of a group.
 
     Raises as `answering_round` does, and InvalidValue or ServerError for what is no question about the domain.
     """
     closed = await anyio.to_thread.run_sync(_answering_round, context, campaign)
     url = context.database.url.render_as_string(hide_password=False)
-    return await context.answers.run(_compute, url, closed, kind, texts)
+    return await context.answers.run(_compute, url, closed, kind, texts, given)
 
 
-def _compute(url: str, closed: AnsweringRound, kind: AnswersKind, texts: tuple[str, ...]) -> bytes:
+def _compute(url: str, closed: AnsweringRound, kind: AnswersKind, texts: tuple[str, ...], given: str | None) -> bytes:
     # Imported here since the process that answers requests imports this module, and must not hold the estimators.
     from sordino_server.answers.on_demand_computing import compute_answers
 
-    return compute_answers(url, closed, kind, texts)
+    return compute_answers(url, closed, kind, texts, given)
 
 
 def _answering_round(context: Context, campaign: str) -> AnsweringRound:

@@ -28,6 +28,7 @@ from sordino_server.answers.on_demand import AnsweringRound, AnswersKind
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.plans import service as plans
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart, Problem
 from sordino_shared.randomizers import Coarsened
 
@@ -44,13 +45,17 @@ class _Decoded:
     answerer: Answerer
 
 
-def compute_answers(url: str, closed: AnsweringRound, kind: AnswersKind, texts: tuple[str, ...]) -> bytes:
+def compute_answers(
+    url: str, closed: AnsweringRound, kind: AnswersKind, texts: tuple[str, ...], given: str | None
+) -> bytes:
     """The document of the answers; raises ServerError or InvalidValue for a question that has none."""
     if kind == "rule":
+        if given is not None:
+            raise InvalidValue("/query/given: a rule is about all users: ask for marginals given a group", given)
         return _rules_on_average(url, closed, texts)
     decoded = _decoded(url, closed)
     try:
-        found = answer(decoded.answerer, decoded.device.domain, kind, texts)
+        found = answer(decoded.answerer, decoded.device.domain, kind, texts, given=given)
     except EstimationError as error:
         raise ServerError(Problem.INVALID_REQUEST, str(error)) from error
     except LogPurged as error:
@@ -72,8 +77,8 @@ def compute_answers(url: str, closed: AnsweringRound, kind: AnswersKind, texts: 
 
 def _rules_on_average(url: str, closed: AnsweringRound, texts: tuple[str, ...]) -> bytes:
     """Known rules from the means of single indicators, on average over databases."""
-    database = _database(url)
-    device, analyst = _plan(database, closed)
+    database = database_at(url)
+    device, analyst = plan_of(database, closed)
     try:
         found = RuleEstimator.of(device, analyst, aggregate(database, closed.number, device.randomizer))
     except EstimationError as error:
@@ -121,25 +126,27 @@ def _document(
 
 
 @lru_cache(maxsize=1)
-def _database(url: str) -> Database:
+def database_at(url: str) -> Database:
+    """The database, of which this process keeps one connection."""
     return Database(url, connections=1)
 
 
 @lru_cache(maxsize=_KEPT_ROUNDS)
 def _decoded(url: str, closed: AnsweringRound) -> _Decoded:
-    database = _database(url)
-    device, analyst = _plan(database, closed)
+    database = database_at(url)
+    device, analyst = plan_of(database, closed)
     randomizer = device.randomizer
     total, count = aggregate(database, closed.number, randomizer), None
     if isinstance(randomizer, Coarsened):
         count = partial(_counted, database, closed.number, randomizer, total.count)
     try:
-        return _Decoded(device, analyst, answerer_of(device, analyst, total, count))
+        return _Decoded(device, analyst, answerer_of(device, analyst, total, count, closed.blanket))
     except EstimationError as error:
         raise ServerError(Problem.INVALID_REQUEST, str(error)) from error
 
 
-def _plan(database: Database, closed: AnsweringRound) -> tuple[DevicePart, AnalystPart]:
+def plan_of(database: Database, closed: AnsweringRound) -> tuple[DevicePart, AnalystPart]:
+    """Both parts of the plan of a closed round."""
     with database.read("read plan of closed round") as session:
         device = plans.device_part(session, closed.device_digest)
         return device, plans.analyst_part(session, closed.analyst_digest)

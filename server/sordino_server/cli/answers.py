@@ -39,6 +39,10 @@ def answers(
         list[str] | None,
         typer.Option(metavar="RULE", help="One known rule of `scheme: arrangement`: wifi:on,beta:off."),
     ] = None,
+    given: Annotated[
+        str | None,
+        typer.Option(metavar="NAME=VALUE", help="Answer about a group alone: country=DE or delay=10..20."),
+    ] = None,
     as_csv: CsvOption = False,
     chart: ChartOption = None,
 ) -> Shown:
@@ -47,6 +51,7 @@ def answers(
     Example:
 
         sordino campaigns answers CAMPAIGN --range 5..20 --range ..10
+        sordino campaigns answers CAMPAIGN --marginal os:linux --given country=DE
 
     Ask one kind of question at a time; repeat the option for several questions. Use the interval for a question that
     you fixed before you saw any answer, and the band for one that you chose by looking.
@@ -59,12 +64,15 @@ def answers(
         "quantile": quantile,
         "rule": rule,
     }
-    given = {kind: texts for kind, texts in asked.items() if texts}
-    if len(given) != 1:
+    questions = {kind: texts for kind, texts in asked.items() if texts}
+    if len(questions) != 1:
         raise InvalidValue(f"give one of {', '.join(f'--{kind}' for kind in asked)}; it may be repeated")
     with drawn(chart) as picture:
         campaign = remote.campaign_id(campaign)
         path = f"/v1/campaigns/{campaign}/answers"
-        document = remote.get(path, **given)
+        questions |= {} if given is None else {"given": [given]}
+        document = remote.get(path, **questions)
         picture.draw(document, remote, campaign)
-        return document, Csv(remote.text(path, format="csv", **given)) if as_csv else partial(print_estimate, document)
+        return document, Csv(remote.text(path, format="csv", **questions)) if as_csv else partial(
+            print_estimate, document
+        )

@@ -19,6 +19,7 @@ from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.campaign_results import print_created, status_lines, summary_lines
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.chart_file import ChartOption, drawn
+from sordino_server.cli.compare import compare
 from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import (
     JsonOption,
@@ -96,6 +97,7 @@ SourcesDeadlineOption = Annotated[
 
 
 app.command()(answers)
+app.command()(compare)
 app.command()(sign)
 
 

@@ -17,6 +17,8 @@ import sordino_analysis as sa
 from sordino_analysis.answers.csv_text import as_csv
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.answers.svg import draw_answers_of, is_drawable
+from sordino_analysis.comparisons.columns import columns_of_difference
+from sordino_analysis.comparisons.difference import Side, difference
 from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.plan import plan_release
 from sordino_analysis.curator.release import measure
@@ -26,6 +28,7 @@ from sordino_analysis.kinds.reading import UnreadableEstimate, estimate_of, read
 from sordino_analysis.kinds.registry import kind_of_answers, kinds, kinds_of_answers
 from sordino_analysis.kinds.release_document import ReleaseSource, release_document
 from sordino_analysis.kinds.series_document import SeriesRange, SeriesStates, series_document
+from sordino_analysis.kinds.two_campaigns import ComparedCampaign, ComparisonExtras
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.request_terms import Neighbours
 from sordino_analysis.vectorized.randomness import SeededRandomness
@@ -70,9 +73,26 @@ def on_demand() -> EstimateDocument:
     return EstimateDocument.of_rows("answers", rows, OnDemandExtras(warnings=(), round=0), users=9, **terms, **names)
 
 
+def of_two_campaigns() -> EstimateDocument:
+    plan = sa.plan(sa.histogram(3), epsilon=1, mechanism="randomized_response")
+    sums = ([3000, 2000, 1000], [2000, 3000, 1000])
+    sides = [Side.of_plan(plan.device, plan.analyst, sa.Aggregate(6000, np.array(each)), 0.95) for each in sums]
+    found = difference(*sides)
+    named = [
+        ComparedCampaign(campaign_id=name, name=name, users=6000, epsilon=1.0, mechanism=plan.mechanism)
+        for name in ("may", "june")
+    ]
+    extras = ComparisonExtras(warnings=(), left=named[0], right=named[1], population=False)
+    columns = columns_of_difference(found, "may", "june")
+    return EstimateDocument.of_columns(
+        "comparison", columns, extras, users=12_000, compared=3, level=0.95, bias_bound=0.0
+    )
+
+
 SAMPLES: dict[str, tuple[Callable[[], EstimateDocument], ...]] = {
     "answers": (on_demand,),
     "series": (of_series,),
+    "comparison": (of_two_campaigns,),
     "release": (lambda: of_release("replace"), lambda: of_release("add-remove")),
 }
 if missing := kinds_of_answers().keys() - kinds().keys() - SAMPLES.keys():

@@ -1,0 +1,50 @@
+"""`sordino campaigns compare`: the answers of one closed campaign less those of another."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from sordino_server.cli.estimate_text import print_estimate
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.remote_command import Csv, CsvOption, Shown, remote_command
+
+_CAMPAIGN = "id, the first digits of an id (4 or more), or name"
+
+
+@remote_command
+def compare(
+    remote: Remote,
+    left: Annotated[str, typer.Argument(metavar="LEFT", help=f"Campaign: {_CAMPAIGN}.")],
+    right: Annotated[str, typer.Argument(metavar="RIGHT", help="Campaign whose answers LEFT is subtracted from.")],
+    query: Annotated[
+        list[str] | None, typer.Option(metavar="LABEL", help="Compare this query; repeat it. Default: all of both.")
+    ] = None,
+    level: Annotated[float, typer.Option(metavar="LEVEL", help="Level of intervals and band, between 0 and 1.")] = 0.95,
+    population: Annotated[
+        bool, typer.Option("--population", help="Compare the populations; assumes different people.")
+    ] = False,
+    as_csv: CsvOption = False,
+) -> Shown:
+    """Subtract the answers of LEFT from those of RIGHT: both are closed and ask about the same domain.
+
+    Example:
+
+        sordino campaigns compare may june --query "delay ≤ 15 min"
+
+    A verdict is higher or lower where the band of all compared queries says so. Use the interval for a query that you
+    chose before you saw any answer.
+    """
+    asked: dict[str, Any] = {"left": _compared(remote, left), "right": _compared(remote, right), "level": level}
+    asked |= ({"query": query} if query else {}) | ({"population": "true"} if population else {})
+    document = remote.get("/v1/comparisons", **asked)
+    text = Csv(remote.text("/v1/comparisons", format="csv", **asked)) if as_csv else partial(print_estimate, document)
+    return document, text
+
+
+def _compared(remote: Remote, text: str) -> str:
+    """The id of a campaign, with the arm that follows a colon."""
+    campaign, colon, arm = text.rpartition(":")
+    return f"{remote.campaign_id(campaign)}:{arm}" if colon else remote.campaign_id(text)

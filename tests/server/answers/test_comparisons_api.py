@@ -1,0 +1,126 @@
+"""/v1/comparisons, and groups in /v1/campaigns/{id}/answers: asked of a running server."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sordino_server.models import Role
+from sordino_shared.protocol import Problem
+from tests.server.answers.test_answers_on_demand_api import TABLE, closed
+
+Check = Callable[..., dict[str, Any]]
+MAY = [0] * 600 + [1] * 300 + [2] * 90 + [3] * 10
+JUNE = [0] * 400 + [1] * 300 + [2] * 250 + [3] * 50
+
+
+def identifier(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def order(running: Any, name: str, epsilon: int, workload: Any = TABLE) -> dict[str, Any]:
+    return {"name": name, "workload": running.workload(workload), "epsilon": epsilon}
+
+
+def two(running: Any) -> tuple[str, str]:
+    """The campaigns of May and of June, whose plans have other ε."""
+    names = [
+        identifier(closed(running, cells, **order(running, name, epsilon)))
+        for name, cells, epsilon in (("may", MAY, 4), ("june", JUNE, 2))
+    ]
+    return names[0], names[1]
+
+
+def test_two_closed_campaigns_are_compared(running: Any, check_problem: Check) -> None:
+    may, june = two(running)
+    path = f"/v1/comparisons?left={may}&right={june}"
+    found = running.api.get(path)
+    assert found.status_code == 200
+    assert "immutable" in found.headers["cache-control"]
+    document = found.json()
+    assert document["kind"] == "comparison"
+    extras, table = document["extras"], document["table"]
+    assert (extras["left"]["name"], extras["right"]["name"]) == ("may", "june")
+    assert (extras["left"]["epsilon"], extras["right"]["epsilon"]) == (4.0, 2.0)
+    assert (document["terms"]["users"], document["terms"]["compared"]) == (2000, 4)
+    truth = np.array([-0.2, 0.0, 0.16, 0.04])
+    # Six standard errors: one false alarm in 5·10^8 for each.
+    assert (np.abs(np.array(table["value"]) - truth) < 6 * np.array(table["standard_error"])).all()
+    assert set(table["left"]) == {"may"}
+    assert table["verdict"][0] == "lower"
+    # What a stored estimate says is subtracted, and no best guess.
+    answers = [running.api.get(f"/v1/campaigns/{each}/estimates").json()["table"] for each in (may, june)]
+    uncut = [np.array(each["uncut"]) for each in answers]
+    np.testing.assert_allclose(table["value"], uncut[1] - uncut[0])
+    np.testing.assert_allclose(table["left_value"], uncut[0])
+    rows = list(csv.DictReader(io.StringIO(running.api.get(f"{path}&format=csv").text)))
+    assert [row["verdict"] for row in rows] == table["verdict"]
+    assert [float(row["value"]) for row in rows] == table["value"]
+
+
+def test_level_queries_and_population_are_taken(running: Any, check_problem: Check) -> None:
+    may, june = two(running)
+    path = f"/v1/comparisons?left={may}&right={june}"
+    whole = running.api.get(path).json()["table"]
+    label = whole["label"][0]
+    one = running.api.get(path, params={"left": may, "right": june, "query": label, "level": 0.99}).json()
+    assert one["table"]["label"] == [label]
+    assert one["terms"]["level"] == 0.99
+    assert one["table"]["upper"][0] > whole["upper"][0]
+    assert one["table"]["band_upper"][0] == pytest.approx(one["table"]["upper"][0], rel=0.02)
+    people = running.api.get(f"{path}&population=true").json()
+    assert any("assumes different people" in warning for warning in people["extras"]["warnings"])
+    assert people["table"]["population_upper"][0] > people["table"]["upper"][0]
+    assert "population_upper" not in whole
+
+
+def test_what_cannot_be_compared_is_refused_with_the_reason(running: Any, check_problem: Check) -> None:
+    may, june = two(running)
+    get = running.api.get
+    for query, said in (
+        (f"left={may}&right={may}", "compare two campaigns"),
+        (f"left={may}&right={june}&query=late", "no query 'late'"),
+        (f"left={may}&right={june}&level=0", "greater than 0"),
+        (f"left={may}&right={june}&level=1", "less than 1"),
+        (f"left=may&right={june}", "left"),
+        (f"left={may}", "right"),
+        (f"left={may}:B&right={june}", "no arm 'B'"),
+    ):
+        assert said in check_problem(get(f"/v1/comparisons?{query}"), Problem.INVALID_REQUEST)["detail"]
+    other = TABLE | {"domain": [TABLE["domain"][0], TABLE["domain"][1] | {"labels": ["no", "yes", "maybe"]}]}
+    third = identifier(closed(running, [0] * 50, **order(running, "july", 2, other)))
+    refused = check_problem(get(f"/v1/comparisons?left={may}&right={third}"), Problem.INVALID_REQUEST)["detail"]
+    assert "attribute 'wifi': its categories are no, yes on the left and no, yes, maybe on the right" in refused
+    running_still = running.campaign("open", **order(running, "august", 4))["id"]
+    refused = check_problem(get(f"/v1/comparisons?left={may}&right={running_still}"), Problem.ESTIMATE_NOT_READY)
+    assert running_still in refused["detail"]
+    check_problem(get(f"/v1/comparisons?left={may}&right={'0' * 64}"), Problem.NOT_FOUND)
+    client = running.client(running.key(Role.UPLOADER))
+    assert client.get(f"/v1/comparisons?left={may}&right={june}").status_code == 403
+
+
+def test_answers_are_given_a_group(running: Any, check_problem: Check) -> None:
+    path = closed(running, MAY, **order(running, "may", 4))
+    asked = {"marginal": "wifi:yes", "given": "os=linux"}
+    document = running.api.get(f"{path}/answers", params=asked).json()
+    table = document["table"]
+    assert table["label"] == ["wifi: yes given os: linux"]
+    assert table["given"] == ["os: linux"]
+    assert abs(table["value"][0] - 1 / 3) < 6 * table["standard_error"][0]
+    assert table["group_lower"][0] < 0.9 < table["group_upper"][0]
+    text = running.api.get(f"{path}/answers", params=asked | {"format": "csv"}).text
+    assert "os: linux" in text
+    for group, said in (
+        ("planet=DE", "no attribute 'planet'"),
+        ("os", "a group is NAME=VALUE"),
+        ("wifi=yes", "all users"),
+    ):
+        refused = running.api.get(f"{path}/answers", params=asked | {"given": group})
+        assert said in check_problem(refused, Problem.INVALID_REQUEST)["detail"]
+    refused = running.api.get(f"{path}/answers", params={"rule": "wifi:on", "given": "os=linux"})
+    assert "/query/given" in check_problem(refused, Problem.INVALID_REQUEST)["detail"]
