@@ -1,4 +1,4 @@
-"""What a campaign answers: `…/estimates`, `…/answers` and `…/series`, and `/v1/estimates` and `/v1/comparisons` of several."""
+"""What campaigns answer: `…/estimates`, `…/answers`, `…/series`; `/v1/estimates` and `/v1/comparisons` of several."""
 
 from __future__ import annotations
 

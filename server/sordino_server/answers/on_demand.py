@@ -12,10 +12,9 @@ import anyio.to_thread
 from sqlalchemy.orm import Session
 
 from sordino_analysis.kinds.linear import LinearExtras
-from sordino_analysis.kinds.reading import read_estimate
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_server import rounds
-from sordino_server.answers.stored import stored_last
+from sordino_server.answers.stored import read_estimate, stored_last
 from sordino_server.campaigns import service as campaigns
 from sordino_server.context import Context
 from sordino_server.errors import ServerError

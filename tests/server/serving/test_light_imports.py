@@ -72,7 +72,7 @@ def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of
     ("code", "without", "most"),
     [
         (SERVE, SOLVERS | {"httpx"}, 2.4),  # 2.31 with batches and kinds of answers
-        (WORKER, SOLVERS | {"httpx", "fastapi"}, 1.5),  # 1.41 with numbers and comparisons, with the mathematics of its jobs 2.8
+        (WORKER, SOLVERS | {"httpx", "fastapi"}, 1.5),  # 1.41, with the mathematics of its jobs 2.8
         (CAMPAIGNS, SOLVERS | {"fastapi", "sqlalchemy", "structlog"}, 0.75),  # 0.63, with the audit of plans 1.6
         (PLANNER, {"cvxpy", "fastapi", "sqlalchemy", "httpx"}, 1.8),  # 1.62, with cvxpy 3.2
     ],
