@@ -7,7 +7,7 @@ estimators is imported inside the methods that call it.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
@@ -23,12 +23,17 @@ from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.vectorized.domains import codes_many
 from sordino_shared.domains import Domain
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest
 
 if TYPE_CHECKING:
     from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
+    from sordino_analysis.planning.finished_plan import FinishedPlan
     from sordino_analysis.planning.planning_request import PlanningRequest
     from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+    from sordino_analysis.planning.sample_size import NeededUsers, Statement
+
+    Planned = Callable[[PlanningRequest], FinishedPlan]
 
 
 class RequestClass(Protocol):
@@ -139,6 +144,15 @@ class KindOfQuestion(KindOfAnswers, ABC):
     @abstractmethod
     def request_class(self) -> RequestClass:
         """What plans the question."""
+
+    def needed_users(
+        self, question: Any, statement: Statement, options: PlanningOptions, planned: Planned
+    ) -> NeededUsers:
+        """Users that a statement about the answers needs, by the plan that `planned` makes of a request.
+
+        Raises InvalidValue for a kind that does not say.
+        """
+        raise InvalidValue(f"numbers of users are not known for questions of kind {self.name}", question)
 
     @abstractmethod
     def held_domain(self, question: Any) -> Domain:

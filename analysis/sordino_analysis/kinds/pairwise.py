@@ -11,6 +11,7 @@ from sordino_analysis.answers.document import EstimateDocument, Extras
 from sordino_analysis.figures import chosen, figure
 from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers
 from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.pairwise import PairwiseSpecification, parse_statistic
 from sordino_shared.domains import Domain
 from sordino_shared.protocol import Manifest
@@ -18,7 +19,9 @@ from sordino_shared.quantities import quantity
 
 if TYPE_CHECKING:
     from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
+    from sordino_analysis.kinds.base import Planned
     from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+    from sordino_analysis.planning.sample_size import NeededUsers, Statement
 
 
 class FormEstimate(BaseModel):
@@ -75,6 +78,16 @@ class PairwiseKind(KindOfQuestion):
         from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 
         return PairwiseRequest
+
+    def needed_users(
+        self, question: Any, statement: Statement, options: PlanningOptions, planned: Planned
+    ) -> NeededUsers:
+        """Users by the error that protocols predict."""
+        from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
+        from sordino_analysis.pairwise.pairwise_sample_size import pairwise_sample_size
+
+        request = PairwiseRequest(question, options.model_copy(update={"users": 2}))
+        return pairwise_sample_size(request, statement, planned)
 
     def held_domain(self, question: Any) -> Domain:
         """The attributes of the statistic; any number of bins gives the same."""

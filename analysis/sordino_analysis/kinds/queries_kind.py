@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sordino_analysis.kinds.base import KindOfQuestion, RequestClass
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import WorkloadSpecification, parse_specification
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
 from sordino_shared.domains import Domain
+
+if TYPE_CHECKING:
+    from sordino_analysis.kinds.base import Planned
+    from sordino_analysis.planning.sample_size import NeededUsers, Statement
 
 
 class QueriesKind(KindOfQuestion):
@@ -26,6 +31,15 @@ class QueriesKind(KindOfQuestion):
         from sordino_analysis.planning.linear_request import LinearRequest
 
         return LinearRequest
+
+    def needed_users(
+        self, question: Any, statement: Statement, options: PlanningOptions, planned: Planned
+    ) -> NeededUsers:
+        """Users by the exact variances of the plan."""
+        from sordino_analysis.planning.sample_size import NeededUsers
+
+        plan = planned(self.request_class().of(question, options))
+        return NeededUsers.of_plan(plan, statement, str(options.epsilon))
 
     def held_domain(self, question: Any) -> Domain:
         """The attributes of the workload, and those that its indicators are made of."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +15,13 @@ from sordino_analysis.documents.queries import RuleQueries
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
 from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
+from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.figures import chosen
 from sordino_analysis.percentages import percent
+from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
@@ -73,6 +78,56 @@ class Statement:
         wanted = np.divide(campaigns * quantile**2, room**2, out=np.zeros_like(noise), where=noise > 0)
         needed = (wanted * noise + np.sqrt((wanted * noise) ** 2 + 4 * wanted * added)) / 2
         return np.maximum(1, np.ceil(needed * (1 - NEARLY_ZERO))).astype(np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NeededUsers:
+    """What one ε needs; `band` and `queries` are of linear questions, `predicted` of pairwise statistics."""
+
+    epsilon: str
+    mechanism: str
+    users: int
+    band: int | None = None
+    queries: tuple[tuple[str, int], ...] = ()
+    predicted: float | None = None
+    blanket: int | None = None
+
+    @classmethod
+    def of_plan(cls, plan: FinishedPlan, statement: Statement, epsilon: str) -> NeededUsers:
+        """The users that a statement about answers to linear queries takes with this plan; raises PlanError.
+
+        `epsilon` was asked for; behind a shuffler the plan has that of a device.
+        """
+        queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
+        law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)
+        blanket = plan.analyst.blanket
+        needed = SampleSizes.of(statement, law, queries, 0 if blanket is None else blanket.reports)
+        share = plan.summary.first_share
+
+        def in_all(answering: int) -> int:
+            """Users of the campaign, of whom that many answer all queries."""
+            return answering if share == 1 else math.ceil(answering / share)
+
+        return cls(
+            epsilon=epsilon if blanket is None else chosen(plan.device.guarantee.epsilon),
+            blanket=None if blanket is None else blanket.reports,
+            mechanism=plan.analyst.mechanism,
+            users=in_all(needed.most),
+            band=in_all(needed.band),
+            queries=tuple(zip(law.workload.labels(), map(in_all, needed.users.tolist()), strict=True)),
+        )
+
+    def document(self) -> dict[str, Any]:
+        """As `sordino size --json` prints it."""
+        shown: dict[str, Any] = {"epsilon": float(self.epsilon), "mechanism": self.mechanism, "users": self.users}
+        if self.predicted is not None:
+            return shown | {"predicted_margin": self.predicted}
+        if self.blanket is not None:
+            shown["blanket"] = self.blanket
+        return shown | {
+            "band_users": self.band,
+            "queries": [{"label": label, "users": users} for label, users in self.queries],
+        }
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

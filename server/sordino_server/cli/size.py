@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
+from functools import partial
 from typing import Annotated, Any
 
 import typer
 from rich.table import Table
 
 from sordino_analysis.estimation.intervals import normal_quantile
-from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.experiments.power import Looks
-from sordino_analysis.figures import chosen
-from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
-from sordino_analysis.pairwise.pairwise_sample_size import pairwise_sample_size
 from sordino_analysis.percentages import percent
-from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.plan_cache import PlanCache, default_folder
-from sordino_analysis.planning.sample_size import SampleSizes, Statement
+from sordino_analysis.planning.sample_size import NeededUsers, Statement
 from sordino_analysis.planning_options import PlanningOptions
-from sordino_analysis.questions.linear import WorkloadSpecification
-from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.specification import builtin_specification
-from sordino_analysis.questions.pairwise import PairwiseSpecification
-from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Effort
+from sordino_analysis.requests import kind_of_question
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.experiment_size import (
     ArmsOption,
@@ -47,14 +38,12 @@ from sordino_server.cli.local_planning import (
 )
 from sordino_server.cli.margin import Margin, margin_of
 from sordino_server.cli.output import JsonOption, VerboseOption, console, print_json, print_table, reports_errors
-from sordino_server.cli.progress_bar import displayed_progress
 from sordino_server.cli.shuffler_options import (
     CollectorOption,
     DeviceEpsilonOption,
     WeakEpsilonOption,
     shuffler_options,
 )
-from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.errors import InvalidValue
@@ -87,30 +76,6 @@ _PopulationOption = Annotated[
 
 # The table names this many queries, those that need the most users first.
 _SHOWN_QUERIES = 12
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Row:
-    """What one ε needs; `band` and `queries` are of linear questions, `predicted` of pairwise statistics."""
-
-    epsilon: str
-    mechanism: str
-    users: int
-    band: int | None = None
-    queries: tuple[tuple[str, int], ...] = ()
-    predicted: float | None = None
-    blanket: int | None = None
-
-    def document(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"epsilon": float(self.epsilon), "mechanism": self.mechanism, "users": self.users}
-        if self.predicted is not None:
-            return shown | {"predicted_margin": self.predicted}
-        if self.blanket is not None:
-            shown["blanket"] = self.blanket
-        return shown | {
-            "band_users": self.band,
-            "queries": [{"label": label, "users": users} for label, users in self.queries],
-        }
 
 
 @reports_errors
@@ -175,8 +140,12 @@ def _size_statement(context: typer.Context) -> None:
     options = {name: given[name] for name in ("objective", "mechanism", "effort", "protocol", "target")}
     shuffled = shuffler_options(given | {"target_error": statement.margin / normal_quantile(level)})
     epsilons = given["epsilon"] or ([shuffled["epsilon"]] if given["collector"] else list(DEFAULT_EPSILONS))
+    kind = kind_of_question(asked)
+    unused = [name for name in kind.request_class().unused if name in given]
+    refuse_given(context, unused, kind.why_unused)
+    planned = partial(finished_plan, cache=_cache(given))
     rows = [
-        _row(context, asked, statement, PlanningOptions.of(**{"epsilon": each, **options, **shuffled}), _cache(given))
+        kind.needed_users(asked, statement, PlanningOptions.of(**{"epsilon": each, **options, **shuffled}), planned)
         for each in epsilons
     ]
     if given["as_json"]:
@@ -202,44 +171,7 @@ def _size_experiment(context: typer.Context) -> None:
     asked.show(rows, given["as_json"])
 
 
-def _row(
-    context: typer.Context,
-    specification: WrittenQuestion,
-    statement: Statement,
-    options: PlanningOptions,
-    cache: PlanCache | None,
-) -> _Row:
-    if isinstance(specification, PairwiseSpecification):
-        refuse_given(context, ("objective", "mechanism"), "they apply to linear queries; this file has a statistic")
-        with finishing_when_asked() as interrupted, displayed_progress() as show:
-            request = PairwiseRequest(specification, options.model_copy(update={"users": 2}))
-            found = pairwise_sample_size(request, statement, show, interrupted)
-        return _Row(epsilon=str(options.epsilon), mechanism=found.protocol, users=found.users, predicted=found.margin)
-    refuse_given(context, ("protocol", "target"), "they apply to pairwise statistics; this workload has linear queries")
-    if not isinstance(specification, WorkloadSpecification):
-        raise InvalidValue("numbers of users are known for linear queries and pairwise statistics", specification)
-    plan = finished_plan(LinearRequest.of(specification, options), cache)
-    queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
-    law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)
-    blanket = plan.analyst.blanket
-    needed = SampleSizes.of(statement, law, queries, 0 if blanket is None else blanket.reports)
-    share = plan.summary.first_share
-
-    def in_all(answering: int) -> int:
-        """Users of the campaign, of whom that many answer all queries."""
-        return answering if share == 1 else math.ceil(answering / share)
-
-    return _Row(
-        epsilon=str(options.epsilon) if blanket is None else chosen(plan.device.guarantee.epsilon),
-        blanket=None if blanket is None else blanket.reports,
-        mechanism=plan.analyst.mechanism,
-        users=in_all(needed.most),
-        band=in_all(needed.band),
-        queries=tuple(zip(law.workload.labels(), map(in_all, needed.users.tolist()), strict=True)),
-    )
-
-
-def _print(statement: Statement, margin: Margin, rows: list[_Row], verbose: bool) -> None:
+def _print(statement: Statement, margin: Margin, rows: list[NeededUsers], verbose: bool) -> None:
     of = "each of two campaigns, for the difference of their answers" if statement.difference else "the campaign"
     console.print(f"users of {of}: ± {margin} at {percent(statement.level)}", highlight=False)
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -260,7 +192,7 @@ def _print(statement: Statement, margin: Margin, rows: list[_Row], verbose: bool
         _print_queries(row)
 
 
-def _print_queries(row: _Row) -> None:
+def _print_queries(row: NeededUsers) -> None:
     hardest = sorted(row.queries, key=lambda each: -each[1])
     console.print(f"ε = {row.epsilon}", highlight=False)
     for label, users in hardest[:_SHOWN_QUERIES]:

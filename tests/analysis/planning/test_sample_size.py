@@ -109,9 +109,9 @@ def test_the_number_of_a_pairwise_statistic_settles_at_the_margin() -> None:
     written = sa.pairwise_statistic({"name": "carriers", "domain": cells, "statistic": {"kind": "gini_diversity"}})
     options = PlanningOptions.of(epsilon=2, users=2, effort="quick", protocol="one_round")
     found = pairwise_sample_size(PairwiseRequest(written, options), Statement(margin=0.02))
-    assert 0.97 * 0.02 <= found.margin <= 0.02
+    assert 0.97 * 0.02 <= found.predicted <= 0.02
     planned = sa.plan_pairwise(written, 2, users=found.users, effort="quick", protocol="one_round")
-    assert Z * planned.error == pytest.approx(found.margin, rel=1e-9)
+    assert Z * planned.error == pytest.approx(found.predicted, rel=1e-9)
     with pytest.raises(InvalidValue, match="target"):
         pairwise_sample_size(PairwiseRequest(written, options), Statement(margin=0.02, population=True))
     with pytest.raises(PlanError, match="more than"):
