@@ -48,12 +48,20 @@ def draw_answers_of(table: AnswerTable, title: str, subtitle: str, base: Base | 
         raise NoPicture("there are pictures of lists of answers with a band; the table has all of these answers")
     if "may_be_best" in table.columns:
         return draw_ranked(_rules(table, title, subtitle, base))
-    return draw_estimate(_answers(table, title, subtitle))
+    return draw_estimate(_answers(_on_one_axis(table), title, subtitle))
 
 
 def is_drawable(table: AnswerTable) -> bool:
     """Whether there is a picture: of answers with a band, or of a series with a period that has reports."""
     return len(table) > 0 and ("part" in table.columns or {"value", "band_lower"} <= table.columns.keys())
+
+
+def _on_one_axis(table: AnswerTable) -> AnswerTable:
+    """The answers that have a band, in the unit of the first of them; of those without one there is nothing to draw."""
+    ends, units = table.ends("band_"), list(map(_text, table.cells("unit")))
+    banded = [row for row, each in enumerate(ends) if each is not None]
+    rows = [row for row in banded if units[row] == units[banded[0]]]
+    return table if len(rows) == len(table) else table.only(rows)
 
 
 def _answers(table: AnswerTable, title: str, subtitle: str) -> EstimateChart:

@@ -9,7 +9,7 @@ from sordino_shared._checks import check_name, check_range, finite_float
 from sordino_shared.errors import InvalidValue
 
 # Measures, each with how many numbers it takes.
-MEASURES = {"mean": 0, "sum": 0, "share_above": 1}
+MEASURES = {"mean": 0, "sum": 0, "variance": 0, "sd": 0, "share_above": 1}
 # Two knots for each level still fit a device.
 MAX_LEVELS = 513
 # Each one more takes precision from the others.

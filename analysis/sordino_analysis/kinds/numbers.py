@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.figures import amount
@@ -42,6 +42,9 @@ class NumberExtras(LinearExtras):
     """
 
     scale: float
+    rounding_bias: float = Field(
+        description="By which rounding may move a variance, as a share of the squared range; intervals have it."
+    )
     ranges: tuple[NumberRange, ...]
 
 
@@ -80,6 +83,6 @@ class NumbersKind(LinearKind):
 
     def truth(self, users: SimulatedUsers, estimate: EstimateDocument) -> Sequence[float]:
         """The measures of the numbers that the users hold, clipped as devices clip them."""
-        from sordino_analysis.kinds.numbers_document import true_measures
+        from sordino_analysis.kinds.true_measures import measures_of, true_measures
 
-        return true_measures(users.asked.build(), users.codes)
+        return true_measures(measures_of(users.asked.build()), users.codes)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from sordino_analysis.answers.columns import Cell
+from sordino_analysis.answers.columns import Cell, cells_of_bounds
 from sordino_analysis.answers.document import EstimateDocument
-from sordino_analysis.answers.filling import cells_of_estimate
-from sordino_analysis.documents.number_queries import NumberQueries
+from sordino_analysis.answers.filling import cells_of_answers, cells_of_estimate
+from sordino_analysis.estimation.derived_answers import DerivedAnswer, JointAnswers
 from sordino_analysis.estimation.linear import LinearEstimate, LinearEstimator
 from sordino_analysis.estimation.normality import columns_of_laws
 from sordino_analysis.kinds.linear_document import extras_of_round, terms_of_round
 from sordino_analysis.kinds.numbers import NumberExtras, NumberRange
+from sordino_analysis.kinds.true_measures import measures_of
 from sordino_analysis.planning.rounds import ClosedRound
-from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.columns import columns_of_queries
-from sordino_analysis.questions.linear.numbers.building import ShownMeasure, scales_of, shown_measures
+from sordino_analysis.questions.linear.numbers.measures import Measures, ShownMeasure
+from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_shared.protocol import Manifest
 
 
@@ -27,42 +27,92 @@ def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
     plan, blanket = closed.plan, closed.blanket
     estimator = LinearEstimator.of(plan.device, plan.analyst).among(closed.aggregate, blanket)
     found = estimator.estimate(closed.aggregate)
-    own = {"ranges": _ranges(estimator.workload), "scale": estimator.workload.scale}
+    measures = measures_of(estimator.workload)
+    joint = JointAnswers.of(estimator, closed.aggregate, found.level, compared=len(measures.shown))
+    own = {"ranges": [_range(measures)], "scale": estimator.workload.scale, "rounding_bias": measures.square_bias / 2}
     extras = extras_of_round(plan, found, blanket).model_dump() | own
-    return EstimateDocument.of_columns(
+    answers = _Answers(measures, found, joint)
+    return EstimateDocument.of_rows(
         "numbers",
-        _columns(estimator.workload, found),
+        [answers.row(shown) for shown in measures.shown],
         NumberExtras.model_validate(extras),
         **terms_of_round(str(manifest.campaign), plan, found.users, found.level),
-        compared=estimator.workload.queries,
+        compared=len(measures.shown),
     )
 
 
-def true_measures(workload: Workload, codes: NDArray[np.uint64]) -> list[float]:
-    """The measures, as the document has them, for users with these members, (n, attributes)."""
-    answers = workload.truth_of_codes(codes)
-    return [float(answers[shown.row]) * (len(codes) if shown.is_sum else 1) for shown in _shown(workload)]
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """Rows of the table, by the answers to the plan's own queries and what follows from several of them."""
+
+    measures: Measures
+    found: LinearEstimate
+    joint: JointAnswers
+
+    def row(self, shown: ShownMeasure) -> dict[str, Cell]:
+        """All cells of a measure."""
+        names: dict[str, Cell] = {"kind": shown.name, "label": shown.label, "unit": shown.unit or None}
+        if shown.category is not None:
+            names |= self._of_category(shown.category)
+        return names | (dict(self._asked(shown)) if shown.other is None else self._derived(shown))
+
+    def _asked(self, shown: ShownMeasure) -> Iterable[tuple[str, Cell]]:
+        """Of what the plan asks by itself; a sum is the mean times the users who reported."""
+        factor = self.found.users if shown.name == "sum" else 1
+        own = cells_of_estimate(self.found, [shown.row])
+        if any(each.other is not None for each in self.measures.shown):
+            own |= self._wider(own, shown.row)
+        for name, [cell] in own.items():
+            assert isinstance(cell, float)
+            yield name, cell * factor
+        for name, [law] in columns_of_laws([self.found.normality[shown.row]]).items():
+            yield name, law
+
+    def _wider(self, own: Mapping[str, list[Cell]], row: int) -> dict[str, list[Cell]]:
+        """The band of an answer that is to hold together with what follows from several."""
+        unit = np.zeros(len(self.joint.answers))
+        unit[row] = 1.0
+        band = self.joint.combination(unit).band
+        assert band is not None
+        [low], [high] = own["band_lower"], own["band_upper"]
+        assert isinstance(low, float)
+        assert isinstance(high, float)
+        return {"band_lower": [min(low, band[0])], "band_upper": [max(high, band[1])]}
+
+    def _derived(self, shown: ShownMeasure) -> dict[str, Cell]:
+        assert shown.other is not None
+        scale, joint = self.measures.scale, self.joint
+        if shown.is_spread:
+            rows, span, root = [shown.row, shown.other], scale.high - scale.low, shown.name == "sd"
+            found = joint.spread(rows, (scale.low, scale.high), self.measures.square_bias, root=root)
+            return _cells(found, span if root else span**2)
+        middle = (scale.low + scale.high) / 2
+        if shown.name == "sum":
+            weights = np.zeros(len(joint.answers))
+            weights[[shown.row, shown.other]] = joint.users, joint.users * middle
+            return _cells(joint.combination(weights))
+        group = self.measures.group(shown)
+        if shown.name == "share_above":
+            return _cells(joint.ratio(shown.row, shown.other, (0.0, 1.0), group))
+        reach = (scale.high - scale.low) / 2
+        return _cells(joint.ratio(shown.row, shown.other, (-reach, reach), group), added=middle)
+
+    def _of_category(self, category: tuple[int, int]) -> Mapping[str, Cell]:
+        domain, (place, member) = self.measures.domain, category
+        sides = [(member, member) if axis == place else (0, size - 1) for axis, size in enumerate(domain.shape)]
+        return cells_of_bounds(bounds_of(domain, sides))
 
 
-def _shown(workload: Workload) -> list[ShownMeasure]:
-    assert isinstance(workload.published, NumberQueries)
-    return shown_measures(workload.held_domain, workload.published)
+def _cells(found: DerivedAnswer, factor: float = 1.0, added: float = 0.0) -> dict[str, Cell]:
+    """The cells that an answer has, in units: its ends and itself times `factor`, and `added` to all but errors."""
+    cells = {name: cell for name, [cell] in cells_of_answers([found]).items() if cell is not None}
+    errors = ("standard_error", "population_standard_error")
+    return {
+        name: cell * factor + (0.0 if name in errors else added) if isinstance(cell, float) else cell
+        for name, cell in cells.items()
+    }
 
 
-def _columns(workload: Workload, found: LinearEstimate) -> dict[str, Sequence[Cell]]:
-    """A row for each measure; a sum is the mean times the users who reported."""
-    shown = _shown(workload)
-    rows = [each.row for each in shown]
-    factors = np.array([found.users if each.is_sum else 1 for each in shown])
-    numbers = {name: (np.array(cells) * factors).tolist() for name, cells in cells_of_estimate(found, rows).items()}
-    names = {"kind": [each.kind for each in shown], "label": [each.label for each in shown]}
-    laws = columns_of_laws([found.normality[row] for row in rows])
-    return {**columns_of_queries(workload, rows), **names, **numbers, **laws}
-
-
-def _ranges(workload: Workload) -> list[NumberRange]:
-    assert isinstance(workload.published, NumberQueries)
-    return [
-        NumberRange(attribute=scale.attribute.name, low=scale.low, high=scale.high, unit=scale.unit)
-        for scale in scales_of(workload.held_domain, workload.published)
-    ]
+def _range(measures: Measures) -> NumberRange:
+    scale = measures.scale
+    return NumberRange(attribute=scale.attribute.name, low=scale.low, high=scale.high, unit=scale.unit)

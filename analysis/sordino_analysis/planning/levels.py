@@ -1,7 +1,8 @@
-"""How finely devices round numbers: as a plan's ε and mechanism have use for."""
+"""How finely devices round numbers: plans are made for several numbers of levels, and the best is taken."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from sordino_analysis.documents.number_queries import NumberQueries
@@ -12,12 +13,32 @@ from sordino_analysis.questions.linear.building import build_workload
 # One bit: a device part of a few hundred bytes, for devices that should do no more than that.
 _OF_ONE_BIT = 2
 _ONE_BIT = "randomized_response"
+# A mean has 0 to 2 % less variance with twice as many, see `benchmarks/numbers`.
+_FINE = 17
+# Searches find better kernels of fewer types: by two categories 2.30 of the squared range at ε = 1, of 17 levels 2.96.
+_COARSE = 9
+# Types of more categories and 17 levels take a search minutes.
+_FEW_CATEGORIES = 4
 
 
-def with_levels(workload: Workload, options: PlanningOptions) -> Workload:
-    """The workload with the levels that its plan uses; what asks about no numbers is as it was."""
+def with_levels(workload: Workload, options: PlanningOptions) -> Iterator[Workload]:
+    """The workloads of which the best plan is taken; what asks about no numbers is as it was."""
     queries = workload.published
-    if not isinstance(queries, NumberQueries) or options.mechanism != _ONE_BIT:
-        return workload
-    asked = tuple(replace(each, levels=_OF_ONE_BIT) for each in queries.asked)
-    return build_workload(workload.held_domain, NumberQueries(asked), workload.name)
+    if not isinstance(queries, NumberQueries) or workload.dithering is None:
+        yield workload
+        return
+    knots = next(each for each in workload.dithering.knots if each)
+    for levels in _numbers_of_levels(workload, len(knots), options.mechanism):
+        asked = tuple(replace(each, levels=levels) for each in queries.asked)
+        yield build_workload(workload.held_domain, NumberQueries(asked), workload.name)
+
+
+def _numbers_of_levels(workload: Workload, knots: int, mechanism: str | None) -> tuple[int, ...]:
+    if mechanism == _ONE_BIT:
+        return (_OF_ONE_BIT,)
+    if workload.queries == 1:
+        return (_FINE,)
+    categories = workload.size // knots
+    if categories == 1:
+        return _FINE, _COARSE
+    return (_FINE, _COARSE, _OF_ONE_BIT) if categories <= _FEW_CATEGORIES else (_COARSE, _OF_ONE_BIT)

@@ -15,10 +15,10 @@ from sordino_analysis.mechanisms.request import PlanRequest, check_number_of_que
 from sordino_analysis.planning.blankets import choose_blanket, closed_forms
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.levels import with_levels
-from sordino_analysis.planning.planner import compile_plan
+from sordino_analysis.planning.planner import CompiledPlan, compile_plan
 from sordino_analysis.planning.planning_request import Interrupted, never, request_digest
 from sordino_analysis.planning_options import CollectorTarget, PlanError, PlanningOptions
-from sordino_analysis.progress import ProgressCallback, ignore_progress
+from sordino_analysis.progress import ProgressCallback, ignore_progress, progress_of_part
 from sordino_analysis.questions.linear import Workload, WorkloadSpecification
 from sordino_shared.guarantees import check_round_guarantee
 from sordino_shared.protocol import Digest
@@ -80,8 +80,7 @@ class LinearRequest:
         if self.options.collector is not None:
             return self._behind_a_shuffler(self.options.collector, progress, interrupted)
         if self.rounds is None:
-            workload = with_levels(self.workload, self.options)
-            return compile_plan(PlanRequest(workload, self.options), progress, interrupted).finished()
+            return self._best(self.options, progress, interrupted)
         users, protocol = self.options.users, EliminationPlan.of(self.rounds, self.options.guarantee)
         answering = None if users is None else max(1, int(users * self.rounds.shares[0]))
         options = self.options.model_copy(update={"users": answering})
@@ -123,8 +122,16 @@ class LinearRequest:
         except PlanError:
             # A search may find what can be hidden at the largest ε, and says why not where none does.
             pass
-        workload = with_levels(self.workload, options)
-        return compile_plan(PlanRequest(workload, options), progress, interrupted).finished()
+        return self._best(options, progress, interrupted)
+
+    def _best(self, options: PlanningOptions, progress: ProgressCallback, interrupted: Interrupted) -> FinishedPlan:
+        """The plan with the least variance of those for several levels of numbers, or the one of anything else."""
+        workloads = list(with_levels(self.workload, options))
+        share, plans = 1 / len(workloads), list[CompiledPlan]()
+        for number, workload in enumerate(workloads):
+            part = progress_of_part(progress, number * share, share)
+            plans.append(compile_plan(PlanRequest(workload, options), part, interrupted))
+        return min(plans, key=lambda plan: plan.relative_variance).finished()
 
     def _of_single_indicators(
         self, asked: IndicatorQueries, progress: ProgressCallback, interrupted: Interrupted

@@ -61,6 +61,13 @@ class CompiledPlan:
         """What is kept of it."""
         return FinishedPlan(self.device, self.analyst, self.summary)
 
+    @property
+    def relative_variance(self) -> float:
+        """The objective's variance, of numbers over the squared range: their weights differ with the rows."""
+        figures, workload = self.analyst.figures, self.request.workload
+        variance = figures.max_variance if self.request.options.objective == "max" else figures.mean_variance
+        return variance / workload.scale**2 if workload.has_units else variance
+
     @cached_property
     def summary(self) -> LinearSummary:
         """The plan in numbers."""

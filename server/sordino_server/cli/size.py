@@ -81,9 +81,7 @@ _SHOWN_QUERIES = 12
 @reports_errors
 def size(
     context: typer.Context,
-    margin: Annotated[
-        str | None, typer.Option(metavar="X", help='Half width of the interval: 0.01, 1% or "50 ms".')
-    ] = None,
+    margin: _MarginOption = None,
     workload: Annotated[Kind | None, typer.Option(metavar="KIND", help="histogram, prefix or ranges.")] = None,
     size: Annotated[int | None, typer.Option(metavar="N", help="Number of bins for --workload.")] = None,
     file: FileOption = None,

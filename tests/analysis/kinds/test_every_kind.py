@@ -36,6 +36,7 @@ WIDER = 6 / 1.96
 ORDERED = [{"name": "delay", "kind": "ordinal", "edges": [0, 15, 60], "unit": "min"}]
 SWITCHES = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in ("dark", "beta", "crashed")]
 NUMBERS = [{"name": "delay", "kind": "integers", "low": 0, "high": 9999, "unit": "ms"}]
+CARRIER = {"name": "carrier", "kind": "categorical", "labels": ["AA", "UA"]}
 CLASS = {"class": "conjunctions", "width": 2, "label": {"attribute": "crashed", "positive": "on"}}
 
 
@@ -64,6 +65,14 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample({"name": "delays", "domain": NUMBERS, "queries": {"delay": "mean"}}, {}),
         Sample(
             {"name": "delays", "domain": NUMBERS, "queries": {"delay": ["sum", {"share_above": 900}, "mean"]}},
+            {},
+        ),
+        Sample(
+            {
+                "name": "delays",
+                "domain": [CARRIER, *NUMBERS],
+                "queries": {"delay": ["mean", "sd", {"share_above": 900}]},
+            },
             {},
         ),
     ),
@@ -107,7 +116,10 @@ def campaign(name: str, number: int) -> Campaign:
         for row in codes
     ]
     if name == "numbers":
-        values = [int(row[0]) for row in codes]
+        values = [
+            int(row[0]) if len(row) == 1 else {"carrier": ["AA", "UA"][int(row[0])], "delay": int(row[1])}
+            for row in codes
+        ]
     elif name != "concepts":
         values = [[-10, 10, 30, 90][int(row[0])] for row in codes]
     users = SimulatedUsers(asked=question, domain=domain, values=values, protocol=plan.protocol)

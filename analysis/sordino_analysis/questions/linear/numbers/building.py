@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,22 +16,34 @@ from sordino_analysis.questions.linear.numbers.scale import NumberScale, scale_o
 from sordino_analysis.questions.linear.operators import Dense
 from sordino_analysis.questions.linear.scopes import QueryScope
 from sordino_analysis.questions.linear.workload import WorkloadError
-from sordino_shared.domains import Domain
+from sordino_shared.domains import Categorical, Domain
 from sordino_shared.randomizers.dithered import MAX_KNOTS
 
-MEAN = "mean"
-# A level for each measure that is about the numbers themselves, none for one about a threshold.
-_OF_LEVELS = {"mean", "sum"}
+# What needs the levels of the numbers themselves, and what only a threshold.
+OF_MEAN = frozenset({"mean", "sum", "variance", "sd"})
+OF_SQUARE = frozenset({"variance", "sd"})
+# Categories of all other attributes together: each has rows of its own.
+_MOST_CATEGORIES = 64
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Row:
-    """A linear query over the types: its `kind`, label and unit, and its `values` (types,)."""
+    """A linear query over the types: what it is of, its label and unit, and its `values`, one for each type.
 
-    kind: str
+    `category` is the attribute and the member whose users it is about, None for all; `measure` is None for the share of
+    the users who are in the category.
+    """
+
+    measure: NumberMeasure | None
+    category: tuple[int, int] | None
     label: str
     unit: str
     values: Floats
+
+    @property
+    def key(self) -> tuple[NumberMeasure | None, tuple[int, int] | None]:
+        """By which a row is found."""
+        return self.measure, self.category
 
 
 class ScaledRows(Dense):
@@ -47,18 +59,64 @@ class ScaledRows(Dense):
         return np.asarray(weights / weights[varying].mean())
 
 
-@dataclass(frozen=True)
-class ShownMeasure:
-    """A measure as answers show it: the `row` of the workload that it is, or times the users of."""
+MEAN, SQUARE = NumberMeasure("mean", ()), NumberMeasure("variance", ())
 
-    kind: str
-    label: str
-    row: int
+
+@dataclass(frozen=True, eq=False)
+class NumberPlace:
+    """The attribute that is asked about: its place in the domain, its numbers, and what is asked."""
+
+    place: int
+    scale: NumberScale
+    asked: AskedNumber
+
+    @classmethod
+    def of(cls, domain: Domain, queries: NumberQueries) -> NumberPlace:
+        """Raises WorkloadError where the measures do not fit the domain."""
+        if len(queries.asked) != 1:
+            raise WorkloadError("one attribute is asked about in a workload for now: make a workload of each", queries)
+        [asked] = queries.asked
+        names = [attribute.name for attribute in domain.attributes]
+        if asked.attribute not in names:
+            raise WorkloadError(f"there is no attribute {asked.attribute!r}; the domain has {', '.join(names)}", asked)
+        place = names.index(asked.attribute)
+        scale = scale_of(domain.attributes[place])
+        _check_others(domain, place)
+        return cls(place, scale, asked)
 
     @property
-    def is_sum(self) -> bool:
-        """Whether the row's answer is multiplied by the number of users."""
-        return self.kind == "sum"
+    def knots(self) -> tuple[int, ...]:
+        """The levels and jumps of the measures; empty where each member is a type. Raises WorkloadError."""
+        if self.scale.listed is not None or self.scale.last < self.asked.levels:
+            return ()
+        names = {measure.name for measure in self.asked.measures}
+        jumps = sorted({self.scale.first_above(*each.at) for each in self.asked.measures if each.name == "share_above"})
+        knots = even_knots(self.scale.last, self.asked.levels if names & OF_MEAN else 2, jumps)
+        if len(knots) > MAX_KNOTS:
+            raise WorkloadError(f"{len(knots)} knots, at most {MAX_KNOTS} are sent to a device: ask for less", knots)
+        return knots
+
+    def measures(self) -> list[NumberMeasure]:
+        """What rows are made for: the mean, its square, and each share above a number, where they are asked."""
+        names = {measure.name for measure in self.asked.measures}
+        found = [MEAN] * bool(names & OF_MEAN) + [SQUARE] * bool(names & OF_SQUARE)
+        return [*found, *(measure for measure in self.asked.measures if measure.name == "share_above")]
+
+    def label(self, measure: NumberMeasure) -> str:
+        """What a person reads for a measure."""
+        name = self.asked.attribute
+        if measure.name == "share_above":
+            return f"{name} > {amount(measure.at[0], self.scale.unit, 0.0)}"
+        return f"{measure.name} of {name}"
+
+    def values(self, measure: NumberMeasure, types: Sequence[int]) -> Floats:
+        """(types,) of a measure at the knots, or at all members: numbers, squares of those in shares of the range."""
+        numbers = self.scale.numbers(types)
+        if measure == MEAN:
+            return numbers
+        if measure == SQUARE:
+            return np.asarray(((numbers - self.scale.low) / (self.scale.high - self.scale.low)) ** 2)
+        return _from_jump(types, self.scale.first_above(*measure.at))
 
 
 def rows_of_numbers(domain: Domain, queries: NumberQueries) -> Factor:
@@ -66,86 +124,94 @@ def rows_of_numbers(domain: Domain, queries: NumberQueries) -> Factor:
 
     Raises WorkloadError where the measures do not fit the domain.
     """
-    [scale], [asked] = scales_of(domain, queries), queries.asked
-    knots = knots_of(scale, asked)
-    rows = list(rows_of(scale, asked, knots or range(scale.last + 1)))
+    number = NumberPlace.of(domain, queries)
+    rows = list(rows_of(domain, number))
+    knots = tuple(number.knots if place == number.place else () for place in range(len(domain.attributes)))
     return Factor(
         ScaledRows(np.stack([row.values for row in rows])),
         lambda query: rows[query].label,
-        lambda query: QueryScope(rows[query].kind, None, rows[query].unit),
-        Dithering(domain, (knots,)) if knots else None,
+        lambda query: QueryScope(_kind(rows[query]), None, rows[query].unit),
+        Dithering(domain, knots) if any(knots) else None,
     )
 
 
-def scales_of(domain: Domain, queries: NumberQueries) -> list[NumberScale]:
-    """The numbers of each attribute that is asked about; raises WorkloadError where the domain does not have them."""
-    if len(domain.attributes) != 1 or len(queries.asked) != 1:
-        raise WorkloadError("numbers are asked about in a domain of one attribute for now", queries)
-    [asked], [attribute] = queries.asked, domain.attributes
-    if asked.attribute != attribute.name:
-        raise WorkloadError(f"there is no attribute {asked.attribute!r}; the domain has {attribute.name!r}", asked)
-    scale = scale_of(attribute)
+def rows_of(domain: Domain, number: NumberPlace) -> Iterator[Row]:
+    """Of all users first, then of each category of the other attributes, and its share.
+
+    Numbers of a category are less the middle of the range, so that no row is larger than that.
+    """
+    types = number.knots or range(number.scale.last + 1)
+    sizes = [len(types) if place == number.place else size for place, size in enumerate(domain.shape)]
+    for measure in number.measures():
+        unit = _unit(number, measure)
+        values = _over(sizes, number.place, number.values(measure, types))
+        yield Row(measure=measure, category=None, label=number.label(measure), unit=unit, values=values)
+    middle = (number.scale.low + number.scale.high) / 2
+    for category in categories(domain, number.place):
+        place, member = category
+        inside = _over(sizes, place, np.eye(sizes[place])[member])
+        label = f"{domain.attributes[place].name}: {domain.attributes[place].label(member)}"
+        for measure in number.measures():
+            if measure != SQUARE:
+                at = number.values(measure, types) - (middle if measure == MEAN else 0.0)
+                yield Row(
+                    measure=measure,
+                    category=category,
+                    label=f"{number.label(measure)}, {label}",
+                    unit=_unit(number, measure),
+                    values=inside * _over(sizes, number.place, at),
+                )
+        yield Row(measure=None, category=category, label=label, unit=SHARE, values=inside)
+
+
+def categories(domain: Domain, number: int) -> Iterator[tuple[int, int]]:
+    """The attribute and the member of each category that answers are split by."""
+    for place, attribute in enumerate(domain.attributes):
+        if place != number:
+            yield from ((place, member) for member in range(attribute.size))
+
+
+def _unit(number: NumberPlace, measure: NumberMeasure) -> str:
+    if measure.name == "share_above":
+        return SHARE
+    return number.scale.unit if measure == MEAN else ""
+
+
+def _kind(row: Row) -> str:
+    if row.measure is None:
+        return "histogram"
+    return "square" if row.measure == SQUARE else row.measure.name
+
+
+def _over(sizes: Sequence[int], place: int, values: Floats) -> Floats:
+    """The values of one attribute's members over the product of all, in C order."""
+    shape = [size if axis == place else 1 for axis, size in enumerate(sizes)]
+    return np.broadcast_to(values.reshape(shape), sizes).ravel()
+
+
+def _check_others(domain: Domain, number: int) -> None:
+    """Raise WorkloadError for other attributes than a few categories."""
+    attribute = domain.attributes[number]
     if attribute.missing or attribute.other:
         raise WorkloadError(
             f"{attribute.name!r} has `missing` or `other`, and a mean of those with a number is not built yet: leave "
             "both out",
             attribute,
         )
-    return [scale]
-
-
-def shown_measures(domain: Domain, queries: NumberQueries) -> list[ShownMeasure]:
-    """The measures in the order in which they were asked, with the rows that they come from."""
-    [scale], [asked] = scales_of(domain, queries), queries.asked
-    rows = list(rows_of(scale, asked, (0, scale.last)))
-    places = {(row.kind, row.label): place for place, row in enumerate(rows)}
-    found = []
-    for measure in asked.measures:
-        of_mean = measure.name in _OF_LEVELS
-        kind = MEAN if of_mean else measure.name
-        label = _label(scale, asked.attribute, replace(measure, name=kind))
-        shown = _label(scale, asked.attribute, measure)
-        found.append(ShownMeasure(measure.name, shown, places[kind, label]))
-    return found
-
-
-def knots_of(scale: NumberScale, asked: AskedNumber) -> tuple[int, ...]:
-    """The levels and jumps of the measures; empty where each member is a type.
-
-    Raises WorkloadError for a threshold outside the numbers, and for more knots than a device takes.
-    """
-    if scale.listed is not None or scale.last < asked.levels:
-        return ()
-    levels = asked.levels if any(measure.name in _OF_LEVELS for measure in asked.measures) else 2
-    jumps = sorted({jump for measure in asked.measures for jump in _jumps(scale, measure)})
-    knots = even_knots(scale.last, levels, jumps)
-    if len(knots) > MAX_KNOTS:
-        raise WorkloadError(f"{len(knots)} knots, at most {MAX_KNOTS} are sent to a device: ask for less", asked)
-    return knots
-
-
-def rows_of(scale: NumberScale, asked: AskedNumber, types: Sequence[int]) -> Iterator[Row]:
-    """The linear queries that the measures need, each once, over `types`: the knots, or all members."""
-    numbers = scale.numbers(types)
-    if any(measure.name in _OF_LEVELS for measure in asked.measures):
-        yield Row(MEAN, f"mean of {asked.attribute}", scale.unit, numbers)
-    for measure in asked.measures:
-        if measure.name == "share_above":
-            above = _from_jump(types, scale.first_above(*measure.at))
-            yield Row(measure.name, _label(scale, asked.attribute, measure), SHARE, above)
-
-
-def _label(scale: NumberScale, name: str, measure: NumberMeasure) -> str:
-    """What a person reads for a measure."""
-    if measure.name == "share_above":
-        return f"{name} > {amount(measure.at[0], scale.unit, 0.0)}"
-    return f"{measure.name} of {name}"
-
-
-def _jumps(scale: NumberScale, measure: NumberMeasure) -> Iterator[int]:
-    """The first members on the other side of the measure's thresholds."""
-    if measure.name == "share_above":
-        yield scale.first_above(*measure.at)
+    others = [each for place, each in enumerate(domain.attributes) if place != number]
+    for other in others:
+        if not isinstance(other, Categorical):
+            raise WorkloadError(
+                f"{other.name!r} is {other.kind}, and numbers are split by categories: ask about it in a workload of "
+                "its own, or make it categorical",
+                other,
+            )
+    if (count := sum(other.size for other in others)) > _MOST_CATEGORIES:
+        raise WorkloadError(
+            f"{count} categories, and numbers are split by at most {_MOST_CATEGORIES}: list fewer labels, the rest as "
+            "`other`",
+            count,
+        )
 
 
 def _from_jump(types: Sequence[int], jump: int) -> Floats:

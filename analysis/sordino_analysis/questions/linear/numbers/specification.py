@@ -18,7 +18,7 @@ from sordino_shared.errors import InvalidValue
 LEVELS = 17
 # So few members are levels themselves; their device part is no larger.
 _MOST_OWN_LEVELS = 25
-_WORDS = ("mean", "sum")
+_WORDS = ("mean", "sum", "variance", "sd")
 _OBJECTS = ("share_above",)
 
 
@@ -32,7 +32,7 @@ class ShareAbove(Strict):
         return NumberMeasure("share_above", (self.share_above,))
 
 
-OneMeasure = Literal["mean", "sum"] | ShareAbove
+OneMeasure = Literal["mean", "sum", "variance", "sd"] | ShareAbove
 Measures = dict[str, OneMeasure | Annotated[Listed[OneMeasure], Field(min_length=1, max_length=MAX_MEASURES)]]
 
 

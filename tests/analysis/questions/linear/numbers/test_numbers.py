@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.documents.number_queries import AskedNumber, NumberMeasure, NumberQueries
+from sordino_analysis.kinds.true_measures import measures_of, true_measures
 from sordino_analysis.questions.linear import Workload, WorkloadError, parse_specification
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.units import units_of
@@ -174,3 +175,66 @@ def test_more_levels_than_numbers_are_the_numbers() -> None:
     few = built(kind="integers", low=0, high=5)
     queries = NumberQueries((AskedNumber("load_ms", 17, (NumberMeasure("mean", ()),)),))
     assert build_workload(few.domain, queries).size == 6
+
+
+COUNTRY = {"name": "country", "kind": "categorical", "labels": ["DE", "FR"], "other": True}
+
+
+def by_country(queries: Any = "mean", **attribute: Any) -> Workload:
+    asked = {"name": "by country", "domain": [COUNTRY, LOAD | attribute], "queries": {"load_ms": queries}}
+    return parse_specification(asked).build()
+
+
+def test_rows_by_category_are_centred_and_have_their_share_beside() -> None:
+    workload = by_country()
+    assert workload.dithering is not None
+    assert [len(knots) for knots in workload.dithering.knots] == [0, 17]
+    rows = workload.operator.dense().reshape(-1, 3, 17)
+    numbers = np.linspace(0, 60000, 17)
+    assert rows.shape[0] == 1 + 3 * 2
+    np.testing.assert_allclose(rows[0], np.tile(numbers, (3, 1)))
+    for place in range(3):
+        inside = np.eye(3)[place][:, None]
+        np.testing.assert_allclose(rows[1 + 2 * place], inside * (numbers - 30000))
+        np.testing.assert_allclose(rows[2 + 2 * place], inside * np.ones(17))
+    assert [workload.label(query) for query in (1, 2)] == ["mean of load_ms, country: DE", "country: DE"]
+
+
+def test_measures_of_known_users_are_theirs() -> None:
+    workload = by_country(["mean", "sum", "sd", "variance", {"share_above": 100}], kind="integers", high=999)
+    values = [{"country": "DE", "load_ms": 100}, {"country": "DE", "load_ms": 300}, {"country": "CH", "load_ms": 50}]
+    measures = measures_of(workload)
+    truth = true_measures(measures, codes_many(workload.held_domain, values))
+    found = {shown.label: value for shown, value in zip(measures.shown, truth, strict=True)}
+    assert found["mean of load_ms"] == 150
+    assert found["sum of load_ms"] == 450
+    assert found["variance of load_ms"] == pytest.approx(found["sd of load_ms"] ** 2) == np.var([100, 300, 50])
+    assert found["load_ms > 100 ms"] == pytest.approx(1 / 3)
+    assert found["load_ms > 100 ms, country: DE"] == 0.5
+    assert found["mean of load_ms, country: other"] == 50
+    assert math.isnan(found["mean of load_ms, country: FR"])
+    assert found["sum of load_ms, country: FR"] == 0
+    assert not any(label.startswith("sd") and "country" in label for label in found)
+
+
+def test_rounding_raises_squares_by_a_quarter_of_the_squared_step_at_most() -> None:
+    assert measures_of(built("sd")).square_bias == pytest.approx(1 / 16**2 / 4)
+    assert measures_of(built("sd", kind="integers", low=0, high=9)).square_bias == 0
+
+
+@pytest.mark.parametrize(
+    ("other", "message"),
+    [
+        ({"name": "age", "kind": "ordinal", "edges": [18, 65]}, "ordinal, and numbers are split by categories"),
+        ({"name": "zip", "kind": "categorical", "labels": [str(each) for each in range(65)]}, "65 categories"),
+    ],
+)
+def test_numbers_are_split_by_a_few_categories(other: dict[str, Any], message: str) -> None:
+    with pytest.raises(WorkloadError, match=message):
+        parse_specification({"name": "a", "domain": [LOAD, other], "queries": {"load_ms": "mean"}}).build()
+
+
+def test_one_attribute_is_asked_about() -> None:
+    two = {"name": "a", "domain": [LOAD, LOAD | {"name": "size"}], "queries": {"load_ms": "mean", "size": "sd"}}
+    with pytest.raises(WorkloadError, match="one attribute"):
+        parse_specification(two).build()
