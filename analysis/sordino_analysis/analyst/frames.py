@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -27,21 +28,74 @@ def check_collected(value: object) -> None:
         raise InvalidValue("a lazy frame holds no values yet: give frame.collect()")
 
 
+def adopted(value: Any) -> Any:
+    """What holds values of users in another form, as a frame, a mapping of columns or an array; anything else as it is.
+
+    An array with named fields, an object with `__dataframe__` (the interchange protocol of data frames), with `to_dict`
+    of columns, or with `to_numpy`. Raises InvalidValue where the protocol needs pandas or pyarrow.
+    """
+    if isinstance(value, type) or is_frame(value) or is_series(value) or isinstance(value, (Mapping, str, bytes)):
+        return value
+    if isinstance(value, np.ndarray):
+        fields = value.dtype.names
+        return value if fields is None else {name: value[name].tolist() for name in fields}
+    if hasattr(value, "__dataframe__"):
+        return _interchanged(value)
+    if callable(getattr(value, "to_dict", None)):
+        columns = value.to_dict()
+        return columns if isinstance(columns, Mapping) else value
+    if callable(getattr(value, "to_numpy", None)):
+        return value.to_numpy()
+    return value
+
+
+def _interchanged(value: Any) -> Any:
+    """The frame by whichever library is there that reads the protocol."""
+    for module, function in (("pandas.api.interchange", "from_dataframe"), ("pyarrow.interchange", "from_dataframe")):
+        try:
+            read = getattr(import_module(module), function)
+        except ImportError:
+            continue
+        try:
+            return read(value)
+        except Exception as error:  # of the frame's own library, whatever it is
+            raise InvalidValue(f"the frame cannot be read by `__dataframe__`: {error}") from error
+    raise InvalidValue(
+        "a frame is read by `__dataframe__` with pandas or pyarrow: install one, or give a dict of columns"
+    )
+
+
+def rows_of_columns(columns: Mapping[Any, Any], names: Sequence[str]) -> list[dict[str, object]]:
+    """A mapping for each row from the columns with these names; other columns are left out.
+
+    Raises InvalidValue for a name without a column, with the columns that there are, and for columns of other lengths.
+    """
+    _check_columns([str(name) for name in columns], names, "the mapping")
+    values = [values_of(columns[name]) for name in names]
+    lengths = {len(column) for column in values}
+    if len(lengths) != 1:
+        raise InvalidValue(f"the columns have different lengths: {sorted(lengths)}", lengths)
+    return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+
+
 def rows_of_frame(frame: Any, names: Sequence[str]) -> list[dict[str, object]]:
     """A mapping for each row from the columns with these names; other columns are left out.
 
     An empty cell (NaN, NA, null) is None. Raises InvalidValue for a column that the frame does not have.
     """
-    held = [str(name) for name in getattr(frame, "column_names", frame.columns)]
+    _check_columns([str(name) for name in getattr(frame, "column_names", frame.columns)], names, "the frame")
+    columns = [values_of_series(frame[name]) for name in names]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _check_columns(held: Sequence[str], names: Sequence[str], what: str) -> None:
     absent = [name for name in names if name not in held]
     if absent:
         raise InvalidValue(
-            f"the frame has no column {absent[0]!r}, which the domain has as an attribute; it has "
+            f"{what} has no column {absent[0]!r}, which the domain has as an attribute; it has "
             f"{', '.join(held)[:1000]}: rename one",
             absent,
         )
-    columns = [values_of_series(frame[name]) for name in names]
-    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def values_of(column: Any) -> list[Any]:

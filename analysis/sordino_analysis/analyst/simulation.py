@@ -15,7 +15,14 @@ from sordino_analysis.analyst.arguments import FLAG, MAPPING, NONE, PATH, SEED, 
 from sordino_analysis.analyst.chosen_items import SimulatedItems, simulated_items
 from sordino_analysis.analyst.display import AnswersShown, shown
 from sordino_analysis.analyst.estimates import PLAN, Estimate, estimate
-from sordino_analysis.analyst.frames import check_collected, is_frame, rows_of_frame, values_of
+from sordino_analysis.analyst.frames import (
+    adopted,
+    check_collected,
+    is_frame,
+    rows_of_columns,
+    rows_of_frame,
+    values_of,
+)
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.tables import device_values, read_table
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
@@ -107,9 +114,10 @@ def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> S
     A plan for a shuffler has its random reports added and subtracted, as in a campaign.
 
     `values` has one value for each user: an array (n,) for one attribute or (n, attributes) for several, a list of
-    values, tuples or mappings by attribute, a mapping of columns, or a data frame of pandas or polars with a column
-    named as each attribute; for one attribute a series, too. An empty cell of a frame or series is a missing value.
-    The same `seed` gives the same reports. Of a histogram that is too long to list the up to 100 items that most users
+    values, tuples or mappings by attribute, or columns that are named as the attributes: a mapping, a data frame of
+    pandas or polars, an Arrow table, an array with fields, or what has `__dataframe__` or `to_dict`; for one attribute
+    a series, too. Other columns are left out, and an empty cell of a frame or series is a missing value. The same
+    `seed` gives the same reports. Of a histogram that is too long to list the up to 100 items that most users
     hold are answered. With `strict` a value that the domain does not list raises InvalidValue; without, it becomes what
     a device reports. Raises InvalidValue, too, for no values and for shapes that do not fit the domain.
 
@@ -183,14 +191,12 @@ def read_csv(path: Path | str, question: HasDomain, columns: Mapping[str, str] |
 def _rows(domain: Domain, values: Values) -> Sequence[object]:
     """One value for each user: columns by name become rows, arrays and series become plain values."""
     check_collected(values)
+    values = adopted(values)
+    names = [attribute.name for attribute in held_domain(domain).attributes]
     if is_frame(values):
-        return rows_of_frame(values, [attribute.name for attribute in held_domain(domain).attributes])
+        return rows_of_frame(values, names)
     if isinstance(values, Mapping):
-        columns = [values_of(column) for column in values.values()]
-        lengths = {len(column) for column in columns}
-        if len(lengths) != 1:
-            raise InvalidValue(f"the columns have different lengths: {sorted(lengths)}", lengths)
-        return [dict(zip(values, row, strict=True)) for row in zip(*columns, strict=True)]
+        return rows_of_columns(values, names)
     if isinstance(values, np.ndarray):
         wanted = (1,) if len(domain.attributes) == 1 else (2,)
         if values.ndim not in wanted:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -182,3 +183,115 @@ def test_numbers_of_users_speak_words(plan: sa.Plan) -> None:
         f"  hardest answer         {sizes.hardest}",
     ]
     assert "in each of both" in repr(plan.sample_sizes(0.05, difference=True))
+
+
+OS, COUNTS = ["ios", None, "android", "ios"], [0, 2, None, 1]
+
+
+def _pandas(os: str, crashes: str) -> Any:
+    import pandas
+
+    return pandas.DataFrame({"os": pandas.Series(OS, dtype=os), "crashes": pandas.Series(COUNTS, dtype=crashes)})
+
+
+def _arrow_backed() -> Any:
+    import pandas
+    import pyarrow as pa
+
+    words = pandas.ArrowDtype(pa.dictionary(pa.int8(), pa.string()))
+    numbers = [None if count is None else Decimal(count) for count in COUNTS]
+    decimals = pandas.Series(numbers, dtype=pandas.ArrowDtype(pa.decimal128(5, 1)))
+    return pandas.DataFrame({"os": pandas.Series(OS, dtype=words), "crashes": decimals})
+
+
+def _polars(os: Any, crashes: str) -> Any:
+    import polars
+
+    kind = polars.Enum(["ios", "android"]) if os == "Enum" else getattr(polars, os)
+    return polars.DataFrame(
+        {"os": OS, "crashes": COUNTS}, schema_overrides={"os": kind, "crashes": getattr(polars, crashes)}
+    )
+
+
+def _arrow(os: str, crashes: str) -> Any:
+    import pyarrow as pa
+
+    return pa.table({"os": pa.array(OS, getattr(pa, os)()), "crashes": pa.array(COUNTS, getattr(pa, crashes)())})
+
+
+class Interchanged:
+    """Only the interchange protocol of data frames."""
+
+    def __dataframe__(self, **options: Any) -> Any:
+        return _pandas("object", "float64").__dataframe__(**options)
+
+
+class OfDict:
+    """Only a method that gives columns."""
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"os": OS, "crashes": COUNTS}
+
+
+class OfNumpy:
+    """Only a method that gives an array."""
+
+    def to_numpy(self) -> np.ndarray:
+        return np.array(list(zip(OS, COUNTS, strict=True)), dtype=object)
+
+
+KINDS: dict[str, Callable[[], Any]] = {
+    "pandas object": lambda: _pandas("object", "object"),
+    "pandas nullable": lambda: _pandas("string", "Int64"),
+    "pandas categorical": lambda: _pandas("category", "float32"),
+    "pandas Float64": lambda: _pandas("string[python]", "Float64"),
+    "pandas on Arrow": _arrow_backed,
+    "polars": lambda: _polars("String", "Int64"),
+    "polars categorical": lambda: _polars("Categorical", "Int8"),
+    "polars enum": lambda: _polars("Enum", "Float32"),
+    "Arrow": lambda: _arrow("string", "int64"),
+    "Arrow large": lambda: _arrow("large_string", "uint8"),
+    "fields": lambda: np.array(
+        [("ios", 0.0), (None, 2.0), ("android", np.nan), ("ios", 1.0)], dtype=[("os", "O"), ("crashes", "f8")]
+    ),
+    "dict": lambda: {"user": [1, 2, 3, 4], "crashes": COUNTS, "os": OS},
+    "__dataframe__": Interchanged,
+    "to_dict": OfDict,
+    "to_numpy": OfNumpy,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_of_many_kinds_are_the_same_users(kind: str) -> None:
+    domain = [
+        {"name": "os", "kind": "categorical", "labels": ["ios", "android"], "missing": True},
+        {"name": "crashes", "kind": "ordinal", "edges": [0, 3], "missing": True},
+    ]
+    plan = sa.plan(sa.workload({"name": "x", "domain": domain, "queries": "histogram"}), epsilon=2, effort="quick")
+    plain = [{"os": os, "crashes": count} for os, count in zip(OS, COUNTS, strict=True)]
+    expected = sa.simulate(plan, plain, seed=1)
+    found = sa.simulate(plan, KINDS[kind](), seed=1)
+    assert found.truth.tolist() == expected.truth.tolist()
+    assert found.aggregate.sums.tolist() == expected.aggregate.sums.tolist()
+
+
+def test_columns_that_are_absent_and_labels_that_are_not_listed_are_named(phones: sa.Plan) -> None:
+    with pytest.raises(InvalidValue, match=r"the mapping has no column 'crashes'.*it has os, user: rename one"):
+        sa.simulate(phones, {"os": OS, "user": OS}, seed=1)
+    with pytest.raises(InvalidValue, match="the columns have different lengths"):
+        sa.simulate(phones, {"os": OS, "crashes": [1]}, seed=1)
+    with pytest.raises(InvalidValue, match="strict=False simulates what a device reports"):
+        sa.simulate(phones, {"os": ["beos"], "crashes": [1]}, seed=1)
+    assert sa.simulate(phones, {"os": ["beos"], "crashes": [1]}, seed=1, strict=False).aggregate.count == 1
+
+
+def test_quantiles_are_numbers_in_frames() -> None:
+    plan = sa.plan(sa.prefix([0, 15], name="delay", unit="min"), epsilon=4)
+    answers = sa.simulate(plan, [-5.0, 5.0, 50.0] * 2000, seed=1).estimate.answer("quantile", "0.1", "0.5", "0.9")
+    frame = answers.to_pandas()
+    assert frame["value_lower"].tolist() == [-np.inf, 0.0, 15.0]
+    assert frame["value_upper"].tolist() == [0.0, 15.0, np.inf]
+    assert answers.to_polars()["upper"].to_list()[-1] == np.inf
+    assert answers.columns()["lower"][0] == -np.inf
+    assert len(answers) == 3
+    assert answers[0].label in repr(answers)

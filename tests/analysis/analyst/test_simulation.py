@@ -98,9 +98,9 @@ def test_values_come_in_rows_mappings_columns_and_arrays() -> None:
         ([1.0, "x"], "does not list 'x'.*strict=False"),
         ([1.0, float("nan")], "does not list nan, a float: give the attribute `missing: true`"),
         ([1.0, None], "does not list None, a NoneType: give the attribute `missing: true`"),
-        ({"delay": [1.0], "late": [1.0]}, "value 0: .* names an attribute"),
+        ({"dealy": [1.0], "late": [1.0]}, "no column 'delay'.*; it has dealy, late: rename one"),
         ({"delay": []}, "no values"),
-        ({"a": [1], "b": [1, 2]}, "different lengths"),
+        ({1: [1.0]}, "no column 'delay'"),
     ],
 )
 def test_values_that_do_not_fit_are_refused(plan: sa.Plan, values: Any, message: str) -> None:

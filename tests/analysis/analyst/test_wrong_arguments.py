@@ -123,6 +123,22 @@ def functions() -> dict[str, tuple[Callable[..., object], dict[str, Any]]]:
         "Plan.warnings": (plan.warnings, {"users": 10}),
         "Plan.save": (plan.save, {"folder": "kept"}),
         "Estimate.answer": (lambda kind, question: ask(kind, question), {"kind": "range", "question": "..15"}),
+        "Estimate.answer given": (
+            lambda **wrong: ask(wrong["kind"], wrong["question"], given=wrong["given"]),
+            {"kind": "range", "question": "0..15", "given": "delay=..60"},
+        ),
+        "Estimate.contrast": (run.estimate.contrast, {"weights": {run.estimate.labels[0]: 1}}),
+        "Estimate.contrast weight": (
+            lambda label, weight: run.estimate.contrast({label if isinstance(label, str) else repr(label): weight}),
+            {"label": run.estimate.labels[0], "weight": 1},
+        ),
+        "Estimate.covariance": (run.estimate.covariance, {"queries": run.estimate.labels}),
+        "compare": (
+            sa.compare,
+            {"left": run, "right": sa.simulate(plan, [1.0, 20.0] * 50, seed=2), "population": False}
+            | {"only": None, "names": ["may", "june"]}
+            | levels,
+        ),
     }
 
 
