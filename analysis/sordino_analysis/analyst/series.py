@@ -22,11 +22,14 @@ def _are_periods(value: object) -> bool:
 _PERIODS = Kind("a mapping of whole numbers of periods to an Aggregate each", _are_periods)
 
 
-@takes(plan=PLAN, periods=_PERIODS, slots=WHOLE, level=NUMBER)
-def series(plan: Plan, periods: Mapping[int, Aggregate], *, slots: int, level: float = 0.95) -> SeriesEstimates:
+@takes(plan=PLAN, periods=_PERIODS, slots=WHOLE, level=NUMBER, blanket=WHOLE)
+def series(
+    plan: Plan, periods: Mapping[int, Aggregate], *, slots: int, level: float = 0.95, blanket: int = 0
+) -> SeriesEstimates:
     """The periods of one plan by their numbers; `slots` is T: each device has one turn in T periods.
 
     `period`, `window`, `windows`, `change`, `changes` and `trend` of it estimate. Intervals have probability `level`.
+    Of the reports of each period `blanket` are random ones of a shuffler, which are subtracted.
     Raises EstimationError for a plan whose domain is too large for a series, InvalidValue for other numbers.
 
     >>> days = {day: Aggregate(600, np.array([300, 200, 100 + day])) for day in range(14)}
@@ -34,7 +37,7 @@ def series(plan: Plan, periods: Mapping[int, Aggregate], *, slots: int, level: f
     >>> week.target, week.reports
     ('active device-periods of periods 7 to 13', 4200)
     """
-    return SeriesEstimates.of(series_estimator(plan.device, plan.analyst), periods, slots, level)
+    return SeriesEstimates.of(series_estimator(plan.device, plan.analyst), periods, slots, level, blanket)
 
 
 @takes(

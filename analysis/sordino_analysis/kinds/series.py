@@ -15,7 +15,7 @@ from sordino_analysis.figures import chosen, with_error
 from sordino_analysis.kinds.base import KindOfAnswers
 from sordino_shared.quantities import quantity
 
-PeriodState = Literal["open", "closed", "estimated", "failed", "missing", "paused"]
+PeriodState = Literal["open", "closed", "estimated", "failed", "missing", "paused", "withheld", "unreadable"]
 # Answers that a table for readers has side by side, and warnings of points below it.
 _MOST_ANSWERS, _MOST_DOUBTS = 8, 4
 
@@ -29,7 +29,8 @@ class ListedPeriod(BaseModel):
     start: int
     end: int
     state: PeriodState = Field(
-        description="`missing` has no reports, `paused` has none since the series was paused; nothing stands in for it."
+        description="`missing` has no reports, `paused` has none since the series was paused; nothing stands in for "
+        "it. Behind a shuffler, `withheld`: too few devices took part; `unreadable`: the key of its batch is lost."
     )
     reports: int
     active: float | None = Field(description="Active devices, T times the reports, if all reports are honest.")
@@ -61,6 +62,9 @@ class SeriesExtras(Extras):
     by: Literal["reports", "periods"]
     window: int
     comparisons: int = Field(description="Changes that are compared, over all queries.")
+    blanket: int | None = Field(
+        None, description="Random reports of a shuffler in each period, whose expected sum was subtracted."
+    )
     periods: list[ListedPeriod] = Field(description="Every period of the range, also those without answers.")
     trend: TrendTerms | None
 

@@ -65,6 +65,7 @@ def series_document(series: SeriesEstimates, asked: SeriesRange, terms: SeriesSt
         by=asked.by,
         window=asked.window,
         comparisons=made.comparisons,
+        blanket=series.blanket or None,
         periods=[_period(series, terms, number, state) for number, state in shown.items()],
         trend=None if made.trend is None else _trend(made.trend, rows.queries),
         warnings=(*published.note, *series.warnings, *terms.warnings),

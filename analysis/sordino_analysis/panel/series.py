@@ -42,18 +42,27 @@ class SeriesEstimates:
 
     Periods without reports are absent: nothing is interpolated. Errors of different periods are independent, since
     devices or their noise are fresh, so that an estimate with weights w has variance Σ w_i² V_i/n_i.
+
+    `blanket` of the reports of each period are random ones of a shuffler: p periods have p·m of them. Their expected
+    sum is subtracted, and their variance is added. How often their intervals hold is not worked out.
     """
 
     estimator: LinearEstimator
     periods: Mapping[int, Aggregate]
     slots: int
     level: float
+    blanket: int = 0
 
     @classmethod
     def of(
-        cls, estimator: LinearEstimator, periods: Mapping[int, Aggregate], slots: int, level: float = 0.95
+        cls,
+        estimator: LinearEstimator,
+        periods: Mapping[int, Aggregate],
+        slots: int,
+        level: float = 0.95,
+        blanket: int = 0,
     ) -> SeriesEstimates:
-        """The periods that have reports; raises InvalidValue for numbers that are none of a series."""
+        """The periods that have reports of devices; raises InvalidValue for numbers that are none of a series."""
         if not 1 <= slots <= MOST_SLOTS:
             raise InvalidValue(f"a series has 1 to {MOST_SLOTS} slots, got {slots}", slots)
         if not 0 < level < 1:
@@ -61,8 +70,8 @@ class SeriesEstimates:
         outside = [index for index in periods if not 0 <= index < MOST_PERIODS]
         if outside:
             raise InvalidValue(f"periods are numbered from 0 to 2^32 - 1, got {outside[0]}", outside[0])
-        reporting = {index: periods[index] for index in sorted(periods) if periods[index].count}
-        return cls(estimator=estimator, periods=reporting, slots=slots, level=level)
+        reporting = {index: periods[index] for index in sorted(periods) if periods[index].count > blanket}
+        return cls(estimator=estimator, periods=reporting, slots=slots, level=level, blanket=blanket)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -148,11 +157,12 @@ class SeriesEstimates:
             aggregate = reduce(add, (self.periods[index] for index in periods))
             answers = self.estimator.workload.queries * len(self.periods)
             self._pooled_means[periods] = PooledMean.of(
-                self.estimator,
+                self.estimator.among(aggregate, self.blanket * len(periods)),
                 aggregate,
                 self.slots,
                 self.level,
-                lawful=answers <= MOST_LAWS,
+                # The law of a report is that of a device's, and random ones are among them.
+                lawful=answers <= MOST_LAWS and not self.blanket,
                 judged=answers <= MOST_JUDGED,
             )
         return self._pooled_means[periods]
@@ -164,13 +174,13 @@ class SeriesEstimates:
         return WeightedMean([(weight, self._pooled((index,))) for index, weight in weights.items()], 1 - 1 / self.slots)
 
     def _weights(self, periods: Iterable[int], by: By) -> dict[int, float]:
-        counts = {index: self.periods[index].count if by == "reports" else 1 for index in periods}
+        counts = {index: self._users(index) if by == "reports" else 1 for index in periods}
         total = sum(counts.values())
         return {index: count / total for index, count in counts.items()}
 
     def _enough(self, weights: Mapping[int, float]) -> bool:
         """Whether 1/Σ w_i²/n_i, which is all reports where they are pooled, suffices for an interval."""
-        share = sum(weight**2 / self.periods[index].count for index, weight in weights.items())
+        share = sum(weight**2 / self._users(index) for index, weight in weights.items())
         return share * LEAST_REPORTS <= 1 + SUM_TOLERANCE
 
     def _point(self, window: Window, by: By, chart: float | None) -> PeriodAnswers:
@@ -239,7 +249,11 @@ class SeriesEstimates:
         return 1.0 if self.slots > 1 else 0.0
 
     def _reports(self, periods: Iterable[int]) -> int:
-        return sum(self.periods[index].count for index in periods)
+        return sum(self._users(index) for index in periods)
+
+    def _users(self, index: int) -> int:
+        """Devices that reported in a period."""
+        return self.periods[index].count - self.blanket
 
     def _cut(self, values: Floats) -> Floats:
         """Values (Q,) or ends (Q, 2), those of shares within [0, 1]."""

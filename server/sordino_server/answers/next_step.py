@@ -48,7 +48,7 @@ def compute(
     blanket = opening.open_batch(database, row, keys, now) if row.shuffled else 0
     manifest, last, kind = Manifest.read(campaign.manifest), row.index, kind_named(campaign.kind)
     if isinstance(manifest.assignment, Rotating):
-        period = _closed_round(database, row, processes)
+        period = replace(_closed_round(database, row, processes), blanket=blanket)
         estimate = kind.follow(manifest, None, (period,), conclude=True)
         assert isinstance(estimate, EstimateDocument), "a series asks what one round answers"
         return EstimateReady(estimate.content())

@@ -8,26 +8,26 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from sordino_server.models import Accumulator, Estimate, Round
+from sordino_server.models import Accumulator, Batch, Estimate, Round
 
 
 @dataclass(frozen=True)
 class PeriodRow:
-    """A round of a series by its number of period."""
+    """A round of a series by its number of period; `batch` is the state of the batch of a shuffled one."""
 
     id: int
     number: int
     state: str
     failed: bool
+    batch: str | None
 
 
 def periods_between(session: Session, campaign: str, first: int, last: int) -> Sequence[PeriodRow]:
     """The rounds of the periods `first` … `last`, in order."""
-    query = select(Round.id, Round.index, Round.state, Round.error).where(
-        Round.campaign_id == campaign, Round.index.between(first, last)
-    )
-    rows = session.execute(query.order_by(Round.index))
-    return [PeriodRow(number, index, state, error is not None) for number, index, state, error in rows]
+    columns = Round.id, Round.index, Round.state, Round.error.is_not(None), Batch.state
+    query = select(*columns).outerjoin(Batch, Batch.round_id == Round.id)
+    chosen = query.where(Round.campaign_id == campaign, Round.index.between(first, last))
+    return [PeriodRow(*row) for row in session.execute(chosen.order_by(Round.index))]
 
 
 def shards_between(session: Session, campaign: str, first: int, last: int) -> list[tuple[int, int, bytes]]:

@@ -16,10 +16,11 @@ from sordino_server.answers import repository
 from sordino_server.campaigns import service as campaigns
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
-from sordino_server.models import Campaign, SeriesPause, SeriesRow
+from sordino_server.models import BatchState, Campaign, SeriesPause, SeriesRow
 from sordino_server.rounds import periods
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CampaignState, Problem, RoundState
+from sordino_shared.protocol import CampaignState, Manifest, Problem, RoundState
+from sordino_shared.protocol.routes import ShuffledRoute
 
 MOST_SHOWN = 1000
 DEFAULT_SHOWN = 60
@@ -39,7 +40,10 @@ class SeriesQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class PeriodsOfAnswer:
-    """The periods of an answer: their states, and row numbers of those whose counts are final."""
+    """The periods of an answer: their states, and row numbers of those whose counts are final.
+
+    `blanket` of the reports of each are random ones of a shuffler.
+    """
 
     row: SeriesRow
     first: int
@@ -47,6 +51,7 @@ class PeriodsOfAnswer:
     states: dict[int, PeriodState]
     closed: dict[int, int]
     open: dict[int, int]
+    blanket: int
 
 
 def series_of(session: Session, campaign: Campaign) -> SeriesRow:
@@ -72,7 +77,10 @@ def asked_periods(session: Session, identifier: str, question: SeriesQuestion, n
             f"/query/from: at most {MOST_SHOWN} periods are shown at once, not {last - first + 1}", first
         )
     known = repository.periods_between(session, identifier, first, last)
-    final = {each.number: each.id for each in known if each.state in (RoundState.CLOSED, RoundState.ESTIMATED)}
+    blanket = _blanket(Manifest.read(campaign.manifest))
+    # A closed period behind a shuffler is counted page by page while its batch is opened.
+    final_states = (RoundState.ESTIMATED,) if blanket else (RoundState.CLOSED, RoundState.ESTIMATED)
+    final = {each.number: each.id for each in known if each.state in final_states}
     return PeriodsOfAnswer(
         row=row,
         first=first,
@@ -80,7 +88,14 @@ def asked_periods(session: Session, identifier: str, question: SeriesQuestion, n
         states=_states(campaign, row, (first, last), known, periods.pauses(session, identifier)),
         closed=final,
         open={each.number: each.id for each in known if each.state == RoundState.OPEN},
+        blanket=blanket,
     )
+
+
+def _blanket(manifest: Manifest) -> int:
+    """Random reports in the batch of each period, 0 where devices report here."""
+    route = manifest.route
+    return route.blanket * max(1, len(manifest.arms)) if isinstance(route, ShuffledRoute) else 0
 
 
 def _begun(campaign: Campaign, row: SeriesRow, now: int) -> tuple[int, int]:
@@ -110,6 +125,8 @@ def _states(
 
 
 def _state(row: repository.PeriodRow) -> PeriodState:
+    if row.batch in (BatchState.WITHHELD, BatchState.UNREADABLE):
+        return "withheld" if row.batch == BatchState.WITHHELD else "unreadable"
     if row.failed:
         return "failed"
     known: dict[str, PeriodState] = {

@@ -46,7 +46,7 @@ def document_of_series(database: Database, campaign: str, question: SeriesQuesti
     for number, count, _ in shards:
         counts[number] += count
     sums = _aggregates(database, asked, estimator, shards)
-    series = SeriesEstimates.of(estimator, sums, asked.row.slots, question.level)
+    series = SeriesEstimates.of(estimator, sums, asked.row.slots, question.level, asked.blanket)
     shown = SeriesRange(
         first=asked.first, last=asked.last, window=question.window, by=question.by, trend=question.trend
     )
@@ -56,10 +56,15 @@ def document_of_series(database: Database, campaign: str, question: SeriesQuesti
         period_s=asked.row.period_s,
         of_previous=bool(asked.row.lag),
         states=asked.states,
-        reports={number: counts[row] for number, row in {**asked.open, **asked.closed}.items()},
+        reports={number: _users(counts[row], asked) for number, row in {**asked.open, **asked.closed}.items()},
         warnings=_warnings(asked),
     )
     return series_document(series, shown, terms)
+
+
+def _users(reports: int, asked: PeriodsOfAnswer) -> int:
+    """Reports of devices; of an open period behind a shuffler nobody knows how many there are."""
+    return max(0, reports - asked.blanket)
 
 
 @lru_cache(maxsize=1)

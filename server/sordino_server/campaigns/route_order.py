@@ -24,16 +24,16 @@ def new_keys(order: CampaignOrder, now: int, round_keys: RoundKeys | None) -> Ne
         )
     assert order.route is not None
     given = {
-        "series": order.series is not None,
         "upload_token": order.upload_token,
         "close_after_reports": order.close_after_reports is not None,
         "close_after_s": order.close_after_s is not None,
     }
     for name in (name for name, is_given in given.items() if is_given):
-        raise InvalidValue(f"/{name}: a shuffled campaign has one round that ends at /route/end: leave {name} out")
-    if order.route.end <= now:
-        raise InvalidValue(f"/route/end: it is past, now is {now}", order.route.end)
-    return NewKeys.make()
+        raise InvalidValue(f"/{name}: a round of a shuffled campaign ends when its shuffler says: leave {name} out")
+    spans, end = order.route.spans(order.series is not None), order.route.end
+    if end is not None and end <= now:
+        raise InvalidValue(f"/route/end: it is past, now is {now}", end)
+    return NewKeys.make(spans)
 
 
 def route_of_order(session: Session, order: CampaignOrder, ready: ReadyPlan, keys: NewKeys | None) -> Route:
@@ -50,6 +50,11 @@ def route_of_order(session: Session, order: CampaignOrder, ready: ReadyPlan, key
 
 
 def end_of(campaign: Campaign) -> int | None:
-    """When the shuffler of a campaign takes the last report; None where there is no shuffler."""
+    """When the shuffler of a round takes the last report; None where there is no shuffler, and for a series."""
     route = Manifest.read(campaign.manifest).route
     return route.end if isinstance(route, ShuffledRoute) else None
+
+
+def is_shuffled(campaign: Campaign) -> bool:
+    """Whether devices report to a shuffler."""
+    return isinstance(Manifest.read(campaign.manifest).route, ShuffledRoute)

@@ -12,7 +12,7 @@ from sordino_server.campaigns import repository
 from sordino_server.campaigns.arm_terms import arms_of
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.campaigns.question import question_of
-from sordino_server.campaigns.route_order import end_of, new_keys, route_of_order
+from sordino_server.campaigns.route_order import end_of, is_shuffled, new_keys, route_of_order
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.campaigns.series_terms import SeriesOrder, purpose_of, spending
 from sordino_server.campaigns.server_terms import servers_of
@@ -201,7 +201,7 @@ def task(session: Session, identifier: str, settings: Settings, now: int) -> Tas
     campaign = get(session, identifier)
     if round_lifecycle.is_series(campaign):
         return _task_of_series(session, campaign, settings)
-    shuffled = end_of(campaign) is not None
+    shuffled = is_shuffled(campaign)
     known = rounds.of_campaign(session, identifier)
     is_open = next((row for row in known if row.state == RoundState.OPEN), None)
     ends_at = None if is_open is None else closes_at(session, is_open)
@@ -283,7 +283,7 @@ def task_for_devices(database: Database, identifier: str, settings: Settings, no
     """The task, signed where devices get it from a shuffler."""
     with database.read("get task") as session:
         found_task = task(session, identifier, settings, now)
-        shuffled = end_of(get(session, identifier)) is not None
+        shuffled = is_shuffled(get(session, identifier))
     if not shuffled:
         return found_task
     if settings.round_keys is None:

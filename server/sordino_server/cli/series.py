@@ -18,6 +18,14 @@ from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, Listing, Shown, Unfinished, remote_command
 from sordino_server.cli.series_file import read_series
 from sordino_server.cli.series_results import print_rates, print_terms, rates
+from sordino_server.cli.shuffler_options import (
+    CollectorOption,
+    ErrorOption,
+    RouteOption,
+    WeakEpsilonOption,
+    collector_terms,
+    route_terms,
+)
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 
 app = typer.Typer(
@@ -44,6 +52,10 @@ def create(
     active: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Devices active in a period, to predict errors for.")
     ] = None,
+    collector: CollectorOption = None,
+    target_error: ErrorOption = None,
+    weak_epsilon: WeakEpsilonOption = False,
+    route: RouteOption = None,
     upload_token: Annotated[
         bool, typer.Option("--upload-token", help="Accept reports only with the series' token, printed once.")
     ] = False,
@@ -57,14 +69,18 @@ def create(
         sordino series create --file versions.yaml --name versions --population app \\
             --purpose "We ask which version you run." --epsilon 1 --active 1000000 --open
 
-    The file has the queries and, for example, `series: {every: day, slots: 30, answers: 12, late: 2d}`.
+    The file has the queries and, for example, `series: {every: day, slots: 30, answers: 12, late: 2d}`. Behind a
+    shuffler (--route, --collector, --target-error) --epsilon is the most that a device spends on an answer, and each
+    period has a batch of its own.
     """
     workload, terms = read_series(file)
     registered = remote.post("/v1/workloads", workload)
     order = {"workload": registered["id"], "epsilon": epsilon, "objective": "max", "mechanism": mechanism}
+    order |= collector_terms(collector, target_error, epsilon, weak_epsilon)
     plan = awaited_plan(remote, order, population, Patience(timeout))
     campaign = {"name": name, "purpose": purpose, "population": population, "plan_request": plan, "series": terms}
-    status: dict[str, Any] = remote.post("/v1/campaigns", campaign | {"upload_token": upload_token})
+    campaign |= {"upload_token": upload_token} | route_terms(route)
+    status: dict[str, Any] = remote.post("/v1/campaigns", campaign)
     shown = status, partial(_print, status)
     try:
         variance = remote.get(f"/v1/plan-requests/{plan}")["variance"]

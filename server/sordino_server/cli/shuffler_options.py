@@ -47,7 +47,8 @@ RouteOption = Annotated[
     Path | None,
     typer.Option(
         metavar="PATH",
-        help="JSON file with the shuffler that devices report to: name, urls, key, floor, end (Unix seconds).",
+        help="JSON file with the shuffler that devices report to: name, urls, key, floor, and end (Unix seconds) "
+        "but for a series.",
     ),
 ]
 

@@ -20,7 +20,7 @@ from sordino_server.models import PlanPart, Round
 from sordino_server.reports import repository
 from sordino_server.reports.period_admission import PeriodAdmission
 from sordino_server.reports.shards import ShardAccumulators, ShardKey, empty_shard, with_reports
-from sordino_server.reports.uploads import PlanMismatch, RefusedRequest, RoundNotOpen, Upload
+from sordino_server.reports.uploads import PlanMismatch, RefusedRequest, ReportedDirectly, RoundNotOpen, Upload
 from sordino_server.reports.verdicts import classify
 from sordino_shared.protocol import DevicePart, Digest, Problem, ReportOutcomes, RoundState
 from sordino_shared.randomizers import AnyRandomizer
@@ -122,10 +122,7 @@ def _request_error(row: Round | None, upload: Upload) -> ServerError | None:
     if row is None:
         return rounds.RoundNotFound(upload.campaign, upload.round)
     if row.shuffled:
-        return ServerError(
-            Problem.WRONG_ROUTE,
-            "devices of this campaign send sealed reports to its shuffler, which the manifest names",
-        )
+        return ReportedDirectly()
     if row.state != RoundState.OPEN:
         return RoundNotOpen(upload.campaign, upload.round, row.state)
     if upload.batch.arm >= max(1, row.arms):

@@ -10,9 +10,10 @@ from sqlalchemy.orm import Session
 from sordino_server.errors import ServerError
 from sordino_server.kit.clock import iso_8601
 from sordino_server.models import Campaign
-from sordino_server.reports.uploads import PeriodNotOpen, RoundNotOpen
+from sordino_server.reports.uploads import PeriodNotOpen, ReportedDirectly, RoundNotOpen
 from sordino_server.rounds import RoundName, RoundNotFound, periods
 from sordino_shared.protocol import CampaignState, Manifest, Rotating
+from sordino_shared.protocol.routes import ShuffledRoute
 
 _KNOWN_CAMPAIGNS = 1024
 _YEAR_10000 = 253_402_300_800
@@ -31,7 +32,11 @@ class PeriodAdmission:
             manifest = self._series(session, campaign)
             if manifest is None or not isinstance(manifest.assignment, Rotating):
                 continue
-            error = _refusal(session, campaign, manifest.assignment, number, now)
+            error = (
+                ReportedDirectly()
+                if isinstance(manifest.route, ShuffledRoute)
+                else _refusal(session, campaign, manifest.assignment, number, now)
+            )
             if error is None:
                 periods.open_period(session, manifest, manifest.assignment, number, now)
             else:

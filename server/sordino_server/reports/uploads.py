@@ -49,6 +49,16 @@ class RoundNotOpen(ServerError):
         self.state = state
 
 
+class ReportedDirectly(ServerError):
+    """Devices of the campaign report to its shuffler."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            Problem.WRONG_ROUTE,
+            "devices of this campaign send sealed reports to its shuffler, which the manifest names",
+        )
+
+
 class PeriodNotOpen(ServerError):
     """The period of a series does not take reports at this moment of the server's clock."""
 

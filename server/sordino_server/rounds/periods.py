@@ -18,6 +18,10 @@ from sordino_server.models import Campaign, Round, SeriesPause, SeriesRow
 from sordino_server.rounds import repository
 from sordino_server.rounds.round_lifecycle import cancel_round, close_round, lock_campaign
 from sordino_shared.protocol import CampaignState, Manifest, Problem, Rotating, RoundState, ValueOf
+from sordino_shared.protocol.routes import ShuffledRoute
+
+# Rounds that are made at once after a server was away; a shuffler remembers as many passed periods.
+_MOST_AWAITED = 1000
 
 
 def row_of(manifest: Manifest, series: Rotating) -> SeriesRow:
@@ -68,19 +72,39 @@ def resume(session: Session, campaign: Campaign, now: int) -> None:
 
 
 def open_period(session: Session, manifest: Manifest, series: Rotating, number: int, now: int) -> None:
-    """Make the round of a period whose first report has come, unless it is there or another process just makes it."""
+    """Make the round of a period of which something has come, unless it is there or another process just makes it."""
     plan = manifest.rounds[0].plan
     assert plan is not None
+    shuffled = isinstance(manifest.route, ShuffledRoute)
     row = Round(
         campaign_id=str(manifest.campaign),
         index=number,
         state=RoundState.OPEN,
         device_digest=str(plan.device),
         analyst_digest=str(plan.analyst),
-        epoch=series.epoch(number),
-        opened_at=now,
+        epoch=0 if shuffled else series.epoch(number),
+        shuffled=shuffled,
+        opened_at=min(now, series.accepted_from(number)) if shuffled else now,
     )
     repository.add_unless_there(session, row)
+
+
+def take_period(session: Session, manifest: Manifest, series: Rotating, number: int, now: int) -> None:
+    """Make the round of a period whose batch has come, closed where nobody else would close it.
+
+    Raises `round-not-open` before the series was opened or the period has begun.
+    """
+    campaign = lock_campaign(session, str(manifest.campaign))
+    if campaign.state == CampaignState.READY or now < series.accepted_from(number):
+        raise ServerError(Problem.ROUND_NOT_OPEN, f"period {number} has not begun", state=campaign.state)
+    if campaign.state == CampaignState.CANCELLED:
+        raise ServerError(
+            Problem.ILLEGAL_TRANSITION, "the series was cancelled: delete its batches", state=campaign.state
+        )
+    open_period(session, manifest, series, number, now)
+    row = repository.find(session, campaign.id, number)
+    if campaign.state == CampaignState.CLOSED and row is not None and row.state == RoundState.OPEN:
+        row.state, row.closed_at = RoundState.CLOSED, now
 
 
 def close_due_periods(database: Database, now: int) -> list[repository.RoundName]:
@@ -97,6 +121,7 @@ def close_due_periods(database: Database, now: int) -> list[repository.RoundName
 def end_series(database: Database, session: Session, series: SeriesRow, now: int) -> None:
     """Close every period that has begun, of a locked series that ends."""
     begun = (now - series.start) // series.period_s - series.lag + 1
+    _make_awaited(session, lock_campaign(session, series.campaign_id), series, begun, now)
     _close_before(database, session, series, max(begun, series.closed_periods), now)
 
 
@@ -107,6 +132,7 @@ def _close_due(database: Database, identifier: str, now: int, session: Session) 
     series = repository.find_series(session, identifier)
     assert series is not None
     over = (now - series.late_s - series.start) // series.period_s - series.lag
+    _make_awaited(session, campaign, series, over, now)
     return _close_before(database, session, series, max(over, series.closed_periods), now)
 
 
@@ -115,10 +141,29 @@ def _close_before(database: Database, session: Session, series: SeriesRow, end: 
     numbers = list(repository.open_before(session, series.campaign_id, end))
     for number in numbers:
         row = close_round(database, session, series.campaign_id, number, now)
-        if not aggregates.counts_by_round(session, [row.id])[row.id]:
+        # Reports behind a shuffler are counted when their batch is opened, after the round was closed.
+        if not row.shuffled and not aggregates.counts_by_round(session, [row.id])[row.id]:
             cancel_round(database, session, series.campaign_id, number, now)
     series.closed_periods = max(series.closed_periods, end)
     return numbers
+
+
+def _make_awaited(session: Session, campaign: Campaign, series: SeriesRow, end: int, now: int) -> None:
+    """Make the rounds before period `end` whose batches a shuffler owes: of every period from its first batch on.
+
+    Of a period in which the series was paused from beginning to end it need not send one.
+    """
+    manifest = Manifest.read(campaign.manifest)
+    if not isinstance(manifest.route, ShuffledRoute) or not isinstance(manifest.assignment, Rotating):
+        return
+    first = repository.first_number(session, campaign.id)
+    if first is None:
+        return
+    law, breaks = manifest.assignment, pauses(session, campaign.id)
+    for number in range(max(first, series.closed_periods, end - _MOST_AWAITED), end):
+        begins, ends = law.accepted_from(number), law.accepted_until(number)
+        if not any(each.paused_at <= begins and (each.resumed_at or ends) >= ends for each in breaks):
+            open_period(session, manifest, law, number, now)
 
 
 def _check_open(session: Session, campaign: Campaign) -> None:

@@ -180,6 +180,11 @@ def open_before(session: Session, campaign: str, end: int) -> Sequence[int]:
     return session.scalars(query.order_by(Round.index)).all()
 
 
+def first_number(session: Session, campaign: str) -> int | None:
+    """The lowest index of a round; None where there is none."""
+    return session.scalar(select(func.min(Round.index)).where(Round.campaign_id == campaign))
+
+
 def pauses(session: Session, campaign: str) -> Sequence[SeriesPause]:
     """All pauses of a series in order."""
     query = select(SeriesPause).where(SeriesPause.campaign_id == campaign)

@@ -54,7 +54,9 @@ def push_page(
     return _answered(
         context,
         "take page",
-        lambda session: service.take_page(context.database, session, campaign_id, index, page, document),
+        lambda session: service.take_page(
+            context.database, session, campaign_id, index, page, document, context.clock.now()
+        ),
     )
 
 
@@ -73,7 +75,9 @@ def put_statement(
     return _answered(
         context,
         "take statement",
-        lambda session: service.take_statement(context.database, session, campaign_id, index, document),
+        lambda session: service.take_statement(
+            context.database, session, campaign_id, index, document, context.clock.now()
+        ),
     )
 
 

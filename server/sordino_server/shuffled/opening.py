@@ -20,7 +20,7 @@ from sordino_server.plans import service as plans
 from sordino_server.reports.shards import empty_shard, with_reports
 from sordino_server.reports.verdicts import content_hash
 from sordino_server.shuffled import repository
-from sordino_server.shuffled.round_keys import RoundKeys
+from sordino_server.shuffled.round_keys import RoundKeys, first_of_span
 from sordino_server.shuffled.sentences import KEY_LOST, why_withheld
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignId, DevicePart, Manifest, Refusal, ReportId
@@ -46,12 +46,12 @@ def open_batch(database: Database, row: Round, keys: RoundKeys | None, now: int)
     if batch.state == BatchState.WITHHELD:
         raise InvalidValue(why_withheld(route, batch.statement), row.index)
     if batch.state != BatchState.COUNTED:
-        _open_pages(database, row, _key(database, row, keys), device, now)
+        _open_pages(database, row, _key(database, row, route, keys), device, now)
     return batch.blanket
 
 
-def _key(database: Database, row: Round, keys: RoundKeys | None) -> bytes:
-    found = None if keys is None else keys.opening(row.campaign_id)
+def _key(database: Database, row: Round, route: ShuffledRoute, keys: RoundKeys | None) -> bytes:
+    found = None if keys is None else keys.opening(row.campaign_id, first_of_span(route, row.index))
     if found is None:
         database.run("mark unreadable", lambda session: _mark(session, row.id, BatchState.UNREADABLE))
         raise InvalidValue(KEY_LOST, row.index)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Collection
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import delete, false, func, select, update
 from sqlalchemy.orm import Session
 
 from sordino_server.models import Accumulator, Batch, BatchState, Round, SealedPage
@@ -88,8 +88,8 @@ def shard(session: Session, round_id: int, name: str) -> tuple[int, bytes] | Non
     return None if row is None else (row.count, row.sums)
 
 
-def ended_among(session: Session, campaigns: Collection[str]) -> list[str]:
-    """Those of the campaigns whose round is estimated, cancelled or withheld."""
+def rounds_of(session: Session, campaign: str) -> list[tuple[int, bool]]:
+    """(index, whether it is estimated, cancelled or withheld) of each round."""
     ended = Round.state.in_([RoundState.ESTIMATED, RoundState.CANCELLED]) | (Batch.state == BatchState.WITHHELD)
-    query = select(Round.campaign_id).outerjoin(Batch, Batch.round_id == Round.id)
-    return list(session.scalars(query.where(Round.campaign_id.in_(campaigns), ended)))
+    query = select(Round.index, func.coalesce(ended, false())).outerjoin(Batch, Batch.round_id == Round.id)
+    return [(index, bool(over)) for index, over in session.execute(query.where(Round.campaign_id == campaign))]

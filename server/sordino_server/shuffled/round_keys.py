@@ -7,12 +7,14 @@ and no longer than rounds are open.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from sordino_server.errors import ServerError
 from sordino_shared.protocol import Problem
+from sordino_shared.protocol.routes import ShuffledRoute
 from sordino_shared.sealing import make_key
 
 if TYPE_CHECKING:
@@ -24,18 +26,20 @@ _ROUND, _TASK = "round-{number}.key", "task.key"
 
 @dataclass(frozen=True)
 class NewKeys:
-    """The private keys of a campaign that is being made, in memory: its id follows from the public ones."""
+    """The private keys of a campaign that is being made, in memory: its id follows from the public ones.
 
-    opening: bytes
-    opening_public: bytes
+    `opening` has, by the first round that each is for, a private and a public key.
+    """
+
+    opening: Mapping[int, tuple[bytes, bytes]]
     task: Ed25519PrivateKey
 
     @classmethod
-    def make(cls) -> Self:
-        """With the system's generator."""
+    def make(cls, spans: Iterable[int]) -> Self:
+        """With the system's generator: a private and a public key from each of these rounds on."""
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-        return cls(*make_key(), Ed25519PrivateKey.generate())
+        return cls({first: make_key() for first in spans}, Ed25519PrivateKey.generate())
 
     @property
     def task_public(self) -> bytes:
@@ -53,12 +57,13 @@ class RoundKeys:
         """Write the keys of a new campaign, synced before the campaign is."""
         home = self.folder / campaign
         home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _write(home / _ROUND.format(number=0), keys.opening)
+        for first, (secret, _) in keys.opening.items():
+            _write(home / _ROUND.format(number=first), secret)
         _write(home / _TASK, keys.task.private_bytes_raw())
 
-    def opening(self, campaign: str) -> bytes | None:
-        """The key that opens the reports of the campaign's round; None where it is lost."""
-        return _read(self.folder / campaign / _ROUND.format(number=0))
+    def opening(self, campaign: str, first: int) -> bytes | None:
+        """The key that opens reports of the campaign from round `first` on; None where it is lost."""
+        return _read(self.folder / campaign / _ROUND.format(number=first))
 
     def sign_task(self, campaign: str, message: bytes) -> bytes:
         """The signature of a task; raises ServerError where the key is lost."""
@@ -72,13 +77,23 @@ class RoundKeys:
             )
         return Ed25519PrivateKey.from_private_bytes(found).sign(message)
 
-    def campaigns(self) -> list[str]:
-        """Those that have a key which opens reports."""
-        return [found.parent.name for found in self.folder.glob("*/" + _ROUND.format(number=0))]
+    def spans(self) -> dict[str, list[int]]:
+        """By campaign, the first rounds of its keys that open reports, ascending."""
+        found: dict[str, list[int]] = {}
+        for file in self.folder.glob("*/" + _ROUND.format(number="*")):
+            number = file.stem.removeprefix("round-")
+            if number.isdecimal():
+                found.setdefault(file.parent.name, []).append(int(number))
+        return {campaign: sorted(numbers) for campaign, numbers in found.items()}
 
-    def delete_opening(self, campaign: str) -> None:
-        """From now on nobody opens the campaign's sealed reports; a key that is gone is gone."""
-        (self.folder / campaign / _ROUND.format(number=0)).unlink(missing_ok=True)
+    def delete_opening(self, campaign: str, first: int) -> None:
+        """From now on nobody opens sealed reports of the key's rounds; a key that is gone is gone."""
+        (self.folder / campaign / _ROUND.format(number=first)).unlink(missing_ok=True)
+
+
+def first_of_span(route: ShuffledRoute, number: int) -> int:
+    """The round from which on the key of round `number` is used."""
+    return max(each.from_round for each in route.keys if each.from_round <= number)
 
 
 def _write(file: Path, secret: bytes) -> None:

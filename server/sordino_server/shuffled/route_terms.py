@@ -17,7 +17,7 @@ def route_of(order: RouteOrder, analyst: AnalystPart, keys: NewKeys) -> Shuffled
     return ShuffledRoute(
         shuffler=Shuffler(order.name, tuple(order.urls), bytes.fromhex(order.key)),
         suite=SUITE,
-        keys=(CollectorKey(0, keys.opening_public),),
+        keys=tuple(CollectorKey(first, public) for first, (_, public) in keys.opening.items()),
         floor=order.floor,
         blanket=terms.reports,
         end=order.end,

@@ -10,10 +10,15 @@ from sordino_analysis.strict_model import Listed, StrictModel
 from sordino_server.kit.clock import iso_8601
 from sordino_server.models import Batch, BatchState, Round
 from sordino_server.shuffled.sentences import said_of
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest, Rotating, RoundState
-from sordino_shared.protocol.routes import MAX_FLOOR, ShuffledRoute
+from sordino_shared.protocol.routes import MAX_FLOOR, MAX_KEYS, ShuffledRoute
 from sordino_shared.protocol.series import MAX_TIME
 from sordino_shared.protocol.servers import MAX_SOURCE
+
+# Two hundred days of daily periods, or four years of weeks, in a manifest of 11 kB.
+DEFAULT_KEYS = 200
+_MOST_KEY_PERIODS = 1 << 20
 
 
 class RouteOrder(StrictModel):
@@ -25,9 +30,31 @@ class RouteOrder(StrictModel):
     floor: Annotated[int, Field(strict=True, ge=1, le=MAX_FLOOR)] = Field(
         description="With fewer reports of devices the shuffler releases nothing."
     )
-    end: Annotated[int, Field(strict=True, ge=0, le=MAX_TIME)] = Field(
-        description="When the shuffler takes the last report, in Unix seconds."
+    end: Annotated[int, Field(strict=True, ge=0, le=MAX_TIME)] | None = Field(
+        None, description="When the shuffler takes the last report, in Unix seconds; left out for a series."
     )
+    keys: Annotated[int, Field(strict=True, ge=1, le=MAX_KEYS)] | None = Field(
+        None,
+        description=f"Of a series: how many keys open its reports, one after the other; default: {DEFAULT_KEYS}. The "
+        "last one is for all periods that remain.",
+    )
+    key_periods: Annotated[int, Field(strict=True, ge=1, le=_MOST_KEY_PERIODS)] | None = Field(
+        None, description="Of a series: for so many periods each key is; default: 1. A key is deleted with its last."
+    )
+
+    def spans(self, is_series: bool) -> tuple[int, ...]:
+        """The first round of each key; raises InvalidValue for what only a series has, or what only one round has."""
+        if not is_series:
+            for name in ("keys", "key_periods"):
+                if getattr(self, name) is not None:
+                    raise InvalidValue(f"/route/{name}: only a series has more than one key: leave {name} out")
+            if self.end is None:
+                raise InvalidValue("/route/end: say when the shuffler takes the last report, in Unix seconds")
+            return (0,)
+        if self.end is not None:
+            raise InvalidValue("/route/end: the periods of a series end by themselves: leave end out", self.end)
+        each = self.key_periods or 1
+        return tuple(number * each for number in range(self.keys or DEFAULT_KEYS))
 
 
 class BatchStatus(BaseModel):

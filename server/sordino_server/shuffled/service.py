@@ -11,11 +11,12 @@ from sordino_server.errors import ServerError, found
 from sordino_server.kit.db import Database
 from sordino_server.models import Batch, BatchState, Campaign, Round, SealedPage
 from sordino_server.plans import service as plans
+from sordino_server.rounds import periods
 from sordino_server.shuffled import repository
 from sordino_server.shuffled.schemas import BatchStatus
 from sordino_shared import ed25519
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Manifest, Problem, RoundState
+from sordino_shared.protocol import Manifest, Problem, Rotating, RoundState
 from sordino_shared.protocol.routes import ShuffledRoute
 from sordino_shared.protocol.sealed import BatchEnd, BatchStatement, ShuffledPage, sealed_width
 from sordino_shared.quantities import quantity
@@ -50,7 +51,7 @@ def status(session: Session, campaign: str, index: int) -> BatchStatus:
 
 
 def take_page(
-    database: Database, session: Session, campaign: str, index: int, number: int, page: ShuffledPage
+    database: Database, session: Session, campaign: str, index: int, number: int, page: ShuffledPage, now: int
 ) -> tuple[BatchStatus, bool]:
     """Where the batch stands, and whether the page is new: the same page again changes nothing.
 
@@ -61,7 +62,7 @@ def take_page(
         raise InvalidValue(
             f"the page is number {page.page} of round {page.round} of campaign {page.campaign}", page.page
         )
-    here = _receiving(database, session, campaign, index)
+    here = _receiving(database, session, campaign, index, now)
     known = repository.page(session, here.row.id, number)
     if known is not None:
         if known.digest != bytes(page.digest):
@@ -92,7 +93,7 @@ def _check_width(session: Session, here: _Receiving, page: ShuffledPage) -> None
 
 
 def take_statement(
-    database: Database, session: Session, campaign: str, index: int, statement: BatchStatement
+    database: Database, session: Session, campaign: str, index: int, statement: BatchStatement, now: int
 ) -> tuple[BatchStatus, bool]:
     """Where the batch stands, and whether the statement is new; raises `batch-conflict` where it does not fit.
 
@@ -100,7 +101,7 @@ def take_statement(
     """
     if (str(statement.campaign), statement.round) != (campaign, index):
         raise InvalidValue(f"the statement is of round {statement.round} of campaign {statement.campaign}", index)
-    here = _receiving(database, session, campaign, index)
+    here = _receiving(database, session, campaign, index, now)
     batch = here.batch
     if batch.statement is not None:
         if batch.statement != statement.content:
@@ -144,8 +145,10 @@ def _shuffled(session: Session, campaign: str) -> tuple[Manifest, ShuffledRoute]
     return manifest, manifest.route
 
 
-def _receiving(database: Database, session: Session, campaign: str, index: int) -> _Receiving:
+def _receiving(database: Database, session: Session, campaign: str, index: int, now: int) -> _Receiving:
     manifest, route = _shuffled(session, campaign)
+    if isinstance(manifest.assignment, Rotating):
+        periods.take_period(session, manifest, manifest.assignment, index, now)
     number = rounds.find(session, campaign, index)
     if number is None:
         raise rounds.RoundNotFound(campaign, index)

@@ -1,0 +1,199 @@
+"""Series behind a shuffler: a batch a period, m subtracted in each, keys that end with their span."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+
+from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_server.plans import service as plans
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, Task
+from tests.server.shuffled.collected_series import PERIOD, PLAN, ShuffledSeries, create, shuffled_series
+
+USERS = [0] * 120 + [1] * 60 + [2] * 20
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def series(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ShuffledSeries]:
+    with shuffled_series(request.getfixturevalue(f"migrated_{request.param}_url"), tmp_path / "keys") as found:
+        yield found
+
+
+@pytest.fixture
+def quick(migrated_sqlite_url: str, tmp_path: Path) -> Iterator[ShuffledSeries]:
+    with shuffled_series(migrated_sqlite_url, tmp_path / "keys") as found:
+        yield found
+
+
+def test_each_period_is_estimated_from_its_batch_and_the_keys_end_with_their_span(series: ShuffledSeries) -> None:
+    route = series.route
+    assert [each.from_round for each in route.keys] == series.kept_keys() == [0, 2, 4]
+    assert route.end is None
+    for number in range(3):
+        series.to_end_of(number)
+        series.home.work()
+        series.release(number, USERS)
+        series.home.work()
+        # The key of periods 0 and 1 goes with period 1.
+        assert series.kept_keys() == ([2, 4] if number else [0, 2, 4])
+    found = series.estimates(window=3)
+    assert series.states()[:3] == ["estimated"] * 3
+    assert found["extras"]["blanket"] == route.blanket
+    assert [each["reports"] for each in found["extras"]["periods"]][:3] == [len(USERS)] * 3
+    truth = estimator_of(series).workload.operator.matvec(np.array([0.6, 0.3, 0.1, 0.0]))
+    for part, begins, users in (*(("period", number, len(USERS)) for number in range(3)), ("window", 0, 600)):
+        counted, values, errors = answers(found, part, begins)
+        assert counted == users
+        # False alarms: below 10⁻⁶ each, twelve of them.
+        assert (np.abs(values - truth) < 5 * errors).all()
+
+
+def estimator_of(series: ShuffledSeries) -> LinearEstimator:
+    plan = series.manifest.rounds[0].plan
+    assert plan is not None
+    with series.home.database.read("plan") as session:
+        return LinearEstimator.of(
+            plans.device_part(session, str(plan.device)), plans.analyst_part(session, str(plan.analyst))
+        )
+
+
+def answers(found: Any, part: str, begins: int) -> tuple[int, Any, Any]:
+    """Users, answers (Q,) and their errors (Q,) of a period, or of the window that begins with one."""
+    table = found["table"]
+    rows = [place for place, name in enumerate(table["part"]) if (name, table["period"][place]) == (part, begins)]
+    [users] = {table["users"][place] for place in rows}
+    values, errors = (np.array([table[name][place] for place in rows]) for name in ("value", "standard_error"))
+    return users, values, errors
+
+
+def test_errors_have_the_exact_variance_of_the_random_reports(quick: ShuffledSeries) -> None:
+    """(Σ v + m s)/n² of one period, and with p·m random reports in a window of p periods."""
+    for number in range(2):
+        quick.to_end_of(number)
+        quick.release(number, USERS)
+        quick.home.work()
+    found, blanket, n = quick.estimates(window=2), quick.route.blanket, len(USERS)
+    law = estimator_of(quick).law
+    own, random = law.type_variances(), law.blanket().variance
+    for part, users, reports in (("period", n, blanket), ("window", 2 * n, 2 * blanket)):
+        counted, _, errors = answers(found, part, 0)
+        assert counted == users
+        least, most = (np.sqrt((users * edge(own, axis=1) + reports * random) / users**2) for edge in (np.min, np.max))
+        assert (errors >= least * (1 - 1e-9)).all()
+        assert (errors <= most * (1 + 1e-9)).all()
+        # Without the random reports they would be smaller than all of these.
+        assert (np.sqrt(np.max(own, axis=1) / users) < least).all()
+
+
+def test_a_lost_key_is_unreadable_for_its_periods_alone_until_it_is_restored(quick: ShuffledSeries) -> None:
+    secret = quick.folder / quick.id / "round-2.key"
+    kept = secret.read_text()
+    secret.unlink()
+    for number in range(5):
+        quick.to_end_of(number)
+        quick.release(number, USERS)
+        quick.home.work()
+    assert quick.states()[:5] == ["estimated", "estimated", "unreadable", "unreadable", "estimated"]
+    shown = quick.home.api.get(f"{quick.path}/rounds/2/batch").json()
+    assert shown["state"] == "unreadable"
+    assert "restore the folder" in shown["message"]
+    assert {each["period"] for each in quick.estimates()["extras"]["periods"] if each["reports"]} == {0, 1, 4}
+    secret.write_text(kept)
+    for number in (2, 3):
+        quick.home.api.post(f"{quick.path}/rounds/{number}/retry").raise_for_status()
+    quick.home.work()
+    assert quick.states()[:5] == ["estimated"] * 5
+    assert quick.kept_keys() == [4]
+
+
+def test_a_period_with_too_few_devices_is_withheld_and_the_next_one_is_not(quick: ShuffledSeries) -> None:
+    for number, cells in enumerate((USERS, [], USERS)):
+        quick.to_end_of(number)
+        quick.release(number, cells)
+        quick.home.work()
+    assert quick.states()[:3] == ["estimated", "withheld", "estimated"]
+    assert answers(quick.estimates(window=3), "window", 0)[0] == 2 * len(USERS)
+    assert quick.kept_keys() == [2, 4]
+
+
+def test_a_period_is_waited_for_and_nothing_is_shown_while_its_batch_is_half_here(quick: ShuffledSeries) -> None:
+    quick.to_end_of(0)
+    quick.release(0, USERS)
+    quick.to_end_of(1)
+    quick.home.work()
+    status = quick.home.api.get(f"{quick.path}/status").json()
+    assert [(each["index"], each["state"], each["waiting_for"]) for each in status["rounds"]] == [
+        (0, "estimated", []),
+        (1, "closed", ["mix"]),
+    ]
+    assert status["shuffler"] == "mix"
+    batch = quick.batch(1, USERS)
+    assert quick.push(quick.page(1, batch)).status_code == 201
+    quick.home.work()
+    assert quick.states()[:2] == ["estimated", "closed"]
+    assert quick.estimates()["extras"]["periods"][1]["reports"] == 0
+    assert quick.state(quick.statement(1, batch)).status_code == 201
+    quick.home.work()
+    assert quick.states()[:2] == ["estimated", "estimated"]
+
+
+def test_the_task_is_signed_and_says_no_end(quick: ShuffledSeries) -> None:
+    from sordino_shared.ed25519 import verify
+
+    task = Task.read(quick.home.anonymous.get(f"{quick.path}/task").raise_for_status().content)
+    assert (task.round, task.accept_until, task.epoch, task.number) == (0, None, 0, 1)
+    assert task.signature is not None
+    assert verify(quick.route.task_key, task.signature, task.signed_message)
+    quick.home.api.post(f"{quick.path}/pause").raise_for_status()
+    paused = Task.read(quick.home.anonymous.get(f"{quick.path}/task").raise_for_status().content)
+    assert (paused.round, paused.number) == (None, 2)
+
+
+def test_a_series_that_ended_takes_the_batches_of_its_periods(quick: ShuffledSeries) -> None:
+    quick.to_end_of(0)
+    quick.release(0, USERS)
+    quick.home.work()
+    quick.home.clock.advance(PERIOD)
+    quick.home.api.post(f"{quick.path}/close").raise_for_status()
+    quick.release(1, USERS)
+    quick.home.work()
+    assert quick.states()[:2] == ["estimated", "estimated"]
+    quick.release(2, [])
+    quick.home.work()
+    assert quick.kept_keys() == []
+
+
+def test_no_round_begins_before_its_period_and_no_report_comes_directly(
+    quick: ShuffledSeries, check_problem: Any
+) -> None:
+    early = quick.batch(7, USERS)
+    check_problem(quick.push(quick.page(7, early)), Problem.ROUND_NOT_OPEN, "period 7 has not begun")
+    part = quick.home.device_part({"id": quick.id})
+    content = ReportBatch(part.digest, bytes(16), bytes(part.randomizer.payload_bytes)).content
+    url = f"{quick.home.address}{quick.path}/rounds/0/reports"
+    sent = httpx.post(url, content=content, headers={"Content-Type": CBOR_MEDIA_TYPE})
+    check_problem(sent, Problem.WRONG_ROUTE, "shuffler")
+    assert quick.home.api.get(f"{quick.path}/status").json()["rounds"] == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"route": {"end": 2_000_000_000}}, "/route/end"),
+        ({"series": None, "route": {"end": None}}, "/route/keys"),
+        ({"series": None, "route": {"end": None, "keys": None, "key_periods": None}}, "/route/end"),
+        ({"route": {"keys": 401}}, "keys"),
+        ({"route": {"key_periods": 0}}, "key_periods"),
+        ({"upload_token": True}, "upload_token"),
+    ],
+)
+def test_an_order_that_makes_no_series(
+    quick: ShuffledSeries, check_problem: Any, changes: dict[str, Any], named: str
+) -> None:
+    refused = create(quick.home, "ab" * 32, PLAN, **changes)
+    check_problem(refused, Problem.INVALID_REQUEST, named)
