@@ -11,7 +11,7 @@ from sqlalchemy.orm import Session
 from sordino_server.models import Accumulator, Batch, Estimate, Round
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class PeriodRow:
     """A round of a series by its number of period; `batch` is the state of the batch of a shuffled one."""
 
@@ -24,10 +24,16 @@ class PeriodRow:
 
 def periods_between(session: Session, campaign: str, first: int, last: int) -> Sequence[PeriodRow]:
     """The rounds of the periods `first` … `last`, in order."""
-    columns = Round.id, Round.index, Round.state, Round.error.is_not(None), Batch.state
+    columns = (
+        Round.id.label("id"),
+        Round.index.label("number"),
+        Round.state.label("state"),
+        Round.error.is_not(None).label("failed"),
+        Batch.state.label("batch"),
+    )
     query = select(*columns).outerjoin(Batch, Batch.round_id == Round.id)
     chosen = query.where(Round.campaign_id == campaign, Round.index.between(first, last))
-    return [PeriodRow(*row) for row in session.execute(chosen.order_by(Round.index))]
+    return [PeriodRow(**row) for row in session.execute(chosen.order_by(Round.index)).mappings()]
 
 
 def shards_between(session: Session, campaign: str, first: int, last: int) -> list[tuple[int, int, bytes]]:
