@@ -14,20 +14,26 @@ import pickle
 import shutil
 import tempfile
 import time
+from collections.abc import Callable, Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from sordino_analysis.mechanisms.version import planner_version
+from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.plan_cache import PlanCache
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
-from sordino_analysis.planning.planning_request import PlanningRequest
-from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.planning.planning_request import Interrupted, PlanningRequest, never
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_shared.protocol import Digest
 
 PLANS = Path(__file__).parents[1] / "build" / "plans"
 _KEPT_S = 86_400.0
+_ANALYSIS = Path(__file__).parent / "analysis"
+_OF_NOTEBOOKS = [_ANALYSIS / name for name in ("analyst", "estimation", "panel", "kinds", "charts", "comparisons")]
 
 _known: dict[Digest, tuple[FinishedPlan, list[Progress]]] = {}
 
@@ -37,12 +43,14 @@ def folder() -> Path:
     return PLANS / planner_version()[:16]
 
 
-def computed_once(request: PlanningRequest, progress: ProgressCallback) -> FinishedPlan:
+def computed_once(
+    request: PlanningRequest, progress: ProgressCallback, compute: Callable[..., FinishedPlan] | None = None
+) -> FinishedPlan:
     """The plan of the request; another one who asks is told the same steps as the first one."""
     if request.digest not in _known:
         found = _found(request)
         if found is None:
-            return _computed(request, progress)
+            return _computed(request, progress, compute or type(request).compile)
         _known[request.digest] = found
     plan, steps = _known[request.digest]
     for step in steps:
@@ -62,14 +70,16 @@ def compiled_once(request: PlanRequest) -> CompiledPlan:
     return plan
 
 
-def _computed(request: PlanningRequest, progress: ProgressCallback) -> FinishedPlan:
+def _computed(
+    request: PlanningRequest, progress: ProgressCallback, compute: Callable[..., FinishedPlan]
+) -> FinishedPlan:
     steps: list[Progress] = []
 
     def noted(step: Progress) -> None:
         steps.append(step)
         progress(step)
 
-    plan = request.compile(noted)
+    plan = compute(request, noted)
     if plan.complete:
         _known[request.digest] = plan, steps
         # A plan without its steps would be found and told nothing of: they come first.
@@ -93,6 +103,29 @@ def _write(path: Path, content: bytes) -> None:
     with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
         file.write(content)
     os.replace(file.name, path)
+
+
+def _kept(compute: Callable[..., FinishedPlan]) -> Callable[..., FinishedPlan]:
+    """The method `compile` of requests, whose plans are kept unless they may be cut short."""
+
+    def compile(
+        request: PlanningRequest, progress: ProgressCallback = ignore_progress, interrupted: Interrupted = never
+    ) -> FinishedPlan:
+        if interrupted is not never or request.options.time_limit is not None:
+            return compute(request, progress, interrupted)
+        return computed_once(request, progress, compute)
+
+    return compile
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Keep the plans of notebooks where tests are about what follows from a plan."""
+    with pytest.MonkeyPatch.context() as patch:
+        if any(item.path.is_relative_to(each) for each in _OF_NOTEBOOKS):
+            for kind in (LinearRequest, PairwiseRequest):
+                patch.setattr(kind, "compile", _kept(kind.compile))
+        return (yield)
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:

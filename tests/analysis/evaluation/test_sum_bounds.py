@@ -22,10 +22,11 @@ from sordino_shared.randomizers import (
     GridPartition,
     Level,
     OrbitKernel,
+    Pair,
     RandomizedResponse,
     SeededDirection,
 )
-from tests.randomizers import Sample, every_sample
+from tests.randomizers import SAMPLES, Sample, every_sample
 
 COUNT = 300
 ONE = PureEpsilon.of(1)
@@ -74,6 +75,17 @@ def test_a_direction_of_full_length_passes_and_a_longer_one_does_not(direction_h
         direction_half.check(np.array([1, 1, 1]) * (10 << 32) * 9 // 10, 10)
     with pytest.raises(InvalidValue, match="no longer than 9"):
         direction_half.check(exact, 9)
+
+
+def test_inner_products_of_two_directions_are_at_most_one_each() -> None:
+    pair = SAMPLES[Pair]["directions"].randomizer
+    half, sums = for_randomizer(pair), np.zeros(pair.accumulator_size, dtype=np.int64)
+    for sign in (1, -1):
+        sums[-1] = sign * (10 << 32)
+        half.check(sums, 10)
+        sums[-1] = sign * (10 << 32) * 101 // 100
+        with pytest.raises(InvalidValue):
+            half.check(sums, 10)
 
 
 def test_counts_are_of_the_stated_reports_exactly() -> None:
