@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from urllib.parse import urlsplit
 
 from sordino_client._errors import PlanRefused
@@ -10,9 +11,12 @@ from sordino_shared.ed25519 import verify
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
 from sordino_shared.protocol import DevicePart, Digest, Manifest, SealedReports, ShuffledRoute, Task
+from sordino_shared.protocol.routes import WHOLE_ATTO, PrivacyClaim
 from sordino_shared.protocol.sealed import sealed_plaintext, sealing_info
 from sordino_shared.quantities import quantity
 from sordino_shared.sealing import check_available, seal
+
+_NANO = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,6 +32,7 @@ class MixedGuarantee:
     epsilon_nano: int
     delta_atto: int
     together: PureEpsilon
+    claims: tuple[PrivacyClaim, ...]
 
     def __str__(self) -> str:
         return (
@@ -37,8 +42,19 @@ class MixedGuarantee:
         )
 
     def of_answers(self, count: int) -> str:
-        """What so many answers of one device give the collector, by adding up both numbers."""
-        return f"({_point(count * self.epsilon_nano, min(count * self.delta_atto, 10**18))})"
+        """What so many answers of one device give the collector, at the sum of their δ.
+
+        By the Rényi curve of the campaign's claims, where it proves less than the sum of their ε.
+        """
+        epsilon, delta = count * self.epsilon_nano, min(count * self.delta_atto, WHOLE_ATTO)
+        if count > 1:
+            # Most devices have no shuffled campaign.
+            from sordino_shared.shuffling.composition import composed_epsilon
+
+            composed = composed_epsilon(self.claims, count, delta / WHOLE_ATTO)
+            if composed is not None:
+                epsilon = min(epsilon, math.ceil(composed * 1000) * (_NANO // 1000))
+        return f"({_point(epsilon, delta)})"
 
 
 def mixed_guarantee(manifest: Manifest) -> MixedGuarantee | None:
@@ -53,6 +69,7 @@ def mixed_guarantee(manifest: Manifest) -> MixedGuarantee | None:
         epsilon_nano=headline.nano_epsilon,
         delta_atto=headline.atto_delta,
         together=manifest.rounds[0].guarantee,
+        claims=route.claims,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 import sys
 import time
 from dataclasses import replace
@@ -288,6 +289,29 @@ def test_the_owner_reads_both_numbers_and_nothing_else(mixed: ShuffledWorld, mak
     [entry] = client.account().campaigns[0].entries
     assert entry.sealed_for == key
     assert client.account().lifetime_nano == PureEpsilon.of(4).nano
+
+
+def test_many_answers_cost_less_than_their_sum(mixed: ShuffledWorld, make_client: Any) -> None:
+    """By the Rényi curve of all claims; at one claim of a large δ the sum is less."""
+    campaign = make_client(mixed).join(mixed.campaign)
+    assert campaign.mixed is not None
+    assert campaign.mixed.of_answers(3).startswith("(ε 3, δ ")
+    randomizer = RandomizedResponse.for_guarantee(16, PureEpsilon.of(4))
+    points = tuple(
+        PrivacyClaim(nano, least_claim(bound_of(randomizer, 1706, nano)))
+        for nano in (10**8, 2 * 10**8, 425 * 10**6, 85 * 10**7, 17 * 10**8)
+    )
+    many = replace(
+        campaign.mixed,
+        blanket=1706,
+        claims=points,
+        epsilon_nano=points[2].nano_epsilon,
+        delta_atto=points[2].atto_delta,
+    )
+    assert many.of_answers(1).startswith("(ε 0.425, δ 1")
+    epsilon = float(re.fullmatch(r"\(ε ([\d.]+), δ 3[\d.]*e-05\)", many.of_answers(30))[1])  # type: ignore[index]
+    # The exact law has 2.88 at δ 1e-6; thirty times .425 are 12.75.
+    assert 2 < epsilon < 5
 
 
 def test_a_preview_shows_a_payload_and_writes_nothing(mixed: ShuffledWorld, make_client: Any) -> None:

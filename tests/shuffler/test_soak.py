@@ -143,12 +143,14 @@ def test_what_devices_were_told_is_counted_is_in_the_batch_once(
         setup.start(name)
     setup.wait_until_served()
     end = float(setup.terms["end"])
+    # A busy machine takes seconds to start a program again.
+    calm = end - max(2, seconds / 15)
     stop = threading.Event()
     transports: list[LossyTransport] = []
     threads = [
         threading.Thread(
             target=lambda share=share: transports.extend(
-                _devices(setup, devices // 4, (tmp_path / f"share-{share}"), end - 2, stop)
+                _devices(setup, devices // 4, (tmp_path / f"share-{share}"), calm, stop)
             )
         )
         for share in range(4)
@@ -157,7 +159,7 @@ def test_what_devices_were_told_is_counted_is_in_the_batch_once(
         (tmp_path / f"share-{share}").mkdir()
     for thread in threads:
         thread.start()
-    assert _killing(setup, kills * 3 // 4, end - 2, seed=kills) == kills * 3 // 4
+    assert _killing(setup, kills * 3 // 4, calm, seed=kills) == kills * 3 // 4
     for thread in threads:
         thread.join()
     # The collector's answers are lost, too: some kills come while the batch is on its way.
@@ -178,7 +180,7 @@ def test_what_devices_were_told_is_counted_is_in_the_batch_once(
     assert len(batch) == len(set(batch)) == statement.reports == statement.received + BLANKET
     opened = dict(zip(batch, collector.opened(), strict=True))
     assert {report for report, payload in opened.items() if payload is None} == set(garbage)
-    assert len(told) >= devices // 2
+    assert len(told) >= devices // 4
     assert setup.collector_port not in spied
     # Of campaigns and rounds, of no request.
     log = setup.log()
