@@ -2,7 +2,7 @@
 later runs.
 
 They lie in `build/plans`, in a folder that is named by the planner's version: a digest of every file that a plan
-depends on (`tests/analysis/mechanisms/test_version.py`), so that a plan of other code is never found. Tests of the
+depends on (`tests/analysis/planning/test_version.py`), so that a plan of other code is never found. Tests of the
 planner itself compute theirs, and a new clone has none.
 """
 
@@ -20,13 +20,12 @@ from typing import Any
 
 import pytest
 
-from sordino_analysis.mechanisms.version import planner_version
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.plan_cache import PlanCache
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
-from sordino_analysis.planning.planning_request import Interrupted, PlanningRequest, never
+from sordino_analysis.planning.planning_request import Interrupted, PlanningRequest, never, planner_version
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_shared.protocol import Digest
 

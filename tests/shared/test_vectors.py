@@ -15,8 +15,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.vectorized.directions import directions
-from sordino_analysis.vectorized.dithered import dithered_types
-from sordino_analysis.vectorized.randomizers import in_alphabet
+from sordino_analysis.vectorized.randomizers import dithered_types, in_alphabet
 from sordino_shared.audit import check_guarantee, prove_epsilon
 from sordino_shared.domains import Domain, Text
 from sordino_shared.errors import (

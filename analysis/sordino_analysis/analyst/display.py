@@ -6,10 +6,8 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from sordino_analysis.answers.frames import as_pandas, as_polars, open_ends
-from sordino_analysis.answers.html import as_html, html_table
-from sordino_analysis.answers.shown import ShownAnswers
+from sordino_analysis.answers.shown import ShownAnswers, as_html, as_text, html_table, text_facts
 from sordino_analysis.answers.table import AnswerTable
-from sordino_analysis.answers.text import as_text, text_facts
 
 # Rows of a long table that are shown, from both its ends.
 SHOWN = 12

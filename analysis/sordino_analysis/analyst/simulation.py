@@ -33,8 +33,8 @@ from sordino_analysis.figures import amount, only_unit
 from sordino_analysis.kinds.drawn_rounds import BATCH, randomized
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
-from sordino_analysis.vectorized.blankets import draw_blanket
 from sordino_analysis.vectorized.domains import codes_many
+from sordino_analysis.vectorized.randomizers import draw_blanket
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OutsideDomain

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from html import escape
 from typing import Any
 
 from sordino_analysis.answers.table import AnswerTable
@@ -186,3 +187,41 @@ _PARTS = (
     _Part("verdict", "verdict", _text("verdict")),
     _Part("inside", "inside", _yes("inside")),
 )
+
+
+def as_html(shown: ShownAnswers) -> str:
+    """A table with the title as its caption, and the notes and warnings as paragraphs below it."""
+    return html_table(shown.title, shown.headings, shown.rows, (*shown.notes, *shown.warnings))
+
+
+def html_table(title: str, headings: Sequence[str], rows: Sequence[Sequence[str]], notes: Sequence[str] = ()) -> str:
+    """An HTML table with a caption, and paragraphs below it; every text is escaped."""
+    head = "".join(f"<th>{escape(text)}</th>" for text in headings)
+    body = "".join("<tr>" + "".join(f"<td>{escape(text)}</td>" for text in row) + "</tr>" for row in rows)
+    below = "".join(f"<p>{escape(note)}</p>" for note in notes)
+    header = f"<thead><tr>{head}</tr></thead>" if any(headings) else ""
+    return f"<table><caption>{escape(title)}</caption>{header}<tbody>{body}</tbody></table>{below}"
+
+
+def as_text(shown: ShownAnswers) -> str:
+    """Title, table, notes and warnings, each on lines of its own."""
+    title = [shown.title] if shown.title else []
+    return "\n".join([*title, text_table(shown.headings, shown.rows), *shown.notes, *shown.warnings])
+
+
+def text_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """The first column aligned left and the others right, two blanks apart, as lines of text."""
+    table = [headings, *rows]
+    widths = [max(len(row[column]) for row in table) for column in range(len(headings))]
+    return "\n".join("  ".join(_cells(row, widths)).rstrip() for row in table)
+
+
+def text_facts(title: str, rows: Sequence[tuple[str, str]]) -> str:
+    """A title and a line for each name and its text, in two columns aligned left."""
+    width = max(len(name) for name, _ in rows)
+    return "\n".join([title, *(f"  {name.ljust(width)}  {text}" for name, text in rows)])
+
+
+def _cells(row: Sequence[str], widths: Sequence[int]) -> list[str]:
+    first, *others = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+    return [first, *(text.strip().rjust(width) for text, width in zip(others, widths[1:], strict=True))]

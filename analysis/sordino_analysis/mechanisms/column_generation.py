@@ -11,9 +11,9 @@ from sordino_analysis.optimisation.search.column_generation import (
     MOST_TYPES,
     WeightedRows,
     generate_columns,
+    settle_columns,
     unevenness,
 )
-from sordino_analysis.optimisation.search.cone_columns import settle_columns
 from sordino_analysis.optimisation.search.cone_program import ConeDesign, ConeProgramFailed
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry

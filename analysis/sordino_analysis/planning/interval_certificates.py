@@ -8,10 +8,10 @@ from sordino_analysis.documents.certificate import IntervalBound
 from sordino_analysis.evaluation.grids.plane_prefixes import PlanePrefixes
 from sordino_analysis.optimisation.bounds.intervals import (
     best_prefix_densities,
+    even_plane_bound,
     even_range_bound,
     prefix_bound,
 )
-from sordino_analysis.optimisation.bounds.planes import even_plane_bound
 from sordino_analysis.questions.linear.operators import Prefix, Ranges
 from sordino_analysis.request_terms import Objective
 from sordino_analysis.vectorized.arrays import array_of, ndarray

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.vectorized.coarsened.reports import coarsened_produces, numbered_codes, randomize_coarsened
+from sordino_analysis.vectorized.coarsened.reports import (
+    coarsened_produces,
+    numbered_codes,
+    randomize_coarsened,
+    with_even_labels,
+)
 from sordino_analysis.vectorized.directions import randomize_directions
-from sordino_analysis.vectorized.dithered import dithered_types
 from sordino_analysis.vectorized.kernels import kernel_produces, randomize_kernel
 from sordino_analysis.vectorized.orbits import cell_codes, orbit_produces, randomize_orbits
 from sordino_analysis.vectorized.payloads import (
@@ -20,7 +25,7 @@ from sordino_analysis.vectorized.payloads import (
     pack_indices,
     unpack_indices,
 )
-from sordino_analysis.vectorized.randomness import uniform_bits
+from sordino_analysis.vectorized.randomness import uniform_below, uniform_below_each, uniform_bits
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import (
     AnyRandomizer,
@@ -37,10 +42,10 @@ from sordino_shared.randomizers import (
 from sordino_shared.randomizers.directions import SEED_BYTES
 from sordino_shared.randomness import Randomness
 
+Codes = NDArray[np.uint64]
 # Keys are drawn for this many entries at a time: 32 MiB of them.
 _BATCH_ENTRIES = 1 << 22
 Cells = NDArray[np.int64]
-Codes = NDArray[np.uint64]
 
 
 def randomize_many(randomizer: AnyRandomizer, cells: Cells, randomness: Randomness) -> Payloads:
@@ -193,3 +198,42 @@ def subset_of_sizes(size: int, sizes: tuple[int, ...], payloads: Payloads) -> ND
     bitmap = np.unpackbits(payloads, axis=1, bitorder="little")
     allowed: NDArray[np.bool_] = np.isin(bitmap[:, :size].sum(axis=1, dtype=np.int64), sizes)
     return allowed & ~bitmap[:, size:].any(axis=1)
+
+
+def dithered_types(dithered: Dithered, codes: Codes, randomness: Randomness) -> Codes:
+    """(n, attributes) the types that the inner randomizer takes, drawn for rows of member indices, one an attribute."""
+    types = codes.copy()
+    for place, knots in enumerate(dithered.knots):
+        if knots:
+            types[:, place] = _dithered(knots, codes[:, place], randomness)
+    return types
+
+
+def _dithered(knots: Sequence[int], members: Codes, randomness: Randomness) -> Codes:
+    """(n,) types of (n,) members of one attribute; nothing is drawn for the last knot and what follows it."""
+    ends = np.array(knots, dtype=np.uint64)
+    places = np.searchsorted(ends, members, side="right") - 1
+    types = places.astype(np.uint64)
+    # On the last knot this is its place.
+    after = members >= ends[-1]
+    types[after] = np.uint64(len(knots) - 1) + members[after] - ends[-1]
+    if (lower := places[~after]).size:
+        drawn = uniform_below_each(randomness, ends[lower + 1] - ends[lower])
+        types[~after] += drawn < members[~after] - ends[lower]
+    return types
+
+
+def draw_blanket(randomizer: AnyRandomizer, count: int, randomness: Randomness) -> Payloads:
+    """(count, width) payloads: of uniform types, or with a public part as devices draw it and a uniform output.
+
+    Over all types shifts of an orbit kernel are uniform by themselves.
+    """
+    cells = uniform_below(randomness, randomizer.size, count).astype(np.int64)
+    payloads = randomize_many(randomizer, cells, randomness)
+    match randomizer:
+        case Coarsened():
+            return with_even_labels(randomizer, payloads, randomness)
+        case SeededDirection():
+            # The sign is the last byte.
+            payloads[:, -1] = uniform_bits(randomness, 1, count)
+    return payloads

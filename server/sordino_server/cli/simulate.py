@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from sordino_analysis.analyst.tables import device_values, read_table
+from sordino_analysis.analyst.tables import ColumnError, Table, device_values, is_absent, number_in, read_table
 from sordino_analysis.charts import AnswerChart
 from sordino_analysis.figures import chosen
 from sordino_analysis.kinds.specifications import load_question
@@ -20,18 +22,18 @@ from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_bel
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
-from sordino_server.cli.simulation.columns import Binning, inferred_specification
 from sordino_server.cli.simulation.labelled import labelled_rows
 from sordino_server.cli.simulation.presented_run import ChartOfResult, PresentedRun
 from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOption, TemporaryServerOption
 from sordino_server.cli.simulation.summary import answer_chart
 from sordino_server.cli.simulation.working_folder import check_writable
 from sordino_server.cli.unused_options import refuse_given
-from sordino_shared.domains import Domain
+from sordino_shared.domains import MISSING, OTHER, Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
 from sordino_shared.quantities import quantity
 
+MOST_CATEGORIES = 256
 _NAME = "simulation of "
 _OF_PLAN = ("epsilon", "seed", "time_limit", "mechanism", "protocol", "objective")
 
@@ -271,3 +273,64 @@ def _chart(result: CampaignResult, source: str) -> AnswerChart:
         ticks=[(float(place), comparison.labels[place]) for place in places],
         steps=True,
     )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binning:
+    """How a column becomes an attribute: at `edges`, in `bins` bins of equal width or of equal counts, or by value."""
+
+    edges: Sequence[float] | None = None
+    bins: int = 32
+    quantiles: bool = False
+    categorical: bool = False
+
+
+def inferred_specification(table: Table, column: str, kind: str, binning: Binning) -> dict[str, Any]:
+    """A workload on one column, with `missing` and `other`: bins if most values are numbers, categories if not.
+
+    Raises `ColumnError` where the column cannot be cut or counted like that.
+    """
+    present = [text.strip() for text in table.columns[column] if not is_absent(text.strip())]
+    numbers = [number for number in map(number_in, present) if number is not None]
+    attribute: dict[str, Any] = {"name": column, "missing": True, "other": True}
+    if not binning.categorical and (binning.edges is not None or 2 * len(numbers) > len(present)):
+        attribute |= {"kind": "ordinal", "edges": _edges_of(table.path, column, numbers, binning)}
+    else:
+        attribute |= {"kind": "categorical", "labels": _categories(table.path, column, present)}
+    return {"name": f"{column}, {kind}", "domain": [attribute], "queries": kind}
+
+
+def _edges_of(path: Path, column: str, numbers: Sequence[float], binning: Binning) -> list[float]:
+    if binning.edges is not None:
+        return list(binning.edges)
+    return (_equal_counts if binning.quantiles else _equal_bins)(path, column, numbers, binning.bins)
+
+
+def _equal_bins(path: Path, column: str, numbers: Sequence[float], bins: int) -> list[float]:
+    low, high = min(numbers), max(numbers)
+    step = (high - low) / bins
+    edges = [float(f"{low + index * step:.6g}") for index in range(1, bins)]
+    if any(b <= a for a, b in pairwise(edges)) or step == 0:
+        raise ColumnError(path, f"column {column!r} cannot be cut into {bins} equal bins: give --edges or fewer --bins")
+    return edges
+
+
+def _equal_counts(path: Path, column: str, numbers: Sequence[float], bins: int) -> list[float]:
+    """Edges at values of the column, with as nearly equal counts between them as ties allow; at most bins − 1."""
+    ordered = sorted(numbers)
+    edges = {ordered[len(ordered) * index // bins - 1] for index in range(1, bins) if len(ordered) * index >= bins}
+    edges.discard(ordered[-1])
+    if not edges:
+        raise ColumnError(path, f"column {column!r} has one value: there is nothing to cut; give --edges")
+    return sorted(edges)
+
+
+def _categories(path: Path, column: str, present: Sequence[str]) -> list[str]:
+    labels = sorted(set(present) - {MISSING, OTHER})
+    if not 1 <= len(labels) <= MOST_CATEGORIES:
+        raise ColumnError(
+            path,
+            f"column {column!r} has {len(labels)} different values, and 1 to {MOST_CATEGORIES} can "
+            "be counted: list those that matter in a workload file (--spec), the rest becomes `other`",
+        )
+    return labels

@@ -15,11 +15,9 @@ from sordino_analysis.answers.columns import COLUMNS, Cell, ColumnType
 from sordino_analysis.answers.csv_text import as_csv
 from sordino_analysis.answers.document import EstimateDocument, Extras
 from sordino_analysis.answers.frames import as_columns, as_pandas, as_polars
-from sordino_analysis.answers.html import as_html
-from sordino_analysis.answers.shown import shown_answers
+from sordino_analysis.answers.shown import as_html, as_text, shown_answers
 from sordino_analysis.answers.svg import draw_answers_of
 from sordino_analysis.answers.table import AnswerTable
-from sordino_analysis.answers.text import as_text
 from sordino_analysis.kinds.reading import UnreadableEstimate, read_document
 from sordino_shared.errors import InvalidValue
 

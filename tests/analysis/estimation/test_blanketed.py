@@ -15,8 +15,7 @@ from sordino_analysis.estimation.blanketed import BlanketedMoments
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.kinds.drawn_rounds import randomized
-from sordino_analysis.vectorized.blankets import draw_blanket
-from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomizers import draw_blanket, randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
 
 RUNS, USERS = 400, 500

@@ -21,8 +21,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.blanketed import BlanketedMoments
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.vectorized.blankets import draw_blanket
-from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomizers import draw_blanket, randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
 
 RUNS, TOLERANCE = 40_000, 0.02

@@ -15,8 +15,7 @@ from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ignore_progress
 from sordino_analysis.questions.linear import Workload, builtin, parse_specification
-from sordino_analysis.vectorized.blankets import draw_blanket
-from sordino_analysis.vectorized.randomizers import in_alphabet
+from sordino_analysis.vectorized.randomizers import draw_blanket, in_alphabet
 from sordino_analysis.vectorized.randomness import SeededRandomness
 
 DRAWN = 1_500

@@ -171,7 +171,7 @@ class ColumnsTuning:
 
 @dataclass(frozen=True, kw_only=True)
 class ConeColumnsTuning:
-    """Rounds of cone programs for the worst type: `cone_columns.py`, `cone_program.py`. Measured: `python -m
+    """Rounds of cone programs for the worst type: `column_generation.py`, `cone_program.py`. Measured: `python -m
     benchmarks.tuning search.cone_columns`."""
 
     rounds: int = 6

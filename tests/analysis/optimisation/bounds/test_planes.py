@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.optimisation.bounds import recheck
-from sordino_analysis.optimisation.bounds.planes import even_plane_bound
+from sordino_analysis.optimisation.bounds.intervals import even_plane_bound
 
 
 def _weighted(first: int, second: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -8,7 +8,7 @@ import pytest
 
 from sordino_analysis.analyst.tables import ColumnError, read_table
 from sordino_analysis.questions.linear import parse_specification
-from sordino_server.cli.simulation.columns import Binning, inferred_specification
+from sordino_server.cli.simulate import Binning, inferred_specification
 from sordino_shared.domains import Categorical, Ordinal
 
 

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from sordino_analysis.mechanisms import version
-from sordino_analysis.mechanisms.version import (
+from sordino_analysis.planning import planning_request
+from sordino_analysis.planning.planning_request import (
     OTHER_ROOMS,
     PLAN_LIBRARIES,
     PLAN_PACKAGES,
@@ -22,7 +22,7 @@ from sordino_analysis.mechanisms.version import (
     planner_version,
 )
 
-ASKED = f"from {version.__name__} import planner_version; print(planner_version())"
+ASKED = f"from {planning_request.__name__} import planner_version; print(planner_version())"
 ROOTS = sorted({package.partition(".")[0] for package in PLAN_PACKAGES})
 # Write and read results and add up archives, of which no plan is made.
 OF_RESULTS = {"pyarrow", "pyspark", "py4j", "cryptography"}
@@ -87,7 +87,7 @@ def test_another_version_of_a_library_makes_another_planner(
 ) -> None:
     before = fresh()
     real = importlib.metadata.version
-    monkeypatch.setattr(version, "version", lambda name: real(name) + (".post1" if name == library else ""))
+    monkeypatch.setattr(planning_request, "version", lambda name: real(name) + (".post1" if name == library else ""))
     assert fresh() != before
 
 
