@@ -13,8 +13,7 @@ import httpx
 import numpy as np
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
-from sordino_analysis.vectorized.randomizers import draw_blanket
-from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomizers import draw_blanket, randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server.keys import service as keys
 from sordino_server.models import Role
