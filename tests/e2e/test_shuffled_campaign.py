@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
-from sordino_client import Caps, Client, PlanRefused
+from sordino_client import AnswerStatus, Caps, Client, PlanRefused
 from sordino_shared.ed25519 import verify
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Manifest, ReportBatch, ShuffledRoute, Task
 from sordino_shuffler.statements import SigningKey
@@ -27,6 +27,9 @@ DEVICES = 24
 # From opening to the end of the round; devices answer within, on a machine with other work.
 ROUND_S = 40
 CAPS = Caps.of(4, days=28, lifetime=48)  # pins a shuffler
+# A period of a series, and how long its reports count after it. Devices answer within, on a machine with other work.
+PERIOD_S, LATE_S = 30, 4
+SERIES_CAPS = Caps.of(16, days=28, lifetime=48)
 WORKLOAD = {
     "name": "colours",
     "domain": [{"name": "colour", "kind": "categorical", "labels": ["red", "green", "blue", "white"]}],
@@ -149,6 +152,66 @@ def test_a_campaign_through_both_programs(
         # False alarms: four in 10⁸.
         assert abs(value - share) < 6 * error
     assert not list(keys_folder.glob(f"{campaign}/round-*.key")), "the key lives as long as its round"
+
+
+@pytest.mark.slow
+def test_a_series_through_both_programs(
+    installation: Installation, tmp_path: Path, wait_until: Callable[..., None], start_shuffler: Callable[..., None]
+) -> None:
+    """Three periods, each with a batch of its own; the key of the second one is lost, and no other period with it."""
+    keys_folder = tmp_path / "round-keys"
+    _, address = installation.serve(SORDINO_ROUND_KEYS=str(keys_folder))
+    operator = installation.operator(address)
+    port, metrics_port = free_ports(2)
+    shuffler, key = f"http://127.0.0.1:{port}", SigningKey.create(tmp_path / "kept" / "signing.key")
+    headers = {"Authorization": f"Bearer {operator['SORDINO_KEY']}"}
+    with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE_S) as api:
+        plan = _planned(api, wait_until)
+        start = int(time.time()) + PERIOD_S
+        route = {"name": "mix", "urls": [shuffler], "key": key.public.hex(), "floor": 5, "keys": 4}
+        series = {"period_s": PERIOD_S, "slots": 1, "answers_max": 4, "late_s": LATE_S, "start": start}
+        terms = {"name": "colours", "purpose": "Which colour the app has.", "population": "app users"}
+        order = terms | {"plan_request": plan, "route": route, "series": series}
+        campaign = api.post("/v1/campaigns", json=order).raise_for_status().json()["id"]
+        api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
+        made = ("--role", "shuffler", "--name", "mix", "--campaign", campaign)
+        own_key = installation.json("keys", "create", *made)["key"]
+        listed = tmp_path / "campaigns.toml"
+        listed.write_text(f'[[campaign]]\nid = "{campaign}"\ncollector = "{address}"\nkey = "{own_key}"\n')
+        start_shuffler(port, metrics_port, tmp_path / "kept", listed)
+        wait_until(lambda: _answers(f"{shuffler}/v1/campaigns/{campaign}/task"), "served")
+        devices = [Client(shuffler, ledger=tmp_path / f"device-{number}", caps=SERIES_CAPS) for number in range(8)]
+        for device in devices:
+            device.join(campaign)
+        (keys_folder / campaign / "round-1.key").unlink()
+        for period in range(3):
+            time.sleep(max(0.0, start + period * PERIOD_S - time.time()))
+            for number, device in enumerate(devices):
+                answered = device.answer(campaign, "red" if number < 6 else "green")
+                assert (answered.status, answered.round) == (AnswerStatus.RECORDED, period)
+                assert device.flush(5).delivered == 1
+            assert time.time() < start + (period + 1) * PERIOD_S, "the machine was too slow for the period"
+        for device in devices:
+            device.close()
+        told = ["estimated", "unreadable", "estimated"]
+        wait_until(lambda: _states(api, campaign)[:3] == told, "estimated")
+        found = api.get(f"/v1/campaigns/{campaign}/series", params={"window": 3}).raise_for_status().json()
+        lost = api.get(f"/v1/campaigns/{campaign}/rounds/1/batch").raise_for_status().json()
+    assert lost["state"] == "unreadable"
+    assert [each["reports"] for each in found["extras"]["periods"]][:3] == [8, 0, 8]
+    assert found["extras"]["blanket"] == lost["blanket"] > 0
+    table = found["table"]
+    window = [place for place, part in enumerate(table["part"]) if part == "window" and table["period"][place] == 0]
+    for place, share in zip(window, (3 / 4, 1 / 4, 0, 0), strict=True):
+        assert table["users"][place] == 16
+        # False alarms: four in 10⁸.
+        assert abs(table["value"][place] - share) < 6 * table["standard_error"][place]
+    assert sorted(file.name for file in keys_folder.glob(f"{campaign}/round-*.key")) == ["round-3.key"]
+
+
+def _states(api: httpx.Client, campaign: str) -> list[str]:
+    shown = api.get(f"/v1/campaigns/{campaign}/series")
+    return [each["state"] for each in shown.json()["extras"]["periods"]] if shown.status_code == 200 else []
 
 
 def _answers(url: str) -> bool:
