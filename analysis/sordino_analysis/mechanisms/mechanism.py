@@ -15,7 +15,7 @@ from sordino_analysis.documents.decoders import AnswerDecoder, Decoder
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.mechanisms.request import PlanRequest
-from sordino_analysis.mechanisms.tuning import SHARED_WORK
+from sordino_analysis.mechanisms.tuning import EXTREME_ROWS, SHARED_WORK
 from sordino_analysis.optimisation.bounds import TraceBound, trace_bound
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.optimisation.factorization import Factorization, factorize
@@ -166,9 +166,9 @@ class SharedWork:
 
     @property
     def _is_one_number(self) -> bool:
-        """Whether one query is asked of rounded numbers."""
+        """Whether one query is asked of numbers, of more than all extreme rows are listed for."""
         workload = self.request.workload
-        return workload.dithering is not None and len(workload.varying_rows) == 1
+        return workload.has_units and len(workload.varying_rows) == 1 and workload.size > EXTREME_ROWS.max_types
 
     @cached_property
     def matrix(self) -> Floats:

@@ -13,9 +13,10 @@ from sordino_analysis.questions.linear.building import build_workload
 # One bit: a device part of a few hundred bytes, for devices that should do no more than that.
 _OF_ONE_BIT = 2
 _ONE_BIT = "randomized_response"
-# A mean has 0 to 2 % less variance with twice as many, see `benchmarks/numbers`.
+# A mean has 0 to 2 % less variance with twice as many: python -m benchmarks.numbers.
 _FINE = 17
-# Searches find better kernels of fewer types: by two categories 2.30 of the squared range at ε = 1, of 17 levels 2.96.
+# Searches find better kernels of fewer types, of two categories 2.30 of the squared range at ε = 1 where 17 levels have
+# 2.96: python -m benchmarks.numbers.
 _COARSE = 9
 # Types of more categories and 17 levels take a search minutes.
 _FEW_CATEGORIES = 4

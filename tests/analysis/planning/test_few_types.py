@@ -137,3 +137,17 @@ def test_one_setting_of_two_values_is_randomized_response(kind, epsilon):
     ratio = np.exp(epsilon)
     scale = 1 if kind == "marginals" else 4
     assert found["max"] == pytest.approx(scale * ratio / (ratio - 1) ** 2, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["marginals", "parities"])
+@pytest.mark.parametrize("mechanism", [None, "orbit_kernel"])
+def test_one_attribute_of_two_members_is_planned_as_any_other(kind: str, mechanism: str | None) -> None:
+    """No row of characters is left that holds all cells or none."""
+    switch = {"name": "dark", "kind": "categorical", "labels": ["off", "on"]}
+    asked = {"name": "one", "domain": [switch], "queries": {"kind": kind, "width": 1}}
+    for epsilon in (0.5, 1, 4):
+        options = PlanningOptions.of(epsilon=epsilon, mechanism=mechanism)
+        plan = compile_plan(PlanRequest(parse_specification(asked).build(), options))
+        # Randomized response: a quarter of 1/sinh²(ε/2) of a share, four times as much of a sign.
+        least = (1 if kind == "parities" else 0.25) / np.sinh(epsilon / 2) ** 2
+        assert plan.summary.max_variance == pytest.approx(least, rel=1e-3)

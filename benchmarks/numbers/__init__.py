@@ -1,0 +1,1 @@
+"""Means of numbers beside the mechanisms of the literature."""
