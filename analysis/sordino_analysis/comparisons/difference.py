@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.comparisons.matching import NotComparable, common_queries
+from sordino_analysis.comparisons.matching import NotComparable, common_queries, queries_by_label
 from sordino_analysis.comparisons.parts import NormalPart, SomeRows
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.doubts import doubts
@@ -235,10 +235,9 @@ def _left_out(left: Side, right: Side, common: int, only: Sequence[str] | None) 
     """One sentence for each side that answers queries which the other does not."""
     if only is not None:
         return ()
-    sides = (("left", left), ("right", right))
+    asked = {name: len(queries_by_label(side.workload)) for name, side in (("left", left), ("right", right))}
     return tuple(
-        f"{quantity(side.workload.queries - common, 'query')} of the {name} side are not asked on the other and are "
-        "left out"
-        for name, side in sides
-        if side.workload.queries > common
+        f"{quantity(count - common, 'query')} of the {name} side are not asked on the other and are left out"
+        for name, count in asked.items()
+        if count > common
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import fields
 
 import numpy as np
 
+from sordino_analysis.documents.number_queries import NumberQueries
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.numbers.building import rows_of_all_users
 from sordino_analysis.questions.linear.operators import TooLargeForDense
 from sordino_shared.domains import Attribute, Domain
 from sordino_shared.errors import InvalidValue
@@ -36,7 +38,7 @@ def common_queries(left: Workload, right: Workload, only: Sequence[str] | None =
     the workloads have no query in common.
     """
     check_same_domain(left.held_domain, right.held_domain)
-    places = [_places(workload) for workload in (left, right)]
+    places = [queries_by_label(workload) for workload in (left, right)]
     if only is not None:
         _check_labels(only, places)
         chosen = list(dict.fromkeys(only))
@@ -77,11 +79,16 @@ def _difference(place: int, one: Attribute, other: Attribute) -> str:
     return f"attribute {one.name!r}: its {name} are {values[0]} on the left and {values[1]} on the right"
 
 
-def _places(workload: Workload) -> dict[str, int]:
-    """The number of each label; of a label that stands twice, the first."""
+def queries_by_label(workload: Workload) -> dict[str, int]:
+    """The number of each label; of a label that stands twice, the first. Of numbers, the measures of all users."""
     found: dict[str, int] = {}
-    for query, label in enumerate(workload.labels()):
-        found.setdefault(label, query)
+    published = workload.published
+    if isinstance(published, NumberQueries):
+        every: Iterable[int] = rows_of_all_users(workload.held_domain, published)
+    else:
+        every = range(workload.queries)
+    for query in every:
+        found.setdefault(workload.label(query), query)
     return found
 
 

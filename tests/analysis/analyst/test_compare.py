@@ -96,6 +96,27 @@ def test_large_domains_and_items_are_compared_by_normal_errors() -> None:
     assert sa.compare(*chosen).verdicts in {("lower", "higher"), ("undecided", "undecided")}
 
 
+def test_means_of_numbers_are_compared_whatever_levels_their_plans_round_to() -> None:
+    domain = [
+        {"name": "load_ms", "kind": "number", "low": 0, "high": 10_000, "unit": "ms"},
+        {"name": "country", "kind": "categorical", "labels": ["DE", "FR"]},
+    ]
+    asked = {"name": "load", "domain": domain, "queries": {"load_ms": ["mean", {"share_above": 5000}]}}
+    rng, sides = np.random.default_rng(1), []
+    for seed, (epsilon, mean) in enumerate([(1, 4000), (4, 6000)]):
+        plan = sa.plan(sa.workload(asked), epsilon=epsilon, effort="quick")
+        held = {"load_ms": rng.normal(mean, 500, 20_000), "country": rng.choice(["DE", "FR"], 20_000)}
+        sides.append(sa.simulate(plan, held, seed=seed))
+    found = sa.compare(*sides)
+    assert found.labels == ["mean of load_ms", "load_ms > 5,000 ms"]
+    assert found.verdicts == ("higher", "higher")
+    truth = sides[1].truth[:2] - sides[0].truth[:2]
+    assert (np.abs(found.values - truth) < 6 * found.standard_errors).all()
+    assert found.warnings == ()
+    assert "mean of load_ms is higher: right − left = " in "\n".join(found.findings)
+    assert " ms (band " in "\n".join(found.findings)
+
+
 def test_wrong_arguments_say_what_to_give(months: tuple[sa.Simulation, sa.Simulation], plan: sa.Plan) -> None:
     with pytest.raises(InvalidValue, match="left must be an estimate, a simulation, or a period"):
         sa.compare(plan, months[0])  # type: ignore[arg-type]

@@ -164,6 +164,12 @@ def rows_of(domain: Domain, number: NumberPlace) -> Iterator[Row]:
         yield Row(measure=None, category=category, label=label, unit=SHARE, values=inside)
 
 
+def rows_of_all_users(domain: Domain, queries: NumberQueries) -> list[int]:
+    """The rows that are measures of all users; others are squares, and parts of what is told of a category."""
+    rows = rows_of(domain, NumberPlace.of(domain, queries))
+    return [place for place, row in enumerate(rows) if row.category is None and row.measure not in (None, SQUARE)]
+
+
 def categories(domain: Domain, number: int) -> Iterator[tuple[int, int]]:
     """The attribute and the member of each category that answers are split by."""
     for place, attribute in enumerate(domain.attributes):
