@@ -8,8 +8,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from sordino_analysis.guarantees.blanket import claimed, envelope_of, least_blanket
+from sordino_analysis.guarantees.blanket import envelope_of, least_blanket
 from sordino_shared.errors import InvalidValue
+from sordino_shared.shuffling.claims import claimed
 from sordino_shared.shuffling.envelope import envelope
 from sordino_shared.shuffling.laws import of_set
 from sordino_shared.shuffling.profile import delta_of
