@@ -13,6 +13,7 @@ from sordino_client._ledger import Ledger
 from sordino_client._ledger_view import Debit, Joined
 from sordino_client._shuffled import MixedGuarantee, mixed_guarantee
 from sordino_shared._records import asdict, dataclass
+from sordino_shared.domains import Integers, Number
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
 from sordino_shared.protocol import Rotating, Route, ShuffledRoute
 from sordino_shared.quantities import duration, quantity
@@ -81,6 +82,7 @@ class CampaignAccount:
     """One campaign: what its owner was told, the server it was joined at, whether they left, and every answer.
 
     `series` is its rate where it is a series, `mixed` what holds against the collector alone where it is shuffled.
+    `clipped` says of each attribute with numbers which of them count as the nearest end of its range.
     `found` is the population in whose list it was found, None where the app named it; `arm` the version that the app
     shows in an experiment.
     """
@@ -94,6 +96,7 @@ class CampaignAccount:
     mixed: MixedGuarantee | None = None
     found: str | None = None
     arm: str | None = None
+    clipped: tuple[str, ...] = ()
     entries: tuple[AccountEntry, ...]
 
     @property
@@ -135,6 +138,8 @@ class Account:
                 gone = campaign.opted_out or self.opted_out is not None
                 lines += ["  series: left, nothing is answered any more" if gone else f"  {campaign.series}"]
             lines += [] if campaign.arm is None else [f"  version {campaign.arm}, drawn by this device; answers say it"]
+            lines += ["  numbers outside of a range count as its end:"] if campaign.clipped else []
+            lines += [line for sentence in campaign.clipped for line in folded(sentence)]
             lines += _mixed_lines(campaign)
             unit = "round" if campaign.series is None else "period"
             lines += [f"  {_line(entry, unit)}" for entry in campaign.entries] or ["  nothing answered"]
@@ -170,8 +175,17 @@ def _campaign(joined: Joined, debits: list[Debit]) -> CampaignAccount:
         mixed=mixed_guarantee(manifest),
         found=joined.found,
         arm=None if joined.arm is None else manifest.arms[joined.arm].name,
+        clipped=tuple(_clipped(each) for each in manifest.domain.attributes if isinstance(each, (Integers, Number))),
         entries=entries,
     )
+
+
+def _clipped(attribute: Integers | Number) -> str:
+    """Which numbers count as another one: "load_ms: numbers below 0 ms count as 0 ms, numbers above 9 ms as 9 ms"."""
+    low, high = (f"{end:.12g} {attribute.unit}".rstrip() for end in (attribute.low, attribute.high))
+    if attribute.other:
+        return f"{attribute.name}: numbers below {low} and above {high} count as other"
+    return f"{attribute.name}: numbers below {low} count as {low}, numbers above {high} as {high}"
 
 
 def _series(joined: Joined) -> SeriesAccount | None:

@@ -25,6 +25,12 @@ def asked(matrix: list[list[float]]) -> dict[str, Any]:
     return {"name": "rows", "domain": [line], "queries": {"matrix": matrix}}
 
 
+def numbers(queries: Any = "mean", **attribute: Any) -> dict[str, Any]:
+    """A workload about numbers."""
+    load = {"name": "load", "kind": "number", "low": 0, "high": 60000, "unit": "ms"} | attribute
+    return {"name": "load time", "domain": [load], "queries": {"load": queries}}
+
+
 REFUSED = [
     (asked([]), "the matrix is empty: give at least one row"),
     (asked([[]]), "the matrix is empty: give at least one row"),
@@ -36,6 +42,14 @@ REFUSED = [
     (asked([[0, 0, float("-inf")]]), "finite"),
     ({"name": "m", "domain": [], "queries": "prefix"}, "at least one attribute"),
     ({"name": "m", "domain": [{"name": "u", "kind": "hashed", "bits": 9}], "queries": "prefix"}, "needs an order"),
+    (numbers(low=5, high=5), "low must be below high"),
+    (numbers(low=6, high=5), "low must be below high"),
+    (numbers(unit="m" * 201), "unit"),
+    (numbers(missing=True), "`missing`"),
+    (numbers({"share_above": 60000}), "ask for the share above one of them, not above 60000"),
+    (numbers(["mean", "mean"]), "once each"),
+    (numbers(low=1e15, high=1e15 + 2), "too far from 0"),
+    (numbers() | {"queries": "prefix"}, "of kind number, which is asked for its mean"),
     (
         {"name": "m", "domain": MANY, "queries": {"kind": "marginals", "width": 7}},
         "23242038 sets of attributes are too many",
