@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from sordino_analysis.strict_model import StrictModel
+from sordino_server.models import ExperimentRow
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Arm
 
@@ -27,3 +28,30 @@ def arms_of(named: Sequence[ArmTerms], kind: str) -> tuple[Arm, ...]:
     if named and kind != "linear":
         raise InvalidValue(f"/arms: arms are compared by linear queries; this plan's question is {kind}", kind)
     return tuple(Arm(each.name, each.weight) for each in named)
+
+
+class ExperimentTerms(StrictModel):
+    """How the arms are compared: pinned before the first report."""
+
+    primary: str = Field(min_length=1, max_length=200, description="Label of the query that decides.")
+    looks: Literal["planned", "end", "any"] = Field(
+        "planned", description="`planned`: every day, `end`: once, `any`: every day with no end planned."
+    )
+    days: Annotated[int, Field(strict=True, ge=1, le=366, description="The campaign closes after so many days.")]
+    users: Annotated[int, Field(strict=True, ge=2, lt=2**53, description="Users of all arms that are planned for.")]
+    spread: Annotated[float, Field(gt=0, le=0.5)] = Field(
+        0.5, description="Standard deviation of the users' values, as a share of the query's scale."
+    )
+    level: Annotated[float, Field(gt=0, lt=1)] = Field(0.95, description="Of all arms and looks together.")
+
+    def row(self, campaign: str) -> ExperimentRow:
+        """What is kept of them."""
+        return ExperimentRow(
+            campaign_id=campaign,
+            primary_query=self.primary,
+            looks=self.looks,
+            days=self.days,
+            users=self.users,
+            spread=self.spread,
+            level=self.level,
+        )

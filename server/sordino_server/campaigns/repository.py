@@ -16,6 +16,7 @@ from sordino_server.models import (
     Base,
     Campaign,
     ClosingRule,
+    ExperimentRow,
     Key,
     ManifestSignature,
     RefusalCount,
@@ -86,7 +87,8 @@ def names_by_id(session: Session, name: str, id_prefix: str | None) -> dict[str,
 
 def delete(session: Session, campaign: Campaign) -> None:
     """Delete a campaign that took no report, and what refers to it."""
-    for table in (Key, RefusalCount, ManifestSignature, ClosingRule, SeriesPause, SeriesRow, Source, Round):
+    own = (Key, RefusalCount, ManifestSignature, ClosingRule, ExperimentRow, SeriesPause, SeriesRow, Source, Round)
+    for table in own:
         session.execute(sql_delete(table).where(table.campaign_id == campaign.id))
     session.delete(campaign)
     session.flush()

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field, m
 from pydantic_core import PydanticCustomError
 
 from sordino_analysis.strict_model import Listed, StrictModel
-from sordino_server.campaigns.arm_terms import ArmTerms
+from sordino_server.campaigns.arm_terms import ArmTerms, ExperimentTerms
 from sordino_server.campaigns.question import CampaignError, Question
 from sordino_server.campaigns.series_terms import SeriesOrder
 from sordino_server.campaigns.server_terms import ServerTerms
@@ -79,6 +79,10 @@ class CampaignOrder(StrictModel):
         description="Versions of the app that an experiment compares: none, or two and more. Each device draws one.",
     )
 
+    experiment: ExperimentTerms | None = Field(
+        None, description="How the arms are compared, pinned before the first report; null: without looks."
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _check_built(cls, given: Any) -> Any:
@@ -86,6 +90,18 @@ class CampaignOrder(StrictModel):
         if isinstance(given, Mapping) and (named := [name for name in _UNBUILT if name in given]):
             raise PydanticCustomError("not_built", "{names}: not built yet", {"names": ", ".join(named)})
         return given
+
+    @model_validator(mode="after")
+    def _check_experiment(self) -> Self:
+        """The days of an experiment close it, and nothing else does but its operator."""
+        if self.experiment is None:
+            return self
+        if not self.arms:
+            raise PydanticCustomError("no_arms", "experiment: an experiment compares arms; name them in `arms`")
+        if self.close_after_s is not None or self.close_after_reports is not None:
+            raise PydanticCustomError("two_ends", "experiment: its `days` close it; leave out close_after_…")
+        self.close_after_s = 86_400 * self.experiment.days
+        return self
 
     def closing(self, rounds: int) -> list[tuple[int | None, int | None]]:
         """Reports and seconds after which each round closes by itself; InvalidValue for lists of another length."""

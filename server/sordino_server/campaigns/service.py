@@ -114,7 +114,8 @@ def _belongings(session: Session, order: CampaignOrder, manifest: Manifest, read
         _check_replaced(session, manifest)
         return [periods.row_of(manifest, manifest.assignment)]
     first = sealed_round(manifest, 0, ready.device, ready.analyst, now)
-    return [first, *_rules(order, identifier, len(manifest.rounds))]
+    rule = [] if order.experiment is None else [order.experiment.row(identifier)]
+    return [first, *_rules(order, identifier, len(manifest.rounds)), *rule]
 
 
 def _check_replaced(session: Session, manifest: Manifest) -> None:

@@ -30,6 +30,7 @@ COMMANDS = (
     "datasets",
     "db",
     "demo",
+    "experiment",
     "export",
     "health",
     "keys",

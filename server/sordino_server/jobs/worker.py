@@ -27,6 +27,7 @@ from sordino_server.campaigns import retention
 from sordino_server.campaigns.retention import OldReports
 from sordino_server.config import Settings
 from sordino_server.datasets.sealing import sealer_of
+from sordino_server.experiments.repository import due as looks_are_due
 from sordino_server.jobs.pulse import Pulse
 from sordino_server.kit import leases
 from sordino_server.kit.clock import ServerClock
@@ -164,7 +165,13 @@ class Worker:
 
     def step(self) -> bool:
         """Do one piece of work, if there is any; estimates are waited for by people, so they go first."""
-        return self._close_due_rounds() or self._estimate_a_round() or self._make_a_release() or self._compute_a_plan()
+        return (
+            self._close_due_rounds()
+            or self._look_at_experiments()
+            or self._estimate_a_round()
+            or self._make_a_release()
+            or self._compute_a_plan()
+        )
 
     def _close_due_rounds(self) -> bool:
         now = self.clock.now()
@@ -172,6 +179,17 @@ class Worker:
         for campaign, index in closed:
             log.info("round closed by its rule", campaign=campaign, round=index)
         return bool(closed)
+
+    def _look_at_experiments(self) -> bool:
+        with self.database.read("are there experiments") as session:
+            if not looks_are_due(session, self.clock.now()):
+                return False
+        from sordino_server.experiments import looking
+
+        made = looking.make_due_looks(self.database, self.clock.now())
+        for each in made:
+            log.info("look made", campaign=each.campaign, day=each.day)
+        return bool(made)
 
     def _estimate_a_round(self) -> bool:
         row = self.database.run("claim round", lambda session: rounds.claim_closed_round(session, **self._lease()))

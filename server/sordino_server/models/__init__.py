@@ -4,6 +4,7 @@ from sordino_server.models.archives import ArchiveRow
 from sordino_server.models.base import Base
 from sordino_server.models.campaigns import Campaign, ClosingRule, Estimate, ManifestSignature, Round
 from sordino_server.models.datasets import Dataset, Release, ReleaseState, SpentRho
+from sordino_server.models.experiments import ExperimentRow, LookRow
 from sordino_server.models.keys import AuditEntry, ConsoleSession, IdempotencyKey, Key, Role, SignInLink
 from sordino_server.models.plans import (
     PlanPart,
@@ -32,8 +33,10 @@ __all__ = [
     "ConsoleSession",
     "Dataset",
     "Estimate",
+    "ExperimentRow",
     "IdempotencyKey",
     "Key",
+    "LookRow",
     "ManifestSignature",
     "PlanPart",
     "PlanPartKind",

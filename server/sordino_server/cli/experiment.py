@@ -1,0 +1,116 @@
+"""`sordino experiment`: compare versions of an app on a server, with one verdict by the rule that was pinned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sordino_analysis.kinds.specifications import load_question
+from sordino_server.cli.campaign_argument import CampaignArgument
+from sordino_server.cli.campaigns import awaited_plan
+from sordino_server.cli.experiment_size import share_of
+from sordino_server.cli.output import console
+from sordino_server.cli.remote import Remote
+from sordino_server.cli.remote_command import Shown, remote_command
+from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol.experiments import WHOLE_ARM_WEIGHT
+
+app = typer.Typer(
+    name="experiment",
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help="Compare versions of an app: create an experiment, look at it by its rule, end it.",
+    no_args_is_help=True,
+)
+
+
+@app.command()
+@remote_command
+def create(
+    remote: Remote,
+    name: Annotated[str, typer.Option(metavar="TEXT", help="Name of the campaign.")],
+    purpose: Annotated[str, typer.Option(metavar="TEXT", help="Text shown to device owners.")],
+    population: Annotated[str, typer.Option(metavar="NAME", help="Population whose devices answer.")],
+    file: Annotated[Path, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) to plan for.")],
+    epsilon: Annotated[str, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5.")],
+    primary: Annotated[str, typer.Option(metavar="LABEL", help="Label of the query that decides.")],
+    days: Annotated[int, typer.Option(metavar="N", min=1, max=366, help="The experiment ends after so many days.")],
+    daily: Annotated[int, typer.Option(metavar="N", min=1, help="Users who answer each day, in all arms.")],
+    arms: Annotated[str, typer.Option(metavar="A:1,B:1", help="Arms and their weights; the first is the base.")] = (
+        "A:1,B:1"
+    ),
+    looks: Annotated[
+        str, typer.Option(metavar="RULE", help="planned (every day), end (once), or any (no end).")
+    ] = "planned",
+    spread: Annotated[
+        str, typer.Option(metavar="X", help="Standard deviation of the values, as a share of the scale.")
+    ] = "50%",
+    open_now: Annotated[bool, typer.Option("--open", help="Open the campaign immediately.")] = False,
+    timeout: TimeoutOption = TIMEOUT_S,
+) -> Shown:
+    """Create an experiment; its rule cannot be changed any more.
+
+    Example:
+
+        sordino experiment create --name faster-start --population app --file load.yaml --epsilon 1 \\
+            --purpose "We ask how long the app took to start." --primary "load = slow" --days 30 --daily 20000
+
+    The command waits for the plan. `sordino size --difference` says how many days an experiment needs.
+    """
+    registered = remote.post("/v1/workloads", load_question(file).canonical())
+    request = awaited_plan(remote, {"workload": registered["id"], "epsilon": epsilon}, population, Patience(timeout))
+    rule = {"primary": primary, "looks": looks, "days": days, "users": days * daily}
+    order: dict[str, Any] = {"name": name, "purpose": purpose, "population": population, "plan_request": request}
+    order |= {"arms": arms_of(arms), "experiment": rule | {"spread": share_of("--spread", spread)}}
+    status = remote.post("/v1/campaigns", order)
+    if open_now:
+        status = remote.post(f"/v1/campaigns/{status['id']}/open")
+    return status, lambda: console.print(_created(status), highlight=False)
+
+
+@app.command()
+@remote_command
+def show(remote: Remote, campaign: CampaignArgument) -> Shown:
+    """Print what the last look says: one verdict by one rule. Nothing else of an open experiment is shown."""
+    found = remote.get(f"/v1/campaigns/{remote.campaign_id(campaign)}/experiment")
+    return found, lambda: console.print("\n".join(lines_of(found)), highlight=False)
+
+
+@app.command()
+@remote_command
+def end(remote: Remote, campaign: CampaignArgument) -> Shown:
+    """Close an experiment before its days are over; what its looks found so far stays what it is."""
+    status = remote.post(f"/v1/campaigns/{remote.campaign_id(campaign)}/close")
+    return status, lambda: console.print(f"{status['name']} is {status['state']}", highlight=False)
+
+
+def arms_of(text: str) -> list[dict[str, Any]]:
+    """Names and weights as `A:1,B:1`, scaled to a sum of 2^16: the largest arm takes what rounding leaves."""
+    parts = [each.strip().partition(":") for each in text.split(",")]
+    try:
+        shares = [(name, float(weight or 1)) for name, _, weight in parts]
+    except ValueError:
+        raise InvalidValue(f"--arms takes names and weights such as A:1,B:1, not {text!r}", text) from None
+    if any(share <= 0 for _, share in shares):
+        raise InvalidValue("the weight of each arm is above 0", text)
+    total = sum(share for _, share in shares)
+    weights = [max(1, round(share / total * WHOLE_ARM_WEIGHT)) for _, share in shares]
+    weights[weights.index(max(weights))] += WHOLE_ARM_WEIGHT - sum(weights)
+    return [{"name": name, "weight": weight} for (name, _), weight in zip(shares, weights, strict=True)]
+
+
+def lines_of(found: dict[str, Any]) -> Sequence[str]:
+    """The finding, and the counts of the last look."""
+    lines = [f"{found['name']} ({found['state']}): {found['finding']}"]
+    if found["made"]:
+        counts = ", ".join(f"{each['arm']} {each['reports']:,}" for each in found["made"][-1]["arms"])
+        lines.append(f"primary: {found['primary']}; reports: {counts or 'none'}")
+    return lines
+
+
+def _created(status: dict[str, Any]) -> str:
+    return f"{status['name']} {status['id']} ({status['state']})"

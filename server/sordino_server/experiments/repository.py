@@ -1,0 +1,59 @@
+"""Rules and looks of experiments in the database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlalchemy import exists, func, select
+from sqlalchemy.orm import Session
+
+from sordino_server.models import Campaign, ExperimentRow, LookRow, Round
+from sordino_shared.protocol import RoundState
+
+_DAY_S = 86_400
+
+
+def find(session: Session, campaign: str) -> ExperimentRow | None:
+    """The rule of a campaign; None for one without arms, or whose arms nobody looks at."""
+    return session.get(ExperimentRow, campaign)
+
+
+def looks(session: Session, campaign: str) -> Sequence[LookRow]:
+    """The looks so far by day."""
+    return session.scalars(select(LookRow).where(LookRow.campaign_id == campaign).order_by(LookRow.day)).all()
+
+
+def due(session: Session, now: int) -> Sequence[tuple[ExperimentRow, Round, int]]:
+    """Experiments with a day whose look is not made, the round of each, and the number of the latest such day.
+
+    Of an open round the days that are over count, of a closed one the day that it was closed on.
+    """
+    last = select(func.max(LookRow.day)).where(LookRow.campaign_id == ExperimentRow.campaign_id).scalar_subquery()
+    query = select(ExperimentRow, Round, func.coalesce(last, 0)).join(
+        Round, Round.campaign_id == ExperimentRow.campaign_id
+    )
+    found = []
+    over = exists().where(LookRow.campaign_id == ExperimentRow.campaign_id, LookRow.over)
+    for row, of_round, seen in session.execute(query.where(Round.opened_at.is_not(None), ~over)):
+        day = _day(row, of_round, now)
+        if day > seen and (row.looks != "end" or of_round.state != RoundState.OPEN):
+            found.append((row, of_round, day))
+    return found
+
+
+def _day(row: ExperimentRow, of_round: Round, now: int) -> int:
+    assert of_round.opened_at is not None
+    if of_round.state == RoundState.OPEN:
+        return min((now - of_round.opened_at) // _DAY_S, row.days - 1)
+    ended = now if of_round.closed_at is None else of_round.closed_at
+    return min(row.days, (ended - of_round.opened_at) // _DAY_S + 1)
+
+
+def add(session: Session, campaign: str, day: int, over: bool, content: bytes, now: int) -> bool:
+    """Store a look unless another worker has; whether it is stored by this call."""
+    session.get_one(Campaign, campaign, with_for_update=True)
+    if session.get(LookRow, (campaign, day)) is not None:
+        return False
+    session.add(LookRow(campaign_id=campaign, day=day, over=over, content=content, created_at=now))
+    session.flush()
+    return True

@@ -1,0 +1,24 @@
+"""Bodies of /v1/campaigns/{id}/experiment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, Field
+
+
+class ExperimentDocument(BaseModel):
+    """An experiment: what was pinned before the first report, and the looks that were made, by day."""
+
+    campaign: str
+    name: str
+    state: str
+    arms: list[str]
+    primary: str = Field(description="Label of the query that decides.")
+    looks: str = Field(description="`planned` (every day), `end` (once) or `any` (no end).")
+    days: int = Field(description="The experiment ends after so many days.")
+    users: int = Field(description="Users of all arms that were planned for.")
+    spread: float = Field(description="Standard deviation of the users' values that was planned for, in scales.")
+    level: float = Field(description="Of all arms and all looks together.")
+    made: list[dict[str, Any]] = Field(description="The looks that were made, by day; none of them ever changes.")
+    finding: str = Field(description="What the last look says, in one sentence.")

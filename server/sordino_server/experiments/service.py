@@ -1,0 +1,66 @@
+"""What operators see of an experiment: its rule, its looks, and the one sentence that they allow."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from sordino_analysis.figures import figure
+from sordino_server.campaigns import service as campaigns
+from sordino_server.errors import found
+from sordino_server.experiments import repository
+from sordino_server.experiments.schemas import ExperimentDocument
+from sordino_shared.protocol import Manifest
+
+
+def document(session: Session, campaign: str) -> ExperimentDocument:
+    """The experiment of a campaign; raises `not-found` for a campaign that is none."""
+    shown = campaigns.get(session, campaign)
+    row = found(repository.find(session, campaign), "the campaign is no experiment")
+    made = [json.loads(each.content) for each in repository.looks(session, campaign)]
+    return ExperimentDocument(
+        campaign=shown.id,
+        name=shown.name,
+        state=shown.state,
+        arms=[arm.name for arm in Manifest.read(shown.manifest).arms],
+        primary=row.primary_query,
+        looks=row.looks,
+        days=row.days,
+        users=row.users,
+        spread=row.spread,
+        level=row.level,
+        made=made,
+        finding=_finding(made, row.days),
+    )
+
+
+def _finding(made: list[dict[str, Any]], days: int) -> str:
+    if not made:
+        return "no look was made yet: the first one is made when the first day is over"
+    last = made[-1]
+    if "error" in last:
+        return f"the look of day {last['day']} could not be made: {last['error']}"
+    if not last["comparisons"]:
+        return f"day {last['day']} of {days}: an arm has no reports yet"
+    told = "; ".join(map(_compared, last["comparisons"]))
+    alarm = last["sample_ratio"]["alarm"]
+    ratio = "the counts of the arms are not those of their weights: no verdict" if alarm else "sample ratio ok"
+    return f"day {last['day']} of {days}: {told}; {ratio}"
+
+
+def _compared(one: dict[str, Any]) -> str:
+    sides = f"{one['arm']} − {one['compared_to']}"
+    if one["boundary"] is None:
+        return f"{sides}: nothing to say at this look"
+    reach = f"{figure(one['lower'])} … {figure(one['upper'])}"
+    verdict = {
+        "higher": f"{one['arm']} is higher",
+        "lower": f"{one['arm']} is lower",
+        "withheld": "no verdict",
+    }.get(one["verdict"], "no difference found yet")
+    if one["note"]:
+        # The interval first: what stops early is overstated.
+        return f"{verdict}, {sides} is {reach} ({figure(one['value'])} now; {one['note']})"
+    return f"{verdict}, {sides} = {figure(one['value'])} ({reach})"

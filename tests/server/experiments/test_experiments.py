@@ -1,0 +1,155 @@
+"""Experiments on a server: looks on planned days alone, one verdict, nothing else of an open campaign."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from sordino_analysis.vectorized.randomness import SeededRandomness
+from sordino_client import Caps, Client, PureEpsilon
+from sordino_server.cli import app
+from sordino_server.simulation import DeviceFleet
+from sordino_shared.protocol import Problem
+from tests.server.conftest import WORKLOAD
+
+DAY_S = 86_400
+ARMS = [{"name": "A", "weight": 32768}, {"name": "B", "weight": 32768}]
+PRIMARY = "delay ≤ 0 min"
+CAPS = Caps(per_period=PureEpsilon.of(4), lifetime=PureEpsilon.of(4), period_days=1)
+
+
+def order_of(running: Any, **rule: Any) -> dict[str, Any]:
+    plan = running.ready_plan(epsilon=4)
+    terms = {"name": "faster-start", "purpose": "x", "population": "app", "plan_request": plan["id"], "arms": ARMS}
+    return terms | {"experiment": {"primary": PRIMARY, "days": 4, "users": 40_000} | rule}
+
+
+class Arms:
+    """Devices of an experiment whose arms hold different values."""
+
+    def __init__(self, running: Any, campaign: str) -> None:
+        self._client = Client(running.address, ledger=":memory:", caps=CAPS, allow_http=True)
+        self._client.join(campaign)
+        self._fleet = DeviceFleet(self._client, campaign)
+        self._next = 0
+
+    def answer(self, count: int, of_a: float, of_b: float) -> None:
+        """The arms are drawn when devices are enrolled: they are read, then each answers by its own."""
+        randomness = SeededRandomness(self._next + 1)
+        self._fleet._enrol(self._next + count, randomness)
+        drawn = self._fleet._arms[self._next :]
+        values = [of_b if arm else of_a for arm in drawn.tolist()]
+        self._fleet.answer_many(values, randomness, first_device=self._next)
+        assert self._fleet.flush().delivered == count
+        self._next += count
+
+
+@pytest.fixture(params=["running", "running_on_postgres"])
+def running_any(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(request.param)
+
+
+def test_looks_are_made_on_planned_days_and_stop_at_a_difference(running_any: Any) -> None:
+    running = running_any
+    campaign = running.api.post("/v1/campaigns", json=order_of(running)).raise_for_status().json()
+    path = f"/v1/campaigns/{campaign['id']}/experiment"
+    assert running.api.get(path).json()["finding"].startswith("no look was made yet")
+    running.api.post(f"/v1/campaigns/{campaign['id']}/open").raise_for_status()
+    arms = Arms(running, campaign["id"])
+    arms.answer(400, 30.0, 30.0)
+    running.work()
+    assert running.api.get(path).json()["made"] == []
+    running.clock.advance(DAY_S)
+    running.work()
+    first = running.api.get(path).json()
+    (look,) = first["made"]
+    assert (look["day"], look["closed"], sum(arm["reports"] for arm in look["arms"])) == (1, False, 400)
+    assert look["comparisons"][0]["verdict"] == "undecided"
+    arms.answer(2000, 30.0, -5.0)
+    running.work()
+    assert running.api.get(path).json() == first
+    running.clock.advance(DAY_S)
+    running.work()
+    second = running.api.get(path).json()
+    assert second["made"][0] == look
+    assert second["made"][1]["comparisons"][0]["verdict"] == "higher"
+    assert "B is higher, B − A is" in second["finding"]
+    assert "early results overstate the difference" in second["finding"]
+    # A difference was found: no look follows, also not at the end.
+    running.clock.advance(3 * DAY_S)
+    running.work()
+    assert running.api.get(path).json()["made"] == second["made"]
+    assert running.api.get(f"/v1/campaigns/{campaign['id']}/status").json()["state"] == "closed"
+
+
+def test_the_pinned_end_has_the_last_look(running: Any) -> None:
+    campaign = running.api.post("/v1/campaigns", json=order_of(running, looks="end", days=2)).json()
+    running.api.post(f"/v1/campaigns/{campaign['id']}/open").raise_for_status()
+    Arms(running, campaign["id"]).answer(600, 30.0, 30.0)
+    running.clock.advance(DAY_S)
+    running.work()
+    path = f"/v1/campaigns/{campaign['id']}/experiment"
+    assert running.api.get(path).json()["made"] == []
+    running.clock.advance(DAY_S)
+    running.work()
+    (look,) = running.api.get(path).json()["made"]
+    assert (look["day"], look["ended"], look["closed"]) == (2, True, True)
+    assert look["comparisons"][0]["boundary"] == pytest.approx(1.96, abs=0.001)
+    assert look["sample_ratio"]["chance"] is not None
+
+
+def test_the_command_creates_shows_and_ends(running: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SORDINO_SERVER", running.address)
+    monkeypatch.setenv("SORDINO_KEY", running.admin_key)
+    file = tmp_path / "delays.json"
+    file.write_text(json.dumps(WORKLOAD))
+
+    def run(*arguments: str, code: int = 0) -> str:
+        result = CliRunner().invoke(app, ["experiment", *arguments], env={"COLUMNS": "200"})
+        assert result.exit_code == code, (result.output, result.exception)
+        return str(result.stdout if code == 0 else result.stderr)
+
+    running.ready_plan(epsilon=1, mechanism=None)
+    terms = ("--name", "start", "--population", "app", "--purpose", "x", "--file", str(file), "--epsilon", "1")
+    rule = ("--primary", PRIMARY, "--days", "3", "--daily", "500", "--arms", "old:3,new:1")
+    made = json.loads(run("create", *terms, *rule, "--open", "--json"))
+    assert [(arm["name"], arm["weight"]) for arm in made["arms"]] == [("old", 49152), ("new", 16384)]
+    assert "no look was made yet" in run("show", "start")
+    assert json.loads(run("show", made["id"], "--json"))["users"] == 1500
+    Arms(running, made["id"]).answer(300, 30.0, 30.0)
+    assert "start is closed" in run("end", "start")
+    running.work()
+    shown = run("show", "start")
+    assert "new − old" in shown
+    assert f"primary: {PRIMARY}; reports: old " in shown
+    assert "such as A:1,B:1" in run("create", *terms, *rule[:-1], "A:x", code=2)
+
+
+def test_an_experiment_that_was_never_opened_may_be_deleted(running: Any) -> None:
+    campaign = running.api.post("/v1/campaigns", json=order_of(running)).json()
+    running.api.delete(f"/v1/campaigns/{campaign['id']}").raise_for_status()
+
+
+def test_what_is_no_experiment_has_no_looks(running: Any, check_problem: Any) -> None:
+    plain = running.campaign("open")
+    check_problem(running.api.get(f"/v1/campaigns/{plain['id']}/experiment"), Problem.NOT_FOUND, "no experiment")
+
+
+@pytest.mark.parametrize(
+    ("changes", "mentioned"),
+    [
+        ({"arms": []}, "arms"),
+        ({"close_after_s": 5}, "days"),
+        ({"experiment": {"primary": "x", "days": 0, "users": 10}}, "days"),
+        ({"experiment": {"primary": "x", "days": 3, "users": 10, "looks": "hourly"}}, "looks"),
+        ({"experiment": {"primary": "x", "days": 3, "users": 10, "spread": 0.6}}, "spread"),
+    ],
+)
+def test_rules_that_nobody_can_keep_are_refused(
+    running: Any, check_problem: Any, changes: dict[str, Any], mentioned: str
+) -> None:
+    response = running.api.post("/v1/campaigns", json=order_of(running) | changes)
+    check_problem(response, Problem.INVALID_REQUEST, mentioned)
