@@ -142,6 +142,26 @@ def test_a_period_is_waited_for_and_nothing_is_shown_while_its_batch_is_half_her
     assert quick.states()[:2] == ["estimated", "estimated"]
 
 
+def test_no_batch_is_waited_for_of_a_period_that_was_paused_throughout(quick: ShuffledSeries) -> None:
+    quick.to_end_of(0)
+    quick.release(0, USERS)
+    quick.home.work()
+    # Period 1 has begun, period 2 begins and ends within the pause.
+    quick.home.api.post(f"{quick.path}/pause").raise_for_status()
+    quick.to_end_of(2)
+    quick.home.work()
+    quick.home.api.post(f"{quick.path}/resume").raise_for_status()
+    quick.to_end_of(3)
+    quick.home.work()
+    rounds = quick.home.api.get(f"{quick.path}/status").json()["rounds"]
+    assert [each["index"] for each in rounds if each["waiting_for"] == ["mix"]] == [1, 3]
+    assert quick.states()[:4] == ["estimated", "closed", "paused", "closed"]
+    # A shuffler that says so of all periods may say that this one was missed.
+    quick.release(2, [])
+    quick.home.work()
+    assert quick.states()[2] == "withheld"
+
+
 def test_the_task_is_signed_and_says_no_end(quick: ShuffledSeries) -> None:
     from sordino_shared.ed25519 import verify
 
