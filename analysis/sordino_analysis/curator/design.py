@@ -73,6 +73,11 @@ def dense_design(
 
 def check_listed(workload: Workload) -> None:
     """Raise InvalidValue for a workload that is too large to weigh all pairs of its types."""
+    if workload.dithering is not None:
+        raise InvalidValue(
+            "measures of numbers are planned for devices, which round them: ask a curator for shares of bins",
+            workload,
+        )
     if workload.size > MAX_TYPES or workload.queries > MAX_QUERIES:
         raise InvalidValue(
             f"the plan of a curator takes up to {MAX_TYPES} types and {MAX_QUERIES} queries, the workload has "

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from sordino_analysis.curator.plan import check_size
 from sordino_analysis.documents.number_queries import AskedNumber, NumberMeasure, NumberQueries
 from sordino_analysis.kinds.true_measures import measures_of, true_measures
 from sordino_analysis.questions.linear import Workload, WorkloadError, parse_specification
@@ -238,3 +239,8 @@ def test_one_attribute_is_asked_about() -> None:
     two = {"name": "a", "domain": [LOAD, LOAD | {"name": "size"}], "queries": {"load_ms": "mean", "size": "sd"}}
     with pytest.raises(WorkloadError, match="one attribute"):
         parse_specification(two).build()
+
+
+def test_a_curator_is_told_that_devices_round() -> None:
+    with pytest.raises(InvalidValue, match="planned for devices"):
+        check_size(built())
