@@ -2,7 +2,7 @@
 
 `python -m tests.random_breaks [--seed 28] [--breaks 24]` copies the packages, changes one operator, constant or
 statement of the copy and runs tests on it: first those of the module's folder and those that import the module, then
-those that import a module which does, until one fails. What no test notices is printed at the end: it is a hole, or a
+those that import a module which does, until one fails; those of the distribution where there are none. What no test notices is printed at the end: it is a hole, or a
 change that means the same. More than one is a failure.
 """
 
@@ -138,6 +138,9 @@ def stages_of_tests(file: str) -> Iterator[tuple[str, ...]]:
     second += [test for test in tests if Path(test).parent in {_mirrored(each) for each in importers}]
     yield tuple(dict.fromkeys(sorted(first)))
     yield tuple(dict.fromkeys(each for each in sorted(second) if each not in first))
+    if not first and not second:
+        # Started by its name in a process of its own: the tests of its distribution run it.
+        yield tuple(sorted(test for test in tests if Path(test).parts[1] == Path(file).parts[0]))
 
 
 def _mirrored(file: str) -> Path:

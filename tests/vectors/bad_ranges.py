@@ -386,11 +386,18 @@ def _reports() -> list[dict[str, Any]]:
 
 def _analyst_parts() -> list[dict[str, Any]]:
     kind, widths, weights = "analyst_part", ("queries", "width"), ("decoder", "type_weights")
-    label, stack = ("queries", "labels", 0), ("analyst_part", "characters")
+    label, stack, asked = ("queries", "labels", 0), ("analyst_part", "characters"), ("queries", "asked", 0)
     return [
         *one_past(kind, "parities", widths, 0, 256, why="1 to 255"),
         *one_past(*stack, ("queries", "parts"), [], why="at least one part"),
         *one_past(*stack, ("queries", "parts", 0, "weight"), 0.0, -1.0, why="a weight is above 0"),
+        *one_past(
+            kind, "numbers", (*asked, "attribute"), "", "x" * 201, "a ", why="1 to 200 characters, no blank ends"
+        ),
+        *one_past(kind, "numbers", (*asked, "levels"), 1, 514, why="2 to 513"),
+        *one_past(kind, "numbers", (*asked, "measures"), [], why="1 to 16"),
+        *one_past(kind, "numbers", (*asked, "measures", 0, "name"), "median", "", why="a measure that there is"),
+        *one_past(kind, "numbers", (*asked, "measures", 4, "at"), [], [1.0, 2.0], why="one number for share_above"),
         *one_past(kind, "answers", label, "x" * 2001, "a\u200b", "a\nb", why="0 to 2000 characters, none hidden"),
         *one_past(kind, "answers", ("queries", "labels"), ["a", "b"], [], why="one label a query"),
         *one_past(kind, "histogram", ("queries", "factors"), [], [""], ["x" * 201], why="1 to 200 characters each"),

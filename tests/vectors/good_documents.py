@@ -42,6 +42,7 @@ from sordino_analysis.documents.decoders import (
     SubsetDecoder,
     WeightedDecoder,
 )
+from sordino_analysis.documents.number_queries import AskedNumber, NumberMeasure, NumberQueries
 from sordino_analysis.documents.queries import (
     ConceptQueries,
     IndicatorQueries,
@@ -302,10 +303,18 @@ def analyst_parts() -> dict[str, AnalystPart]:
             *for_kernel,
             blanket=BlanketTerms(343, (PrivacyClaim(500_000_000, 10**15), PrivacyClaim(10**9, 10**12)), 1),
         ),
+        "numbers": analyst_part("finite_kernel_dense", "delays", asked_numbers(), "kernel", histogram, figures),
         "type_weights": analyst_part("finite_kernel_dense", "three sums", matrix, "kernel", weighted, figures),
         **symmetric_analyst_parts(),
         **odd_analyst_parts(),
     }
+
+
+def asked_numbers() -> NumberQueries:
+    """Every measure that has no number and the one that has; the parts of two attributes are read alike."""
+    measures = tuple(NumberMeasure(name, ()) for name in ("mean", "sum", "variance", "sd"))
+    above = NumberMeasure("share_above", (12.5,))
+    return NumberQueries((AskedNumber("delay", 17, (*measures, above)), AskedNumber("load_ms", 2, (above,))))
 
 
 def factorized_analyst_parts(matrix: MatrixQueries) -> dict[str, AnalystPart]:

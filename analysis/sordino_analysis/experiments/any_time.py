@@ -14,7 +14,7 @@ def any_time_quantile(share: float, level: float) -> float:
     """How many standard errors on either side hold at all times at once; `share` is I/I_end, inf without information.
 
     √((1 + ρ/I)·log((I + ρ)/(ρα²))) with ρ = I_end/(2 log(1/α) + log(1 + 2 log(1/α))), which makes it least near I_end:
-    3.04 there at .95.
+    3.04 there at .95. Raises InvalidValue for a level that is none.
     """
     if not 0 < level < 1:
         raise InvalidValue(f"the level must lie between 0 and 1, such as .95, got {level}", level)

@@ -52,6 +52,7 @@ def boundaries(shares: Sequence[float], level: float, *, ended: bool) -> Floats:
     `shares` (looks,) are I/I_end in the order of the looks, I_end pinned before the first report. The look at the
     pinned end, which is the last one where `ended`, spends all that is left, whatever its share is. So does the first
     look whose share is 1 or more, and no look follows it. A look without new information has the boundary inf.
+    Raises InvalidValue for a level that is none.
     """
     if not 0 < level < 1:
         raise InvalidValue(f"the level must lie between 0 and 1, such as .95, got {level}", level)

@@ -90,8 +90,6 @@ _Text = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 Texts = list[_Text] | None
 # A campaign, or one of its arms.
 ComparedText = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}(:[A-Za-z0-9-]{1,24})?$")]
-# Labels of queries in one request.
-MOST_COMPARED = 100
 
 
 def _asked(description: str) -> Any:
@@ -158,7 +156,7 @@ async def get_comparison(
     left: Annotated[ComparedText, Query(description="Id of a closed campaign, or `ID:ARM`.")],
     right: Annotated[ComparedText, Query(description="The campaign whose answers the left one's are subtracted from.")],
     query: Annotated[
-        Texts, Query(max_length=MOST_COMPARED, description="Label of a query; by default all that both answer.")
+        Texts, Query(max_length=MOST_QUESTIONS, description="Label of a query; by default all that both answer.")
     ] = None,
     level: Annotated[float, Query(gt=0, lt=1, description="Level of intervals and band.")] = 0.95,
     population: Annotated[

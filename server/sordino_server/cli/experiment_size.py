@@ -81,7 +81,7 @@ class ExperimentSize:
             looks=options["looks"],
         )
         if not 0 < asked.difference < 1:
-            raise InvalidValue(f"--difference lies between 0 and 1, such as 1%, not {asked.difference:g}", asked)
+            raise InvalidValue(f"--difference lies between 0 and 1, such as 1%, not {chosen(asked.difference)}", asked)
         if not 2 <= asked.arms <= MAX_ARMS:
             raise InvalidValue(f"an experiment has 2 to {MAX_ARMS} arms, not {asked.arms}", asked.arms)
         if not 0 <= spread <= 0.5:
@@ -135,7 +135,7 @@ class ExperimentSize:
 
     def _cells(self, row: dict[str, Any]) -> list[str]:
         users = ["one_look_users"] if self.looks is Looks.END else ["one_look_users", "users"]
-        cells = [f"{row['epsilon']:g}", *(f"{row[name]:,}" for name in users)]
+        cells = [chosen(row["epsilon"]), *(f"{row[name]:,}" for name in users)]
         if self.daily is None:
             return cells
         return [*cells, f"{row['days']:,}", *(percent(each, 2) for each in row["difference_after_days"].values())]

@@ -49,7 +49,7 @@ def test_an_estimate_is_read_with_its_table() -> None:
 @pytest.mark.parametrize(
     ("part", "changes", "reason"),
     [
-        ("", {"kind": "tomograms"}, "no kind of question 'tomograms'; there are linear, concepts, pairwise"),
+        ("", {"kind": "tomograms"}, "no kind of question 'tomograms'; there are linear, concepts, numbers, pairwise"),
         ("", {"kind": 3}, "no kind of question '3'"),
         ("", {"extras": None}, "linear.extras: Input should be a valid dictionary"),
         ("", {"table": []}, "table is no object"),

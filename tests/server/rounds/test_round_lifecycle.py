@@ -112,7 +112,7 @@ def test_a_round_whose_workers_keep_dying_is_given_up_with_a_reason(database, st
         "UPDATE campaigns SET state = 'ajar'",
         "UPDATE plan_parts SET document = 'secret'",
         "INSERT INTO keys (id, name, role, secret_sha256, created_at) VALUES ('k', 'n', 'king', 's', 0)",
-        "INSERT INTO accumulators VALUES (999, 's', 0, '')",
+        "INSERT INTO accumulators (round_id, shard, count, sums) VALUES (999, 's', 0, '')",
     ],
 )
 def test_the_database_itself_refuses_what_cannot_be(database, store_round, statement):
