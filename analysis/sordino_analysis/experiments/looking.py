@@ -49,12 +49,14 @@ class ExperimentDesign:
 
 @dataclass(frozen=True, kw_only=True)
 class MadeLook:
-    """What earlier looks leave for the next one: each arm's share of the planned information, and whether one stopped.
+    """What earlier looks leave for the next one: each arm's share of the planned information, and what was decided.
 
-    `shares` (arms − 1,) are of the arms after the first.
+    `shares` (arms − 1,) are of the arms after the first. `decided` (arms − 1,) are their comparisons as they were
+    stored where no look of the arm follows, else None.
     """
 
     shares: tuple[float, ...]
+    decided: tuple[Mapping[str, Any] | None, ...]
 
 
 def look(
@@ -85,6 +87,11 @@ def look(
     sides = [Side.of_round(estimator, each, design.level) for each in aggregates]
     planned = planned_information(design, estimator)
     for place, (arm, side) in enumerate(zip(design.arms[1:], sides[1:], strict=True)):
+        kept = next((each for one in before if (each := one.decided[place]) is not None), None)
+        if kept is not None:
+            # Its level is spent: another boundary would contradict the one that it crossed.
+            found["comparisons"].append({**kept} | ({"verdict": "withheld"} if ratio.alarm else {}))
+            continue
         compared = _of_primary(design.primary, sides[0], side)
         share = compared.share_of(planned[place])
         shares = [*(one.shares[place] for one in before), share]
@@ -99,17 +106,28 @@ def look(
     return found
 
 
-def made(stored: Mapping[str, Any], arms: int) -> MadeLook:
+def made(stored: Mapping[str, Any], design: ExperimentDesign) -> MadeLook:
     """What a stored look leaves for the next one."""
-    shares = [each["information_share"] for each in stored["comparisons"]]
-    return MadeLook(shares=tuple(shares) or (0.0,) * (arms - 1))
-
-
-def is_decided(stored: Mapping[str, Any]) -> bool:
-    """Whether no look follows: a difference was found for every arm, or all planned information is there."""
     found = stored["comparisons"]
-    over = stored["ended"] or (bool(found) and all(each["information_share"] >= 1 for each in found))
-    return over or (bool(found) and all(each["verdict"] in ("higher", "lower") for each in found))
+    if not found:
+        nothing = len(design.arms) - 1
+        return MadeLook(shares=(0.0,) * nothing, decided=(None,) * nothing)
+    return MadeLook(
+        shares=tuple(each["information_share"] for each in found),
+        decided=tuple(each if _arm_is_decided(each, design) else None for each in found),
+    )
+
+
+def is_decided(stored: Mapping[str, Any], design: ExperimentDesign) -> bool:
+    """Whether no look follows: each arm was found to differ, or has all the information that looks were planned for."""
+    found = stored["comparisons"]
+    return stored["ended"] or (bool(found) and all(_arm_is_decided(each, design) for each in found))
+
+
+def _arm_is_decided(found: Mapping[str, Any], design: ExperimentDesign) -> bool:
+    # Planned looks end with the planned information; what holds at any time goes on for all days.
+    all_spent = design.looks is Looks.PLANNED and found["information_share"] >= 1
+    return all_spent or found["verdict"] in ("higher", "lower")
 
 
 def planned_information(design: ExperimentDesign, estimator: LinearEstimator) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -95,8 +96,8 @@ def arms_of(text: str) -> list[dict[str, Any]]:
         shares = [(name, float(weight or 1)) for name, _, weight in parts]
     except ValueError:
         raise InvalidValue(f"--arms takes names and weights such as A:1,B:1, not {text!r}", text) from None
-    if any(share <= 0 for _, share in shares):
-        raise InvalidValue("the weight of each arm is above 0", text)
+    if not all(0 < share < math.inf for _, share in shares):
+        raise InvalidValue("the weight of each arm is a number above 0", text)
     total = sum(share for _, share in shares)
     weights = [max(1, round(share / total * WHOLE_ARM_WEIGHT)) for _, share in shares]
     weights[weights.index(max(weights))] += WHOLE_ARM_WEIGHT - sum(weights)

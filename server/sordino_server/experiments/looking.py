@@ -6,6 +6,7 @@ Only workers import this module: it needs the estimators.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +14,15 @@ from sordino_analysis.experiments.looking import ExperimentDesign, is_decided, l
 from sordino_analysis.experiments.power import Looks
 from sordino_server import aggregates
 from sordino_server.experiments import repository
+from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
+from sordino_server.kit.logs import logger
 from sordino_server.models import Campaign, ExperimentRow, Round
 from sordino_server.plans import service as plans
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import Manifest, RoundState
+
+log = logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -45,18 +50,39 @@ def _make(database: Database, row: ExperimentRow, of_round: Round, day: int, now
     if is_open and not aggregates.summed_on_ingest(device.randomizer):
         # Adding up the log of an open round would take long every day: such a plan is looked at once.
         return False
-    # A round that its operator closed early spends what its information allows, as a look on any other day does.
-    ended = not is_open and day >= row.days
-    sums = aggregates.arms_of(database, of_round.id, device.randomizer)
-    before = [made(each, len(manifest.arms)) for each in earlier]
-    try:
-        found: dict[str, Any] = look(_design(row, manifest), device, analyst, sums, before, ended=ended)
-    except SordinoError as error:
-        found = {"ended": True, "error": str(error), "arms": [], "comparisons": []}
+    # A round that its operator closed early spends what its information allows, as a look on any other day does; a rule
+    # of one look has spent nothing before.
+    ended = not is_open and (day >= row.days or row.looks == Looks.END)
+    design = _design(row, manifest)
+    before = [made(each, design) for each in earlier]
+
+    def compute() -> dict[str, Any]:
+        return look(
+            design, device, analyst, aggregates.arms_of(database, of_round.id, device.randomizer), before, ended=ended
+        )
+
+    found = _computed(compute, row.campaign_id, day, ended)
     content = json.dumps({"day": day, "closed": not is_open} | found, ensure_ascii=False, sort_keys=True).encode()
     # A closed round gets no report more, so that nothing new could be looked at.
-    over = not is_open or is_decided(found)
-    return database.run("store look", lambda session: repository.add(session, row.campaign_id, day, over, content, now))
+    over = not is_open or is_decided(found, design)
+    return database.run(
+        "store look",
+        lambda session: repository.add(session, row.campaign_id, day, over, content, now, earlier=len(earlier)),
+    )
+
+
+def _computed(compute: Callable[[], dict[str, Any]], campaign: str, day: int, ended: bool) -> dict[str, Any]:
+    """The look, or why there is none: what is wrong with one experiment must not stop a worker, which has others."""
+    try:
+        return compute()
+    except DatabaseError:
+        raise
+    except SordinoError as error:
+        text = str(error)
+    except Exception as error:
+        log.error("bug", campaign=campaign, day=day, exc_info=error)
+        text = f"the computation failed ({type(error).__name__}); the worker's log says where"
+    return {"ended": ended, "error": text, "arms": [], "comparisons": []}
 
 
 def _design(row: ExperimentRow, manifest: Manifest) -> ExperimentDesign:

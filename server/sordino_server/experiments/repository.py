@@ -11,6 +11,7 @@ from sordino_server.models import Campaign, ExperimentRow, LookRow, Round
 from sordino_shared.protocol import RoundState
 
 _DAY_S = 86_400
+_LOOKED_AT = (RoundState.OPEN, RoundState.CLOSED, RoundState.ESTIMATED)
 
 
 def find(session: Session, campaign: str) -> ExperimentRow | None:
@@ -26,7 +27,8 @@ def looks(session: Session, campaign: str) -> Sequence[LookRow]:
 def due(session: Session, now: int) -> Sequence[tuple[ExperimentRow, Round, int]]:
     """Experiments with a day whose look is not made, the round of each, and the number of the latest such day.
 
-    Of an open round the days that are over count, of a closed one the day that it was closed on.
+    Of an open round the days that are over count, of a closed one the day that it was closed on. Of a cancelled one
+    nothing is ever looked at.
     """
     last = select(func.max(LookRow.day)).where(LookRow.campaign_id == ExperimentRow.campaign_id).scalar_subquery()
     query = select(ExperimentRow, Round, func.coalesce(last, 0)).join(
@@ -34,7 +36,8 @@ def due(session: Session, now: int) -> Sequence[tuple[ExperimentRow, Round, int]
     )
     found = []
     over = exists().where(LookRow.campaign_id == ExperimentRow.campaign_id, LookRow.over)
-    for row, of_round, seen in session.execute(query.where(Round.opened_at.is_not(None), ~over)):
+    query = query.where(Round.opened_at.is_not(None), Round.state.in_(_LOOKED_AT), ~over)
+    for row, of_round, seen in session.execute(query):
         day = _day(row, of_round, now)
         if day > seen and (row.looks != "end" or of_round.state != RoundState.OPEN):
             found.append((row, of_round, day))
@@ -49,10 +52,14 @@ def _day(row: ExperimentRow, of_round: Round, now: int) -> int:
     return min(row.days, (ended - of_round.opened_at) // _DAY_S + 1)
 
 
-def add(session: Session, campaign: str, day: int, over: bool, content: bytes, now: int) -> bool:
-    """Store a look unless another worker has; whether it is stored by this call."""
+def add(session: Session, campaign: str, day: int, over: bool, content: bytes, now: int, *, earlier: int) -> bool:
+    """Store a look that `earlier` looks came before, unless another worker stored one meanwhile; whether it was stored.
+
+    A look is computed from those before it, so that a slow worker's is dropped where it would come between others.
+    """
     session.get_one(Campaign, campaign, with_for_update=True)
-    if session.get(LookRow, (campaign, day)) is not None:
+    stored = looks(session, campaign)
+    if len(stored) != earlier or (stored and (stored[-1].over or stored[-1].day >= day)):
         return False
     session.add(LookRow(campaign_id=campaign, day=day, over=over, content=content, created_at=now))
     session.flush()

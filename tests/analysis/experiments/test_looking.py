@@ -54,7 +54,7 @@ def test_a_difference_is_found_and_said_with_its_interval_first(plan):
     assert one["lift"]["lower"] < 1.5 < one["lift"]["upper"]
     assert [each["reports"] for each in found["arms"]] == [10_000, 10_000]
     assert found["arms"][1]["sum"] == pytest.approx(5000, abs=1000)
-    assert is_decided(found)
+    assert is_decided(found, design)
 
 
 def test_no_difference_is_undecided_until_the_end_spends_all(plan):
@@ -63,13 +63,13 @@ def test_no_difference_is_undecided_until_the_end_spends_all(plan):
     for day in range(1, 5):
         sides = [reported(plan, [0.2, 0.4, 0.4], 5000 * day, 10 * day + arm) for arm in (0, 1)]
         found = look(design, plan.device, plan.analyst, sides, before, ended=day == 4)
-        before.append(made(found, 2))
-        assert is_decided(found) is (day == 4)
+        before.append(made(found, design))
+        assert is_decided(found, design) is (day == 4)
     (one,) = found["comparisons"]
     assert one["verdict"] == "undecided"
     assert 1.95 < one["boundary"] < 2.2
     assert one["note"] is None
-    assert is_decided(found)
+    assert is_decided(found, design)
 
 
 def test_a_wrong_sample_ratio_withholds_the_verdict_and_not_the_numbers(plan):
@@ -80,7 +80,7 @@ def test_a_wrong_sample_ratio_withholds_the_verdict_and_not_the_numbers(plan):
     (one,) = found["comparisons"]
     assert one["verdict"] == "withheld"
     assert one["lower"] > 0
-    assert not is_decided(found)
+    assert not is_decided(found, design)
 
 
 def test_one_look_says_nothing_before_the_end_and_any_time_is_wider(plan):
@@ -124,6 +124,41 @@ def test_an_arm_without_reports_and_a_query_that_is_none(plan):
         )
 
 
+def test_an_arm_that_was_found_to_differ_keeps_its_verdict_while_looks_go_on(plan):
+    """B crosses on day 1, C on day 2, when B would not any more."""
+    design = design_of(plan, arms=(Arm("A", 2**15), Arm("B", 2**14), Arm("C", 2**14)))
+    same, other = [0.2, 0.4, 0.4], [0.5, 0.25, 0.25]
+
+    def of(shares, users=(8000, 4000, 4000), seed=1):
+        return [reported(plan, each, count, seed + arm) for arm, (each, count) in enumerate(zip(shares, users))]
+
+    first = look(design, plan.device, plan.analyst, of([same, other, same]), [], ended=False)
+    assert [one["verdict"] for one in first["comparisons"]] == ["higher", "undecided"]
+    assert not is_decided(first, design)
+    alone = look(design, plan.device, plan.analyst, of([same, same, other], seed=9), [], ended=False)
+    assert [one["verdict"] for one in alone["comparisons"]] == ["undecided", "higher"]
+    before = [made(first, design)]
+    more = of([same, same, other], (12_000, 6000, 6000), seed=9)
+    second = look(design, plan.device, plan.analyst, more, before, ended=False)
+    assert second["comparisons"][0] == first["comparisons"][0]
+    assert second["comparisons"][1]["verdict"] == "higher"
+    assert is_decided(second, design)
+    # An alarm of the sample ratio withholds what was found before it, too.
+    skewed = look(design, plan.device, plan.analyst, of([same] * 3, (12_000, 9000, 6000)), before, ended=False)
+    assert skewed["comparisons"][0] == first["comparisons"][0] | {"verdict": "withheld"}
+
+
+def test_looks_at_any_time_go_on_after_the_planned_information(plan):
+    sides = [reported(plan, [0.2, 0.4, 0.4], 10_000, seed) for seed in (1, 2)]
+    for looks, over in ((Looks.PLANNED, True), (Looks.ANY, False)):
+        design = design_of(plan, looks=looks, users=5000)
+        found = look(design, plan.device, plan.analyst, sides, [], ended=False)
+        (one,) = found["comparisons"]
+        assert one["information_share"] > 1
+        assert one["verdict"] == "undecided"
+        assert is_decided(found, design) is over
+
+
 @pytest.mark.slow
 def test_false_alarms_of_whole_looks(plan):
     """400 experiments of four looks through the plan's own reports: .05 has a standard error of .011."""
@@ -136,7 +171,7 @@ def test_false_alarms_of_whole_looks(plan):
                 for arm, total in enumerate(sums)
             ]
             found = look(design, plan.device, plan.analyst, sums, before, ended=day == 4)
-            before.append(made(found, 2))
+            before.append(made(found, design))
             if found["comparisons"][0]["verdict"] != "undecided":
                 alarms += 1
                 break

@@ -6,12 +6,18 @@ import json
 from typing import Any
 
 import pytest
+from sqlalchemy import select, update
 from typer.testing import CliRunner
 
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import Caps, Client, PureEpsilon
+from sordino_server import aggregates
 from sordino_server.cli import app
+from sordino_server.cli.experiment import arms_of
+from sordino_server.experiments import repository
+from sordino_server.models import ReportChunk, Round
 from sordino_server.simulation import DeviceFleet
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
 from tests.server.conftest import WORKLOAD
 
@@ -99,6 +105,89 @@ def test_the_pinned_end_has_the_last_look(running: Any) -> None:
     assert (look["day"], look["ended"], look["closed"]) == (2, True, True)
     assert look["comparisons"][0]["boundary"] == pytest.approx(1.96, abs=0.001)
     assert look["sample_ratio"]["chance"] is not None
+
+
+def test_one_look_is_made_when_the_experiment_is_closed_before_its_day(running: Any) -> None:
+    """It spent nothing before: without it all reports would be for nothing."""
+    campaign = running.api.post("/v1/campaigns", json=order_of(running, looks="end", days=9)).json()
+    running.api.post(f"/v1/campaigns/{campaign['id']}/open").raise_for_status()
+    Arms(running, campaign["id"]).answer(600, 30.0, -5.0)
+    running.clock.advance(DAY_S)
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    (look,) = running.api.get(f"/v1/campaigns/{campaign['id']}/experiment").json()["made"]
+    assert (look["day"], look["closed"], look["ended"]) == (2, True, True)
+    assert look["comparisons"][0]["verdict"] == "higher"
+
+
+def test_a_cancelled_experiment_is_never_looked_at(running: Any) -> None:
+    campaign = running.api.post("/v1/campaigns", json=order_of(running)).json()
+    running.api.post(f"/v1/campaigns/{campaign['id']}/open").raise_for_status()
+    Arms(running, campaign["id"]).answer(50, 30.0, 30.0)
+    running.clock.advance(DAY_S)
+    running.api.post(f"/v1/campaigns/{campaign['id']}/cancel").raise_for_status()
+    running.work()
+    assert running.api.get(f"/v1/campaigns/{campaign['id']}/experiment").json()["made"] == []
+
+
+@pytest.mark.parametrize("wrong", ["log", "bug"])
+def test_what_is_wrong_with_one_experiment_stops_no_worker(
+    running: Any, monkeypatch: pytest.MonkeyPatch, wrong: str
+) -> None:
+    made = []
+    for name in ("broken", "sound"):
+        campaign = running.api.post("/v1/campaigns", json=order_of(running) | {"name": name}).json()
+        running.api.post(f"/v1/campaigns/{campaign['id']}/open").raise_for_status()
+        Arms(running, campaign["id"]).answer(50, 30.0, 30.0)
+        made.append(campaign["id"])
+    with running.database.write("break") as session:
+        first = session.scalars(select(Round.id).where(Round.campaign_id == made[0])).one()
+        if wrong == "log":
+            session.execute(update(ReportChunk).where(ReportChunk.round_id == first).values(count=ReportChunk.count + 1))
+    if wrong == "bug":
+        arms_of = aggregates.arms_of
+
+        def broken(database: Any, round_id: int, *rest: Any) -> Any:
+            return 1 / 0 if round_id == first else arms_of(database, round_id, *rest)
+
+        monkeypatch.setattr(aggregates, "arms_of", broken)
+    running.clock.advance(DAY_S)
+    running.work()
+    shown = [running.api.get(f"/v1/campaigns/{each}/experiment").json() for each in made]
+    told = "altered from outside" if wrong == "log" else "the computation failed (ZeroDivisionError)"
+    assert "look of day 1 could not be made" in shown[0]["finding"]
+    assert told in shown[0]["finding"]
+    assert len(shown[1]["made"][0]["comparisons"]) == 1
+    # The next day is tried again.
+    monkeypatch.undo()
+    with running.database.write("mend") as session:
+        if wrong == "log":
+            session.execute(update(ReportChunk).where(ReportChunk.round_id == first).values(count=ReportChunk.count - 1))
+    running.clock.advance(DAY_S)
+    running.work()
+    looks = running.api.get(f"/v1/campaigns/{made[0]}/experiment").json()["made"]
+    assert [(look["day"], len(look["comparisons"])) for look in looks] == [(1, 0), (2, 1)]
+
+
+def test_a_look_of_a_slow_worker_comes_between_no_others(running: Any) -> None:
+    campaign = running.api.post("/v1/campaigns", json=order_of(running)).json()["id"]
+
+    def add(day: int, earlier: int, over: bool = False) -> bool:
+        return running.database.run(
+            "look", lambda session: repository.add(session, campaign, day, over, b"{}", 0, earlier=earlier)
+        )
+
+    assert add(2, 0)
+    # One that knew of no look, of an earlier day, of the same day, and after the last.
+    assert [add(3, 0), add(1, 1), add(2, 1), add(3, 1, over=True), add(4, 2)] == [False, False, False, True, False]
+    with running.database.read("days") as session:
+        assert [look.day for look in repository.looks(session, campaign)] == [2, 3]
+
+
+@pytest.mark.parametrize("arms", ["A:nan,B:1", "A:inf,B:1", "A:0,B:1", "A:1e400,B:1"])
+def test_weights_that_are_no_numbers_are_refused(arms: str) -> None:
+    with pytest.raises(InvalidValue, match="a number above 0"):
+        arms_of(arms)
 
 
 def test_the_command_creates_shows_and_ends(running: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:

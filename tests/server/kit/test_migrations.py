@@ -133,6 +133,21 @@ def test_sums_from_elsewhere_are_not_left_to_a_version_that_misreads_them(databa
         assert session.scalars(text("SELECT shard FROM accumulators")).all() == ["whole"]
 
 
+def test_arms_are_not_left_to_a_version_that_cannot_tell_them_apart(database):
+    """It would refuse the reports of the second arm, and the next upgrade would count every arm as the first."""
+    migrations.upgrade(database)
+    columns = "id, campaign_id, index, state, device_digest, analyst_digest, epoch, epochs, arms, attempts"
+    columns = columns.replace("index", '"index"')
+    put_unchecked(database, f"INSERT INTO rounds ({columns}) VALUES (7, 'faster', 0, 'closed', 'd', 'a', 0, 1, 2, 0)")
+    with pytest.raises(SchemaMismatch, match=r"campaigns faster have arms.*UPDATE rounds SET arms = 0"):
+        migrations.downgrade(database, "202611270100")
+    schema_version.check_schema(database)
+    with database.write("give up") as session:
+        session.execute(text("UPDATE rounds SET arms = 0"))
+    migrations.downgrade(database, "202611270100")
+    assert schema_version.current_revision(database) == "202611270100"
+
+
 KEPT = {
     "populations": "(id, name, lifetime_nano, version, declared, created_at) VALUES ('p', 'x', 9, 1, TRUE, 7)",
     "population_ledger": "(campaign_id, population_id, nano, created_at) VALUES ('c', 'p', 3, 7)",
