@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from typing import Annotated, Any
 
+import anyio.to_thread
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.campaigns import finding, service
 from sordino_server.campaigns.actions import OF_CAMPAIGN, OF_ROUND, CampaignChange, Target
 from sordino_server.campaigns.campaign_filter import CampaignFilter
+from sordino_server.campaigns.primary_check import PlanContents, check_primary, contents_of_linear_plan
 from sordino_server.campaigns.schemas import (
     CampaignEntry,
     CampaignList,
@@ -71,8 +73,12 @@ CampaignsQuery = Annotated[CampaignFilter, Depends(campaign_filter_of)]
 
 
 @router.post("", status_code=201, response_model=NewCampaign)
-def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrder) -> Response:
+async def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrder) -> Response:
     """Create a campaign from a finished plan. Its manifest is immutable; its id is the manifest's digest."""
+    if body.experiment is not None:
+        plan = await anyio.to_thread.run_sync(_linear_plan, context, body.plan_request)
+        if plan is not None:
+            await context.checks.run(check_primary, body.experiment.primary, plan)
 
     def act(session: Session) -> PostAnswer:
         now = context.clock.now()
@@ -86,7 +92,12 @@ def create_campaign(context: Injected, _: Analyst, once: Once, body: CampaignOrd
             201, shown | {"upload_token": token}, location=location, remembered=shown | {"upload_token": None}
         )
 
-    return once.run("create campaign", act)
+    return await anyio.to_thread.run_sync(once.run, "create campaign", act)
+
+
+def _linear_plan(context: Context, plan_request: str) -> PlanContents | None:
+    with context.database.read("read plan of experiment") as session:
+        return contents_of_linear_plan(session, plan_request)
 
 
 @router.get("")

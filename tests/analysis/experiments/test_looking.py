@@ -130,7 +130,8 @@ def test_an_arm_that_was_found_to_differ_keeps_its_verdict_while_looks_go_on(pla
     same, other = [0.2, 0.4, 0.4], [0.5, 0.25, 0.25]
 
     def of(shares, users=(8000, 4000, 4000), seed=1):
-        return [reported(plan, each, count, seed + arm) for arm, (each, count) in enumerate(zip(shares, users))]
+        sides = zip(shares, users, strict=True)
+        return [reported(plan, each, count, seed + arm) for arm, (each, count) in enumerate(sides)]
 
     first = look(design, plan.device, plan.analyst, of([same, other, same]), [], ended=False)
     assert [one["verdict"] for one in first["comparisons"]] == ["higher", "undecided"]

@@ -107,6 +107,13 @@ def test_the_pinned_end_has_the_last_look(running: Any) -> None:
     assert look["sample_ratio"]["chance"] is not None
 
 
+def test_a_query_that_the_plan_lacks_is_refused_before_any_device_spends(running: Any, check_problem: Any) -> None:
+    order = order_of(running, primary="load = slow")
+    response = running.api.post("/v1/campaigns", json=order)
+    check_problem(response, Problem.INVALID_REQUEST, f"no query 'load = slow'; it has '{PRIMARY}'")
+    assert running.api.get("/v1/campaigns").json()["campaigns"] == []
+
+
 def test_one_look_is_made_when_the_experiment_is_closed_before_its_day(running: Any) -> None:
     """It spent nothing before: without it all reports would be for nothing."""
     campaign = running.api.post("/v1/campaigns", json=order_of(running, looks="end", days=9)).json()
@@ -143,7 +150,8 @@ def test_what_is_wrong_with_one_experiment_stops_no_worker(
     with running.database.write("break") as session:
         first = session.scalars(select(Round.id).where(Round.campaign_id == made[0])).one()
         if wrong == "log":
-            session.execute(update(ReportChunk).where(ReportChunk.round_id == first).values(count=ReportChunk.count + 1))
+            of_first = update(ReportChunk).where(ReportChunk.round_id == first)
+            session.execute(of_first.values(count=ReportChunk.count + 1))
     if wrong == "bug":
         arms_of = aggregates.arms_of
 
@@ -162,7 +170,8 @@ def test_what_is_wrong_with_one_experiment_stops_no_worker(
     monkeypatch.undo()
     with running.database.write("mend") as session:
         if wrong == "log":
-            session.execute(update(ReportChunk).where(ReportChunk.round_id == first).values(count=ReportChunk.count - 1))
+            of_first = update(ReportChunk).where(ReportChunk.round_id == first)
+            session.execute(of_first.values(count=ReportChunk.count - 1))
     running.clock.advance(DAY_S)
     running.work()
     looks = running.api.get(f"/v1/campaigns/{made[0]}/experiment").json()["made"]

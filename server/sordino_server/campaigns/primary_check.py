@@ -1,0 +1,46 @@
+"""Whether the query that decides an experiment is one of its plan, checked in a process of its own: it builds all rows.
+
+A wrong one would be found by the first look, when devices have spent their ε.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from sordino_server.plans import service as plans
+from sordino_server.workloads import service as workloads
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import DevicePart, Digest
+
+# Labels that a message shows.
+_SHOWN = 3
+PlanContents = tuple[str, bytes, str, bytes]
+
+
+def contents_of_linear_plan(session: Session, plan_request: str) -> PlanContents | None:
+    """Digest and bytes of the device part, then of the analyst part; None for a plan that compares no arms."""
+    ready = plans.ready_plan(session, plan_request)
+    if workloads.get(session, ready.workload).kind != "linear":
+        return None
+    device, analyst = (plans.get_part(session, digest).content for digest in (ready.device, ready.analyst))
+    return ready.device, device, ready.analyst, analyst
+
+
+def check_primary(primary: str, plan: PlanContents) -> None:
+    """Raise InvalidValue unless the plan has a query of this label, whose answer depends on the users."""
+    # Imported here since the process that answers requests imports this module, and must not hold the estimators.
+    from sordino_analysis.comparisons.matching import queries_by_label
+    from sordino_analysis.documents.analyst_part import AnalystPart
+    from sordino_analysis.questions.linear.building import build_workload
+
+    device = DevicePart.read(plan[1], Digest.parse(plan[0]))
+    analyst = AnalystPart.read(plan[3], Digest.parse(plan[2]))
+    workload = build_workload(device.domain, analyst.queries, analyst.workload)
+    if not workload.is_listed:
+        raise InvalidValue("/experiment: items that are too many to list are not compared; ask for some of them")
+    labels = queries_by_label(workload)
+    if primary not in labels:
+        some = ", ".join(map(repr, list(labels)[:_SHOWN])) + (", …" if len(labels) > _SHOWN else "")
+        raise InvalidValue(f"/experiment/primary: the plan has no query {primary!r}; it has {some}", primary)
+    if labels[primary] not in workload.varying_rows:
+        raise InvalidValue(f"/experiment/primary: {primary!r} has the same answer whatever the users hold", primary)
