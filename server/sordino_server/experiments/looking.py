@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from sordino_analysis.experiments.looking import ExperimentDesign, is_decided, look, made
@@ -41,15 +42,15 @@ def make_due_looks(database: Database, now: int) -> list[NewLook]:
 
 
 def _make(database: Database, row: ExperimentRow, of_round: Round, day: int, now: int) -> bool:
+    is_open = of_round.state == RoundState.OPEN
+    if is_open and not _is_summed_on_ingest(database, of_round.device_digest):
+        # Adding up the log of an open round would take long every day: such a plan is looked at once.
+        return False
     with database.read("read looks") as session:
         earlier = [json.loads(each.content) for each in repository.looks(session, row.campaign_id)]
         manifest = Manifest.read(session.get_one(Campaign, row.campaign_id).manifest)
         device = plans.device_part(session, of_round.device_digest)
         analyst = plans.analyst_part(session, of_round.analyst_digest)
-    is_open = of_round.state == RoundState.OPEN
-    if is_open and not aggregates.summed_on_ingest(device.randomizer):
-        # Adding up the log of an open round would take long every day: such a plan is looked at once.
-        return False
     # A round that its operator closed early spends what its information allows, as a look on any other day does; a rule
     # of one look has spent nothing before.
     ended = not is_open and (day >= row.days or row.looks == Looks.END)
@@ -69,6 +70,13 @@ def _make(database: Database, row: ExperimentRow, of_round: Round, day: int, now
         "store look",
         lambda session: repository.add(session, row.campaign_id, day, over, content, now, earlier=len(earlier)),
     )
+
+
+@lru_cache(maxsize=64)
+def _is_summed_on_ingest(database: Database, device_digest: str) -> bool:
+    """Kept, since a worker asks every second while such a round is open, and its part may have megabytes."""
+    with database.read("read device part") as session:
+        return aggregates.summed_on_ingest(plans.device_part(session, device_digest).randomizer)
 
 
 def _computed(compute: Callable[[], dict[str, Any]], campaign: str, day: int, ended: bool) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from sordino_client import Caps, Client, PureEpsilon
 from sordino_server import aggregates
 from sordino_server.cli import app
 from sordino_server.cli.experiment import arms_of
-from sordino_server.experiments import repository
+from sordino_server.experiments import looking, repository
 from sordino_server.models import ReportChunk, Round
+from sordino_server.plans import service as plans
 from sordino_server.simulation import DeviceFleet
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
@@ -176,6 +177,28 @@ def test_what_is_wrong_with_one_experiment_stops_no_worker(
     running.work()
     looks = running.api.get(f"/v1/campaigns/{made[0]}/experiment").json()["made"]
     assert [(look["day"], len(look["comparisons"])) for look in looks] == [(1, 0), (2, 1)]
+
+
+def test_a_plan_that_is_looked_at_once_is_not_read_at_every_poll(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    campaign = running.api.post("/v1/campaigns", json=order_of(running)).json()["id"]
+    running.api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
+    Arms(running, campaign).answer(50, 30.0, 30.0)
+    running.clock.advance(DAY_S)
+    read, device_part = [], plans.device_part
+
+    def counted(session: Any, digest: str) -> Any:
+        read.append(digest)
+        return device_part(session, digest)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(aggregates, "summed_on_ingest", lambda randomizer: False)
+        patched.setattr(plans, "device_part", counted)
+        for _ in range(3):
+            assert looking.make_due_looks(running.database, running.clock.now()) == []
+    assert len(read) == 1
+    running.api.post(f"/v1/campaigns/{campaign}/close").raise_for_status()
+    (made,) = looking.make_due_looks(running.database, running.clock.now())
+    assert made.day == 2
 
 
 def test_a_look_of_a_slow_worker_comes_between_no_others(running: Any) -> None:
