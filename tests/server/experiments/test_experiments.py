@@ -205,9 +205,8 @@ def test_a_look_of_a_slow_worker_comes_between_no_others(running: Any) -> None:
     campaign = running.api.post("/v1/campaigns", json=order_of(running)).json()["id"]
 
     def add(day: int, earlier: int, over: bool = False) -> bool:
-        return running.database.run(
-            "look", lambda session: repository.add(session, campaign, day, over, b"{}", 0, earlier=earlier)
-        )
+        with running.database.write("look") as session:
+            return repository.add(session, campaign, day, over, b"{}", 0, earlier=earlier)
 
     assert add(2, 0)
     # One that knew of no look, of an earlier day, of the same day, and after the last.
