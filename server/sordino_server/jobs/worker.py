@@ -223,7 +223,7 @@ class Worker:
         if self.settings.round_keys is None:
             return
         try:
-            for campaign in delete_ended_keys(self.database, RoundKeys(self.settings.round_keys)):
+            for campaign in delete_ended_keys(self.database, RoundKeys(self.settings.round_keys), self.clock.now()):
                 log.info("key deleted", campaign=campaign)
         except (DatabaseError, OSError) as error:
             log.error("keys could not be deleted", problem=str(error))

@@ -130,11 +130,14 @@ def create(home: RunningServer, key: str, plan: dict[str, Any] = PLAN, **changes
 
 
 @contextmanager
-def shuffled_series(url: str, folder: Path) -> Iterator[ShuffledSeries]:
-    """The server on a migrated database, with the folder of its keys, for as long as the block runs."""
+def shuffled_series(url: str, folder: Path, **route: Any) -> Iterator[ShuffledSeries]:
+    """The server on a migrated database, with the folder of its keys, for as long as the block runs.
+
+    `route` changes members of the series' route.
+    """
     with served(url, round_keys=folder) as home:
         signing = Ed25519PrivateKey.generate()
-        made = create(home, signing.public_key().public_bytes_raw().hex())
+        made = create(home, signing.public_key().public_bytes_raw().hex(), route=route)
         assert made.status_code == 201, made.text
         campaign = made.json()["id"]
         home.api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()

@@ -12,6 +12,7 @@ import pytest
 
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_server.plans import service as plans
+from sordino_server.shuffled.key_ends import BATCHES_COME_S
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, Task
 from tests.server.shuffled.collected_series import PERIOD, PLAN, ShuffledSeries, create, shuffled_series
 
@@ -199,6 +200,58 @@ def test_no_round_begins_before_its_period_and_no_report_comes_directly(
     sent = httpx.post(url, content=content, headers={"Content-Type": CBOR_MEDIA_TYPE})
     check_problem(sent, Problem.WRONG_ROUTE, "shuffler")
     assert quick.home.api.get(f"{quick.path}/status").json()["rounds"] == []
+
+
+@pytest.fixture
+def hourly(migrated_sqlite_url: str, tmp_path: Path) -> Iterator[ShuffledSeries]:
+    """A key for each period, as without `key_periods`."""
+    with shuffled_series(migrated_sqlite_url, tmp_path / "keys", keys=4, key_periods=None) as found:
+        yield found
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 0, 1)])
+def test_a_key_waits_for_batches_that_come_late(hourly: ShuffledSeries, order: tuple[int, ...]) -> None:
+    """The first batch makes the first round; a shuffler that was away hands on its periods in any order."""
+    hourly.to_end_of(2)
+    hourly.home.work()
+    hourly.home.worker().purge()
+    assert hourly.kept_keys() == [0, 1, 2, 3]
+    for number in order:
+        hourly.release(number, USERS)
+        hourly.home.work()
+        hourly.home.worker().purge()
+        assert number not in hourly.kept_keys()
+    assert hourly.states()[:3] == ["estimated"] * 3
+    assert hourly.kept_keys() == [3]
+
+
+def test_a_series_that_is_closed_before_its_first_batch_keeps_the_key(hourly: ShuffledSeries) -> None:
+    hourly.home.clock.advance(PERIOD // 2)
+    hourly.home.api.post(f"{hourly.path}/close").raise_for_status()
+    hourly.home.worker().purge()
+    # Periods 1 to 3 never begin.
+    assert hourly.kept_keys() == [0]
+    hourly.to_end_of(0)
+    hourly.release(0, USERS)
+    hourly.home.work()
+    assert hourly.states()[:1] == ["estimated"]
+    assert hourly.kept_keys() == []
+
+
+@pytest.mark.parametrize("end", ["later", "cancel"])
+def test_a_key_of_which_nothing_came_ends(hourly: ShuffledSeries, end: str) -> None:
+    hourly.to_end_of(0)
+    hourly.home.work()
+    if end == "cancel":
+        hourly.home.api.post(f"{hourly.path}/cancel").raise_for_status()
+    else:
+        hourly.home.clock.advance(BATCHES_COME_S - 1)
+        hourly.home.work()
+        hourly.home.worker().purge()
+        assert hourly.kept_keys() == [0, 1, 2, 3]
+        hourly.home.clock.advance(1)
+    hourly.home.worker().purge()
+    assert hourly.kept_keys() == ([] if end == "cancel" else [1, 2, 3])
 
 
 @pytest.mark.parametrize(
