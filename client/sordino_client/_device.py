@@ -102,8 +102,11 @@ class Device:
         found = yield from self._finding.find(population, accept, allow_repeats)
         for campaign in found.joined:
             fetched = yield from self._fetch_ahead(self._ledger.session(campaign).manifest)
-            if fetched is not None:
-                self._ledger.keep(fetched)
+            try:
+                if fetched is not None:
+                    self._ledger.keep(fetched)
+            except PlanRefused as error:
+                _warn_offline(campaign, error)
         return found
 
     def rehome(self, campaign: CampaignId, address: str) -> Flow[Campaign]:
@@ -293,7 +296,13 @@ class Device:
         if law is not None:
             return (yield from self._series.join(manifest, law))
         fetched = yield from self._fetch_ahead(manifest)
-        return self._ledger.join(manifest, self.randomness, fetched)
+        try:
+            return self._ledger.join(manifest, self.randomness, fetched)
+        except PlanRefused as error:
+            if fetched is None:
+                raise
+            _warn_offline(manifest.campaign, error)
+            return self._ledger.join(manifest, self.randomness, None)
 
     def _fetch_ahead(self, manifest: Manifest) -> Flow[Prefetched | None]:
         """Task and part, the same for every device; what fails here fails in `answer` again, which tells it."""
@@ -306,7 +315,7 @@ class Device:
             _, content = yield from self._find_part(session, digest, index)
             return fetched if content is None else Prefetched(task, (digest, content))
         except (PlanUnavailable, PlanRefused) as error:
-            _LOG.warning("Campaign %s cannot be answered without a connection: %s.", manifest.campaign, error)
+            _warn_offline(manifest.campaign, error)
             return fetched
 
     def _answer_terms(self, session: Session) -> Flow[tuple[Task, AnswerTerms]]:
@@ -385,3 +394,7 @@ class Device:
             opted_out=self._ledger.opted_out(session.campaign),
             cap_conflict=None if law is None else cap_conflict(law, manifest.rounds[0].guarantee, self.config.caps),
         )
+
+
+def _warn_offline(campaign: CampaignId, error: Exception) -> None:
+    _LOG.warning("Campaign %s cannot be answered without a connection: %s.", campaign, error)

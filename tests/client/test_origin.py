@@ -168,6 +168,19 @@ def test_an_older_ledger_is_brought_up_and_asks_to_join_again(two, ledger, versi
     assert client(A).account().lifetime_nano == campaign.guarantee.nano
 
 
+def test_an_address_is_kept_though_the_task_contradicts_an_earlier_one(two, ledger) -> None:
+    """A ledger from before addresses were kept sends what waits; `answer` tells that the server names two plans."""
+    worlds, client = two
+    campaign = client(A).join(worlds[A].campaign)
+    client(A).answer(campaign, "red")
+    with sqlite3.connect(ledger) as connection:
+        connection.execute("UPDATE campaigns SET origin = NULL")
+        connection.execute("UPDATE pinned_plans SET digest = zeroblob(32)")
+    assert client(A).flush().delivered == 0
+    assert client(A).join(campaign.id) == campaign
+    assert client(A).flush().delivered == 1
+
+
 EU, BACKUP, US = "https://eu.example", "https://backup.example", "https://us.example"
 SERVERS = (CampaignServer("eu", (EU, BACKUP)), CampaignServer("us", (US,)))
 
