@@ -7,6 +7,7 @@ alone. So a batch with another root than the one in this file is never sent.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 from pathlib import Path
@@ -68,7 +69,12 @@ class Released:
             return
         if before is not None:
             raise ReleasedBefore(number)
-        os.write(self._file, f"{campaign.hex()} {number} {root.hex()}\n".encode("ascii"))
+        line = f"{campaign.hex()} {number} {root.hex()}\n".encode("ascii")
+        written = os.write(self._file, line)
+        if written < len(line):
+            # The disk is full. The next line must not continue this one.
+            os.ftruncate(self._file, os.fstat(self._file).st_size - written)
+            raise OSError(errno.ENOSPC, "the line of a released batch was not written whole", str(self._path))
         os.fsync(self._file)
         self._roots[campaign, number] = root
 

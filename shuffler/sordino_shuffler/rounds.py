@@ -16,7 +16,7 @@ from sordino_shared.randomness import Randomness
 from sordino_shared.sealing import seal
 from sordino_shared.shuffling.blanket import draw_blanket_report
 from sordino_shuffler.clock import Clock
-from sordino_shuffler.errors import CollectorTrouble
+from sordino_shuffler.errors import CollectorTrouble, StoreInUse, StoreOfAnotherVersion
 from sordino_shuffler.mirror import CampaignMirror
 from sordino_shuffler.mixing import counted, deliver, may_leave, mix, purge, stated
 from sordino_shuffler.released import Released
@@ -129,7 +129,7 @@ class RoundKeeper:
             except CollectorTrouble as error:
                 self._later(row, _CONFLICT_WAIT_S if error.conflict else error.after_s or 0.0)
                 await mirror.note_trouble(about, f"{about} is not handed on: {error}")
-            except (sqlite3.Error, OSError) as error:
+            except (sqlite3.Error, OSError, StoreInUse, StoreOfAnotherVersion) as error:
                 # The disk is full, say: nothing can be written down, not even that.
                 self._later(row, _WRITE_WAIT_S)
                 _LOG.error(

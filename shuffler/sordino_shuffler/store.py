@@ -157,6 +157,10 @@ class Store:
     def close(self) -> None:
         """Close the file; the write-ahead log, which shows the order of arrival, is emptied first."""
         self.truncate_log()
+        self.leave()
+
+    def leave(self) -> None:
+        """Close the file, whose log another store empties: emptying it waits for all readers, and no one writes."""
         self._connection.close()
 
     def truncate_log(self) -> None:
@@ -343,4 +347,4 @@ def apart(path: Path, act: Callable[[Store], T]) -> T:
     try:
         return act(store)
     finally:
-        store.close()
+        store.leave()

@@ -7,6 +7,7 @@ import os
 import random
 import shutil
 import sqlite3
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,7 +16,8 @@ import pytest
 from sordino_shuffler.errors import PlanChanged, StoreInUse, StoreOfAnotherVersion
 from sordino_shuffler.mixing import EMPTY_ROOT, Outcome, deliver, give_up, may_leave, mix, purge, root_of
 from sordino_shuffler.released import Released
-from sordino_shuffler.store import MOVES, Added, State, Store, StoredRound, id_of
+from sordino_shuffler.store import MOVES, Added, State, Store, StoredRound, apart, id_of
+from tests.patience import PATIENCE_S
 
 CAMPAIGN, DEVICE = bytes(32), b"\x01" * 32
 ENDS_AT = 1_000
@@ -169,6 +171,27 @@ def test_a_statement_of_nothing_has_the_root_of_nothing():
     assert root_of([]) == EMPTY_ROOT
 
 
+def test_a_count_apart_waits_for_no_other_one(
+    tmp_path: Path, store: Store, collecting: StoredRound, monkeypatch: pytest.MonkeyPatch
+):
+    """Emptying the log would wait for the other reader, and no upload is written meanwhile."""
+    monkeypatch.setattr("sordino_shuffler.store._BUSY_TIMEOUT_S", 10 * PATIENCE_S)
+    path = tmp_path / "shuffler.sqlite3"
+    store.add(collecting, _bodies(3))
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM sealed").fetchone()
+    store.add(collecting, _bodies(4))
+    found: list[int] = []
+    counting = threading.Thread(
+        target=lambda: found.append(apart(path, lambda other: other.count(collecting))), daemon=True
+    )
+    counting.start()
+    counting.join(PATIENCE_S / 5)
+    reader.close()
+    assert found == [4]
+
+
 class TestReleasedFile:
     def test_one_shuffler_holds_it(self, tmp_path: Path, released: Released):
         with pytest.raises(StoreInUse):
@@ -185,6 +208,19 @@ class TestReleasedFile:
                 assert released.root(CAMPAIGN, 0) == DEVICE
                 assert released.root(CAMPAIGN, 1) is None
             assert path.read_bytes() == whole
+
+    def test_a_full_disk_leaves_no_part_of_a_line(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        path, write = tmp_path / "released", os.write
+        with Released(path) as released:
+            released.claim(CAMPAIGN, 0, DEVICE)
+            monkeypatch.setattr(os, "write", lambda file, content: write(file, content[:50]))
+            with pytest.raises(OSError, match="was not written whole"):
+                released.claim(CAMPAIGN, 1, DEVICE)
+            monkeypatch.undo()
+            assert released.root(CAMPAIGN, 1) is None
+            released.claim(CAMPAIGN, 2, DEVICE)
+        with Released(path) as released:
+            assert [released.root(CAMPAIGN, number) for number in range(3)] == [DEVICE, None, DEVICE]
 
     @pytest.mark.parametrize("line", [b"nothing", b"00 0 00", b"%s x %s" % ((b"0" * 64,) * 2), b"\xff 0 0"])
     def test_other_files_are_refused(self, tmp_path: Path, line: bytes):

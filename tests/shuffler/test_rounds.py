@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from sordino_shared.protocol import Rotating, SealedOutcomes, ValueOf
+from sordino_shuffler.errors import StoreOfAnotherVersion
 from sordino_shuffler.mixing import KEEP_IDS_S, root_of
 from sordino_shuffler.statements import SigningKey
 from sordino_shuffler.store import State, id_of
@@ -263,6 +264,27 @@ async def test_a_full_disk_at_the_end_makes_the_round_wait_and_loses_nothing(
         # The clock is set back by a year and forward again: the round goes on.
         shuffler.now[0] = END - 86_400 * 365
         await shuffler.tick()
+        await shuffler.tick(END + 60)
+        assert collector.statements[0].received == 12
+
+
+async def test_a_store_that_cannot_be_opened_makes_the_round_wait(
+    shuffler: LocalShuffler, collecting: Collecting, monkeypatch: pytest.MonkeyPatch
+):
+    """What counts a round opens the file for itself, and says of a bad disk that it is no store."""
+    async with collecting() as collector:
+        await shuffler.upload(collector, *(collector.sealed() for _ in range(12)))
+        tried: list[int] = []
+
+        def broken(path: Path, _: object) -> None:
+            tried.append(1)
+            raise StoreOfAnotherVersion(path, "disk I/O error")
+
+        monkeypatch.setattr("sordino_shuffler.rounds.apart", broken)
+        for seconds in (0, 1, 30, 59):
+            await shuffler.tick(END + seconds)
+        assert tried == [1]
+        monkeypatch.undo()
         await shuffler.tick(END + 60)
         assert collector.statements[0].received == 12
 
