@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.estimation.fieller import JointErrors, RatioSet, fieller_set
+from sordino_analysis.estimation.fieller import JointErrors, RatioSet, enough_users, fieller_set
 from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, smoothed
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.estimation.linear_estimate import EstimationError
@@ -19,8 +19,6 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 _POINTS = 4096
 # Numbers between 0 and 1 have no more variance.
 _MOST_VARIANCE = 0.25
-# Enough users tell a category from nobody in so many of the campaigns.
-_POWER = 0.8
 
 Range = tuple[float, float]
 
@@ -165,12 +163,11 @@ class JointAnswers:
 
     def _not_enough(self, share: int, group: str) -> DerivedAnswer:
         error = math.sqrt(self.noise[share, share] + self.drawn[share, share])
-        held = float(self.answers[share]) if self.answers[share] > 0 else self.quantile * error
-        reach = self.quantile + normal_quantile(2 * _POWER - 1)
-        # A number of users that would do has two figures.
-        users = float(f"{self.users * (reach * error / held) ** 2:.1e}")
-        sentence = f"not enough users in {group}: about {users:,.0f} in all would do"
-        return DerivedAnswer(value=None, sentence=sentence, enough_users=int(users))
+        seen = float(self.answers[share])
+        # Of a share that seems to be 0 or less, the largest that it may be: so many users or more.
+        users = enough_users(self.users, seen if seen > 0 else self.quantile * error, error, self.quantile)
+        would = f"about {users:,} in all would do" if seen > 0 else f"it takes {users:,} users in all or more"
+        return DerivedAnswer(value=None, sentence=f"not enough users in {group}: {would}", enough_users=users)
 
 
 def _root(variance: float, error: float, interval: Range) -> tuple[float, float, Range]:

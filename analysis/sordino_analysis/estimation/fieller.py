@@ -11,9 +11,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from sordino_analysis.estimation.intervals import normal_quantile
+
 Range = tuple[float, float]
 Shape = Literal["interval", "rays", "anything"]
 
+# Enough users tell a share from 0 in so many of the campaigns; their number has so many figures.
+_POWER, _FIGURES = 0.8, 2
 # An end is looked for from a thousandth of it on, in steps that double, and found to 2^-40 of the last step.
 _FIRST_STEP, _HALVINGS = 1e-3, 40
 
@@ -81,6 +85,18 @@ def fieller_set(numerator: float, denominator: float, errors: JointErrors, quant
     return RatioSet(
         shape="interval", low=_crossing(excess, unbiased.low, -1.0), high=_crossing(excess, unbiased.high, 1.0)
     )
+
+
+def enough_users(users: int, share: float, error: float, quantile: float) -> int:
+    """Users with whom a share, which is off by `error` with `users` of them, is told from 0 in four of five campaigns.
+
+    The share is told where it is `quantile` of its standard errors above 0, which is where the set of a ratio with it
+    below the line has two ends. A whole number of two figures that is no less; `share` and `error` are above 0.
+    """
+    reach = quantile + normal_quantile(2 * _POWER - 1)
+    needed = users * (reach * error / share) ** 2
+    size = int(10 ** max(0, math.floor(math.log10(max(needed, 1.0))) + 1 - _FIGURES))
+    return math.ceil(needed / size) * size
 
 
 def _quadratic(numerator: float, denominator: float, errors: JointErrors, quantile: float) -> RatioSet:

@@ -16,7 +16,7 @@ from sordino_analysis.estimation.answer_on_demand import (
     ShareAnswer,
 )
 from sordino_analysis.estimation.cumulative import quantile_answer
-from sordino_analysis.estimation.fieller import JointErrors, RatioSet, fieller_set
+from sordino_analysis.estimation.fieller import JointErrors, RatioSet, enough_users, fieller_set
 from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.estimation.linear_estimate import EstimationError
 from sordino_analysis.estimation.sums_of_boxes import SumErrors
@@ -32,11 +32,6 @@ from sordino_analysis.questions.linear.on_demand import (
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_shared.domains import Domain
 from sordino_shared.quantities import quantity
-
-# Enough users tell the group from nobody in so many of the campaigns.
-_POWER = 0.8
-# A number of users that would do has so many figures.
-_FIGURES = 2
 
 
 def group_answers(
@@ -95,8 +90,7 @@ class _Group:
         share = self.share.uncut if self.share.uncut > 0 else self.share.interval[1]
         if share <= 0:
             return None
-        errors = normal_quantile(self.level) + normal_quantile(2 * _POWER - 1)
-        return _rounded_up(self.users * (errors * self.share.standard_error / share) ** 2)
+        return enough_users(self.users, share, self.share.standard_error, normal_quantile(self.level))
 
     def terms(self, sentence: str | None) -> dict[str, Any]:
         """What an answer about the group says of it; `sentence` is there where it has no number."""
@@ -219,9 +213,3 @@ def _quantiles(group: _Group, domain: Domain, texts: Sequence[str]) -> OnDemand:
         label = f"{found.label} given {group.box.label}"
         answers.append(GroupQuantileAnswer(**plain | {"label": label}, **group.terms(sentence)))
     return group.done(answers)
-
-
-def _rounded_up(users: float) -> int:
-    """A whole number of two figures that is no less."""
-    size = int(10 ** max(0, math.floor(math.log10(max(users, 1.0))) + 1 - _FIGURES))
-    return math.ceil(users / size) * size

@@ -77,7 +77,13 @@ def test_a_group_that_may_be_empty_has_no_numbers(share: float) -> None:
     assert (found.value, found.interval) == (None, None)
     assert found.enough_users is not None
     assert found.enough_users > 1000
-    assert found.sentence == f"not enough users in country: DE: about {found.enough_users:,} in all would do"
+    # 2.802 standard errors, rounded up to two figures; no share is known that is 0 or less.
+    held = share if share > 0 else 1.959964 * 0.01
+    needed = 1000 * (2.801585 * 0.01 / held) ** 2
+    assert needed <= found.enough_users < needed + 100
+    count = f"{found.enough_users:,}"
+    would = f"about {count} in all would do" if share > 0 else f"it takes {count} users in all or more"
+    assert found.sentence == f"not enough users in country: DE: {would}"
 
 
 def test_a_sum_of_answers_has_the_variance_of_the_sum() -> None:
