@@ -18,6 +18,7 @@ from sordino_analysis.comparisons.columns import columns_of_difference
 from sordino_analysis.comparisons.difference import Difference, Side, Verdict, difference
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.panel.period_answers import PeriodAnswers
+from sordino_shared.errors import InvalidValue
 
 Comparable = Estimate | Simulation | PeriodAnswers
 
@@ -124,7 +125,8 @@ def compare(
     matched by label and row, `only` those with these labels. Their plans and ε may differ. Answers are about the users
     who reported on either side; with `population` also about the people that these are samples of, which assumes
     different people on the two sides. Raises NotComparable with the first difference between two domains or rows, and
-    where there is no query in common, and EstimationError for a level that is not between 0 and 1.
+    where there is no query in common, EstimationError for a level that is not between 0 and 1, and InvalidValue for
+    one that is not that of a series.
 
     >>> before, after = (Aggregate(6000, np.array([3000, 2000, 1000])), Aggregate(6000, np.array([2000, 3000, 1000])))
     >>> print(*compare(estimate(three, before), estimate(three, after)).findings, sep="\\n")
@@ -148,7 +150,7 @@ def side_of(given: Comparable, level: float) -> Side:
 def _(given: Estimate, level: float) -> Side:
     plan = given.plan
     if given.workload is not plan.workload:
-        return Side.of_estimate(given.workload, given.found, given.aggregate)
+        return Side.of_estimate(given.workload, given.found, given.aggregate, level)
     estimator = LinearEstimator.of(plan.device, plan.analyst).among(given.aggregate, given.blanket)
     return Side.of_round(estimator, given.aggregate, level)
 
@@ -160,6 +162,12 @@ def _(given: Simulation, level: float) -> Side:
 
 @side_of.register
 def _(given: PeriodAnswers, level: float) -> Side:
+    if given.level != level:
+        raise InvalidValue(
+            f"the answers of a series are at its own level, {given.level}, and not at {level}: give compare that "
+            f"level, or make the series with level={level}",
+            level,
+        )
     return Side(
         workload=given.workload,
         parts=given.parts,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -56,7 +57,7 @@ class Side:
         """A closed round, whose `aggregate` is decoded once; raises EstimationError where there are no reports."""
         if isinstance(estimator.law, OrbitAnswerMoments) and estimator.workload.size > MOST_LISTED_TYPES:
             found = estimator.estimate(aggregate, check_level(level))
-            return cls.of_estimate(estimator.workload, found, aggregate)
+            return cls.of_estimate(estimator.workload, found, aggregate, level)
         # The law of a report alone says how often intervals hold: of a shuffler's random ones nothing is listed.
         lawful = not estimator.blanket
         mean = PooledMean.of(estimator, aggregate, _SAMPLED, check_level(level), lawful=lawful, judged=lawful)
@@ -81,7 +82,9 @@ class Side:
         return cls.of_round(estimator, aggregate, level)
 
     @classmethod
-    def of_estimate(cls, workload: Workload, found: LinearEstimate | ItemEstimate, aggregate: Aggregate) -> Side:
+    def of_estimate(
+        cls, workload: Workload, found: LinearEstimate | ItemEstimate, aggregate: Aggregate, level: float
+    ) -> Side:
         """The answers of an estimate over a large domain, whose errors count as normal."""
         noise = found.standard_error**2
         part = NormalPart(
@@ -90,14 +93,14 @@ class Side:
             drawn=np.maximum(found.population_standard_error**2 - noise, 0.0),
             users=found.users,
             bias=found.bias_bound if isinstance(found, LinearEstimate) else 0.0,
-            level=found.level,
+            level=check_level(level),
         )
         return cls(
             workload=workload,
             parts=[(1.0, part)],
             aggregates=(aggregate,),
             users=found.users,
-            level=found.level,
+            level=level,
         )
 
     def only(self, rows: Sequence[int]) -> list[tuple[float, MeanPart]]:
@@ -221,8 +224,8 @@ def difference(left: Side, right: Side, *, only: Sequence[str] | None = None, po
 
 
 def check_level(level: float) -> float:
-    """The level; raises EstimationError unless it lies between 0 and 1."""
-    if not 0 < level < 1:
+    """The level; raises EstimationError unless it lies between 0 and 1, and its quantile within the doubles."""
+    if not 0 < level < 1 or math.isinf(normal_quantile(level)):
         raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
     return float(level)
 

@@ -51,8 +51,14 @@ def common_queries(left: Workload, right: Workload, only: Sequence[str] | None =
             (left.name, right.name),
         )
     pairs = [(places[0][label], places[1][label]) for label in chosen]
-    # Measures of rounded numbers are the same under their label, whatever the levels that each plan rounds to.
     rounded = left.dithering is not None or right.dithering is not None
+    if rounded and not (left.has_units and right.has_units):
+        raise NotComparable(
+            "one side asks measures of numbers, which devices round, and the other rows of its own: compare measures "
+            "with measures",
+            (left.name, right.name),
+        )
+    # Measures of rounded numbers are the same under their label, whatever the levels that each plan rounds to.
     if left.published != right.published and not rounded:
         _check_rows(left, right, pairs)
     return pairs

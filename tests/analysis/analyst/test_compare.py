@@ -61,6 +61,8 @@ def test_windows_of_two_series_are_compared_and_those_of_one_have_their_change(p
     found = sa.compare(left, right, names=("app", "web"))
     np.testing.assert_allclose(found.values, right.uncut - left.uncut)
     np.testing.assert_allclose(found.standard_errors, np.hypot(left.standard_error, right.standard_error))
+    with pytest.raises(InvalidValue, match=r"at its own level, 0\.95, and not at 0\.99"):
+        sa.compare(left, right, level=0.99)
     by_periods = apps[1].window(0, 3, by="periods")
     assert by_periods is not None
     np.testing.assert_allclose(sa.compare(left, by_periods).values, by_periods.uncut - left.uncut)
@@ -81,6 +83,10 @@ def test_large_domains_and_items_are_compared_by_normal_errors() -> None:
     one, other = (sa.simulate(items, [7] * share + [70_000] * (9000 - share), seed=share) for share in (6000, 3000))
     found = sa.compare(one, other, only=["7"])
     assert found.verdicts == ("lower",)
+    # The level is the one that is asked for: 2.576 of the standard errors in place of 1.960.
+    wide = sa.compare(one, other, only=["7"], level=0.99)
+    assert wide.level == 0.99
+    np.testing.assert_allclose(np.diff(wide.intervals) / np.diff(found.intervals), 2.575829 / 1.959964, rtol=0.01)
     assert abs(found.values[0] + 1 / 3) < 6 * found.standard_errors[0]
     bits = [{"name": f"b{j}", "kind": "categorical", "labels": ["off", "on"]} for j in range(14)]
     marginals = sa.plan(
@@ -124,7 +130,8 @@ def test_wrong_arguments_say_what_to_give(months: tuple[sa.Simulation, sa.Simula
         sa.compare(*months, names=["may"])
     with pytest.raises(NotComparable, match="share reports"):
         sa.compare(months[0], months[0])
-    for level in (0, 1, 2):
+    # Beyond the last one doubles have no quantile.
+    for level in (0, 1, 2, 1 - 2**-53):
         with pytest.raises(SordinoError, match="between 0 and 1"):
             sa.compare(*months, level=level)
     wider = sa.simulate(sa.plan(sa.prefix([0, 30], name="delay", unit="min"), epsilon=1), [5.0] * 99, seed=1)

@@ -73,3 +73,15 @@ def test_no_common_query_and_an_unknown_label_are_refused() -> None:
     middle = workload(DELAYS, queries={"matrix": [[1, 0, 2]], "labels": ["a"]})
     with pytest.raises(NotComparable, match="no query in common: the left one asks 'a', the right"):
         common_queries(middle, workload(DELAYS, queries="prefix"))
+
+
+def test_measures_of_rounded_numbers_are_compared_with_measures_alone() -> None:
+    """Rows of one's own under the label of a measure are another question."""
+    numbers = {"name": "n", "kind": "integers", "low": 0, "high": 99}
+    measures = workload(numbers, queries={"n": "mean"})
+    assert measures.dithering is not None
+    own = workload(numbers, queries={"matrix": [[1.0] + [0.0] * 99], "labels": ["mean of n"]})
+    assert own.label(0) == measures.label(0)
+    for sides in ((measures, own), (own, measures)):
+        with pytest.raises(NotComparable, match="compare measures with measures"):
+            common_queries(*sides)
