@@ -15,7 +15,7 @@ from sordino_server.campaigns import service as campaigns
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Problem
+from sordino_shared.protocol import Manifest, Problem
 
 # Digits of an id that tell campaigns of one name apart.
 _ID_DIGITS = 12
@@ -42,13 +42,19 @@ def compared_round(session: Session, given: str, now: int) -> ComparedRound:
     """The round of `CAMPAIGN` or `CAMPAIGN:ARM`; raises ServerError, which names the campaign."""
     campaign, colon, arm = given.partition(":")
     try:
-        name = campaigns.get(session, campaign).name
+        row = campaigns.get(session, campaign)
+        if colon:
+            raise ServerError(Problem.INVALID_REQUEST, _why_no_arm(row.manifest, campaign, arm))
         closed = answering_round(session, campaign, now)
     except ServerError as error:
         raise ServerError(error.problem, f"campaign {campaign}: {error.detail}", **error.extra) from error
-    if colon:
-        raise ServerError(Problem.INVALID_REQUEST, f"campaign {campaign} has no arm {arm!r}: name the campaign alone")
-    return ComparedRound(name, closed)
+    return ComparedRound(row.name, closed)
+
+
+def _why_no_arm(manifest: bytes, campaign: str, arm: str) -> str:
+    if arm not in {each.name for each in Manifest.read(manifest).arms}:
+        return f"it has no arm {arm!r}: name the campaign alone"
+    return f"its arms are compared with each other alone, see /v1/campaigns/{campaign}/experiment: name the campaign"
 
 
 def names_of(left: ComparedRound, right: ComparedRound) -> tuple[str, str]:
