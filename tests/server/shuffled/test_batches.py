@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sordino_server.answers.comparison import compared_round
 from sordino_server.keys import service as keys
 from sordino_server.models import Role
 from sordino_server.shuffled import opening
@@ -40,6 +41,21 @@ def test_a_round_is_estimated_with_the_random_reports_subtracted(shuffled: Shuff
     assert {shuffled.push(page).status_code for page in shuffled.pages(reports)} == {200}
     assert shuffled.state(shuffled.statement(reports)).status_code == 200
     assert shuffled.status() == status
+
+
+def test_questions_and_comparisons_subtract_the_random_reports_as_the_estimate_does(shuffled: Shuffled) -> None:
+    """Of 300 users, not of them and the random reports; what the workload lists has the answer of the estimate."""
+    shuffled.release([*shuffled.sealed([1] * USERS), *shuffled.blanket()])
+    shuffled.end()
+    get = shuffled.home.api.get
+    table = get(f"{shuffled.path}/estimates").raise_for_status().json()["table"]
+    asked = get(f"{shuffled.path}/answers", params={"range": "..15"}).raise_for_status().json()
+    assert asked["terms"]["users"] == USERS
+    for name in ("uncut", "standard_error"):
+        assert asked["table"][name][0] == pytest.approx(table[name][1], rel=1e-9)
+    with shuffled.home.database.read("test round") as session:
+        closed = compared_round(session, shuffled.campaign["id"], shuffled.home.clock.now()).closed
+    assert closed.blanket == shuffled.route.blanket
 
 
 def test_a_batch_before_the_end_waits_for_it(shuffled: Shuffled) -> None:
