@@ -70,8 +70,8 @@ def rows_of_columns(columns: Mapping[Any, Any], names: Sequence[str]) -> list[di
 
     Raises InvalidValue for a name without a column, with the columns that there are, and for columns of other lengths.
     """
-    _check_columns([str(name) for name in columns], names, "the mapping")
-    values = [values_of(columns[name]) for name in names]
+    keys = _keys(columns, names, "the mapping")
+    values = [values_of(columns[key]) for key in keys]
     lengths = {len(column) for column in values}
     if len(lengths) != 1:
         raise InvalidValue(f"the columns have different lengths: {sorted(lengths)}", lengths)
@@ -83,12 +83,17 @@ def rows_of_frame(frame: Any, names: Sequence[str]) -> list[dict[str, object]]:
 
     An empty cell (NaN, NA, null) is None. Raises InvalidValue for a column that the frame does not have.
     """
-    _check_columns([str(name) for name in getattr(frame, "column_names", frame.columns)], names, "the frame")
-    columns = [values_of_series(frame[name]) for name in names]
+    keys = _keys(getattr(frame, "column_names", frame.columns), names, "the frame")
+    columns = [values_of_series(frame[key]) for key in keys]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
-def _check_columns(held: Sequence[str], names: Sequence[str], what: str) -> None:
+def _keys(columns: Iterable[Any], names: Sequence[str], what: str) -> list[Any]:
+    """By which the columns with these names are found: a name may be a number there. Raises InvalidValue."""
+    keys = list(columns)
+    held = [str(key) for key in keys]
+    if twice := [name for name in names if held.count(name) > 1]:
+        raise InvalidValue(f"{what} has several columns {twice[0]!r}: leave all but one out", twice)
     absent = [name for name in names if name not in held]
     if absent:
         raise InvalidValue(
@@ -96,15 +101,17 @@ def _check_columns(held: Sequence[str], names: Sequence[str], what: str) -> None
             f"{', '.join(held)[:1000]}: rename one",
             absent,
         )
+    return [keys[held.index(name)] for name in names]
 
 
 def values_of(column: Any) -> list[Any]:
     """(n,) plain values of a list, an array or a series; raises InvalidValue for what has no values."""
     if is_series(column):
         return values_of_series(column)
-    if isinstance(column, (str, bytes)) or not isinstance(column, Iterable):
+    whole = isinstance(column, np.ndarray) and not column.ndim
+    if whole or isinstance(column, (str, bytes)) or not isinstance(column, Iterable):
         raise InvalidValue(f"give a list, an array or a series of values, not a {type(column).__name__}")
-    return column.tolist() if isinstance(column, np.ndarray) and column.ndim else list(column)
+    return column.tolist() if isinstance(column, np.ndarray) else list(column)
 
 
 def values_of_series(series: Any) -> list[object]:

@@ -295,3 +295,20 @@ def test_quantiles_are_numbers_in_frames() -> None:
     assert answers.columns()["lower"][0] == -np.inf
     assert len(answers) == 3
     assert answers[0].label in repr(answers)
+
+
+def test_columns_are_found_by_their_names_as_text_and_one_name_is_one_column() -> None:
+    """pandas numbers the columns of an array, and keeps two of one name."""
+    import pandas
+
+    from sordino_analysis.analyst.frames import rows_of_columns, rows_of_frame
+
+    frame = pandas.DataFrame(np.array([[3, 5], [4, 6]]))
+    assert rows_of_frame(frame, ["1"]) == [{"1": 5}, {"1": 6}]
+    assert rows_of_columns({0: [3, 4]}, ["0"]) == [{"0": 3}, {"0": 4}]
+    twice = pandas.DataFrame([[1, 2, 3]], columns=["os", "os", "n"])
+    assert rows_of_frame(twice, ["n"]) == [{"n": 3}]
+    with pytest.raises(InvalidValue, match="the frame has several columns 'os'"):
+        rows_of_frame(twice, ["os"])
+    with pytest.raises(InvalidValue, match="not a ndarray"):
+        rows_of_columns({"n": np.array(3)}, ["n"])
