@@ -17,6 +17,7 @@ from sordino_analysis.analyst.contrasts import Asked, Contrast, contrast, covari
 from sordino_analysis.analyst.display import AnswersShown, shown
 from sordino_analysis.analyst.frames import is_series, values_of_series
 from sordino_analysis.analyst.plans import Plan
+from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.filling import cells_of_estimate
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable, joined
@@ -26,6 +27,8 @@ from sordino_analysis.estimation.items import MOST_PUBLISHED_ITEMS, ItemEstimate
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimate, LinearEstimator
 from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.kinds.numbers_document import rows_of_measures
+from sordino_analysis.kinds.on_demand import unanswered
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.columns import columns_of_queries
 from sordino_analysis.questions.linear.on_demand import QUESTION_KINDS, QuestionKind
@@ -162,19 +165,92 @@ class Estimate(AnswersShown):
     def table(self) -> AnswerTable:
         """The answers under the names of docs/results.md, one a row."""
         columns = columns_of_queries(self.workload) | cells_of_estimate(self.found)
-        return AnswerTable.of_columns(
-            columns,
-            users=self.users,
-            compared=self.plan.workload.queries,
-            epsilon=self.plan.epsilon,
-            level=self.level,
-            bias_bound=self.plan.analyst.figures.bias_bound,
-            mechanism=self.plan.mechanism,
-            warnings=joined(self.warnings),
-        )
+        return AnswerTable.of_columns(columns, **self._terms(self.plan.workload.queries))
+
+    def _terms(self, compared: int) -> dict[str, Cell]:
+        """What all rows of the table have in common."""
+        return {
+            "users": self.users,
+            "compared": compared,
+            "epsilon": self.plan.epsilon,
+            "level": self.level,
+            "bias_bound": self.plan.analyst.figures.bias_bound,
+            "mechanism": self.plan.mechanism,
+            "warnings": joined(self.warnings),
+        }
 
     def _shown(self) -> ShownAnswers:
         return shown_answers(self.table, rows=shown(len(self.table))).titled(f"Estimate of {self.workload.name}")
+
+
+class NumberEstimate(Estimate):
+    """Measures of numbers: the Q answers are those that were asked, of all users and of each category.
+
+    A category that may be empty has no numbers, but NaN, and intervals without ends; the column `sentence` of the table
+    says what would do. `found` has the answers to the plan's own queries, which measures are made of.
+    """
+
+    @property
+    def values(self) -> Floats:
+        """(Q,) the measures."""
+        return self._numbers("value")
+
+    @property
+    def uncut(self) -> Floats:
+        """(Q,) before ratios and variances are cut to what they can be."""
+        return self._numbers("uncut")
+
+    @property
+    def standard_errors(self) -> Floats:
+        """(Q,) about the users who reported."""
+        return self._numbers("standard_error")
+
+    @property
+    def intervals(self) -> Floats:
+        """(Q, 2) about the users who reported."""
+        return self._ends("")
+
+    @property
+    def band(self) -> Floats:
+        """(Q, 2) about the users who reported, for all measures at once."""
+        return self._ends("band_")
+
+    @property
+    def population_intervals(self) -> Floats:
+        """(Q, 2) about the population that the users are an independent sample of."""
+        return self._ends("population_")
+
+    @property
+    def consistent(self) -> Floats:
+        """(Q,) of the nearest true histogram; NaN for what follows from several answers."""
+        return self._numbers("consistent")
+
+    @property
+    def labels(self) -> list[str]:
+        """Names of the Q measures."""
+        return [str(label) for label in self.table.cells("label")]
+
+    @property
+    def units(self) -> list[str]:
+        """Of the Q measures."""
+        return [str(unit or "") for unit in self.table.cells("unit")]
+
+    @cached_property
+    def table(self) -> AnswerTable:
+        """The measures under the names of docs/results.md, one a row."""
+        assert isinstance(self.found, LinearEstimate)
+        estimator = LinearEstimator.of(self.plan.device, self.plan.analyst).among(self.aggregate, self.blanket)
+        rows = rows_of_measures(estimator, self.aggregate, self.found)
+        return AnswerTable.of_rows(rows, **self._terms(len(rows)))
+
+    def _shown(self) -> ShownAnswers:
+        return super()._shown().titled(f"Estimate of {self.workload.name}", *unanswered(self.table))
+
+    def _numbers(self, name: str) -> Floats:
+        return np.array(self.table.numbers(name))
+
+    def _ends(self, prefix: str) -> Floats:
+        return np.array([ends or (-np.inf, np.inf) for ends in self.table.ends(prefix)])
 
 
 # What other functions of the analyst take, too.
@@ -205,7 +281,8 @@ def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95, *, blanket: 
             raise EstimationError("items that are too many to list are not estimated behind a shuffler yet")
         return _largest_items(plan, aggregate, level)
     found = LinearEstimator.of(plan.device, plan.analyst).among(aggregate, blanket).estimate(aggregate, level)
-    return Estimate(workload=plan.workload, plan=plan, aggregate=aggregate, found=found, blanket=blanket)
+    form = NumberEstimate if plan.workload.has_units else Estimate
+    return form(workload=plan.workload, plan=plan, aggregate=aggregate, found=found, blanket=blanket)
 
 
 def _largest_items(plan: Plan, aggregate: Aggregate, level: float) -> Estimate:

@@ -29,8 +29,9 @@ from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.figures import amount, only_unit
+from sordino_analysis.figures import amount
 from sordino_analysis.kinds.drawn_rounds import BATCH, randomized
+from sordino_analysis.kinds.true_measures import measures_of, true_measures
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
 from sordino_analysis.vectorized.domains import codes_many
@@ -77,14 +78,14 @@ class Simulation(AnswersShown):
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """(Q,) whether the interval holds the truth."""
-        low, high = self.estimate.intervals.T
-        return np.asarray((low <= self.truth) & (self.truth <= high))
+        """(Q,) whether the interval holds the truth; one without ends holds whatever there is."""
+        return _hold(self.estimate.intervals, self.truth)
 
     @property
     def table(self) -> AnswerTable:
         """That of the estimate with `truth`, `error` and `inside`."""
-        known = {"truth": self.truth.tolist(), "error": self.errors.tolist(), "inside": self.inside.tolist()}
+        known: dict[str, list[Any]] = {"truth": _cells(self.truth), "error": _cells(self.errors)}
+        known["inside"] = self.inside.tolist()
         return self.estimate.table.with_columns(**known)
 
     def _shown(self) -> ShownAnswers:
@@ -93,18 +94,31 @@ class Simulation(AnswersShown):
         return answers.titled(f"Simulation of {self.plan.workload.name}", *self._notes())
 
     def _notes(self) -> list[str]:
-        error = amount(float(np.sqrt(np.mean(self.errors**2))), only_unit(self.estimate.units))
+        units = set(self.estimate.units)
         queries, level = len(self.truth), percent(self.estimate.level)
-        inside = f"{int(self.inside.sum())} of {queries} intervals hold the truth; error {error} rms"
+        inside = f"{int(self.inside.sum())} of {queries} intervals hold the truth"
+        if len(units) == 1:
+            # A category that may be empty has no answer, and one that nobody is in no truth.
+            inside += f"; error {amount(float(np.sqrt(np.nanmean(self.errors**2))), units.pop())} rms"
         if self.inside.all():
             return [inside]
-        low, high = self.estimate.band.T
-        banded = int(((low <= self.truth) & (self.truth <= high)).sum())
+        banded = int(_hold(self.estimate.band, self.truth).sum())
         together = (
             f"the band holds {banded} of {queries}: it holds all at once in {level} of rounds; an interval holds its "
             f"own truth in {level}, and answers of one round err together, so that some rounds miss several"
         )
         return [inside, together]
+
+
+def _hold(ends: Floats, truth: Floats) -> NDArray[np.bool_]:
+    """(Q,) whether `ends` (Q, 2) hold the truth (Q,), which is NaN where nobody is asked about; no ends always do."""
+    low, high = ends.T
+    return np.asarray(np.isinf(ends).all(axis=1) | (low <= truth) & (truth <= high))
+
+
+def _cells(numbers: Floats) -> list[float | None]:
+    """An empty cell for each NaN."""
+    return [None if np.isnan(number) else number for number in numbers.tolist()]
 
 
 @takes(plan=PLAN, seed=SEED, strict=FLAG)
@@ -137,7 +151,14 @@ def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> S
     if blanket:
         random = draw_blanket(plan.device.randomizer, blanket, randomness)
         aggregate += Aggregate(blanket, accumulate(plan.device.randomizer, random))
-    return Simulation(plan, aggregate, plan.workload.truth_of_codes(codes))
+    return Simulation(plan, aggregate, _truth(plan, codes))
+
+
+def _truth(plan: Plan, codes: NDArray[np.uint64]) -> Floats:
+    """(Q,) the answers without noise; of numbers the measures, NaN of a category that nobody is in."""
+    if plan.workload.has_units:
+        return np.array(true_measures(measures_of(plan.workload), codes))
+    return plan.workload.truth_of_codes(codes)
 
 
 def codes_of(domain: Domain, values: Values, *, strict: bool) -> NDArray[np.uint64]:

@@ -11,6 +11,7 @@ from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.figures import amount
 from sordino_analysis.kinds.base import SimulatedUsers
 from sordino_analysis.kinds.linear import LinearExtras, LinearKind
+from sordino_analysis.kinds.on_demand import unanswered
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.specification import form_of_queries
 from sordino_shared.protocol import Manifest
@@ -74,12 +75,12 @@ class NumbersKind(LinearKind):
         return ()
 
     def notes(self, estimate: EstimateDocument) -> Sequence[str]:
-        """The error that the plan predicts, and where numbers are clipped."""
+        """What is not told of a category, the error that the plan predicts, and where numbers are clipped."""
         extras = estimate.extras
         assert isinstance(extras, NumberExtras)
         error = self.predicted_error(estimate) / extras.scale
         predicted = f"the plan predicts an error of {percent(error, 2)} of the range at most"
-        return (predicted, *self.subtracted(estimate), *map(str, extras.ranges))
+        return (*unanswered(estimate.table), predicted, *self.subtracted(estimate), *map(str, extras.ranges))
 
     def truth(self, users: SimulatedUsers, estimate: EstimateDocument) -> Sequence[float]:
         """The measures of the numbers that the users hold, clipped as devices clip them."""

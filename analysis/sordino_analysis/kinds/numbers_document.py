@@ -13,6 +13,7 @@ from sordino_analysis.answers.filling import cells_of_answers, cells_of_estimate
 from sordino_analysis.estimation.derived_answers import DerivedAnswer, JointAnswers
 from sordino_analysis.estimation.linear import LinearEstimate, LinearEstimator
 from sordino_analysis.estimation.normality import columns_of_laws
+from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.kinds.linear_document import extras_of_round, terms_of_round
 from sordino_analysis.kinds.numbers import NumberExtras, NumberRange
 from sordino_analysis.kinds.true_measures import measures_of
@@ -28,17 +29,26 @@ def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
     estimator = LinearEstimator.of(plan.device, plan.analyst).among(closed.aggregate, blanket)
     found = estimator.estimate(closed.aggregate)
     measures = measures_of(estimator.workload)
-    joint = JointAnswers.of(estimator, closed.aggregate, found.level, compared=len(measures.shown))
     own = {"ranges": [_range(measures)], "scale": estimator.workload.scale, "rounding_bias": measures.square_bias / 2}
     extras = extras_of_round(plan, found, blanket).model_dump() | own
-    answers = _Answers(measures, found, joint)
     return EstimateDocument.of_rows(
         "numbers",
-        [answers.row(shown) for shown in measures.shown],
+        rows_of_measures(estimator, closed.aggregate, found),
         NumberExtras.model_validate(extras),
         **terms_of_round(str(manifest.campaign), plan, found.users, found.level),
         compared=len(measures.shown),
     )
+
+
+def rows_of_measures(estimator: LinearEstimator, aggregate: Aggregate, found: LinearEstimate) -> list[dict[str, Cell]]:
+    """The cells of each measure that was asked, where `found` has the answers to the plan's own queries.
+
+    Raises EstimationError where the covariances of the answers are too many to hold.
+    """
+    measures = measures_of(estimator.workload)
+    joint = JointAnswers.of(estimator, aggregate, found.level, compared=len(measures.shown))
+    answers = _Answers(measures, found, joint)
+    return [answers.row(shown) for shown in measures.shown]
 
 
 @dataclass(frozen=True, eq=False)

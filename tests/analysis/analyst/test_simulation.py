@@ -149,3 +149,48 @@ def test_a_long_answer_is_shown_from_both_ends() -> None:
         assert "value ≤ 1" in shown
         assert "value ≤ 39" in shown
         assert "value ≤ 20" not in shown
+
+
+def test_numbers_are_answered_as_they_were_asked_and_not_by_the_rows_of_the_plan() -> None:
+    """The deviation, sums and what is of a category, each beside its truth; a category of nobody in words."""
+    asked = {
+        "name": "stars",
+        "domain": [
+            {"name": "stars", "kind": "integers", "low": 1, "high": 5},
+            {"name": "country", "kind": "categorical", "labels": ["DE", "FR", "IN"]},
+        ],
+        "queries": {"stars": ["mean", "sum", "sd", {"share_above": 3}]},
+    }
+    rng = np.random.default_rng(3)
+    countries, stars = rng.choice(["DE", "FR"], 30_000, p=[0.8, 0.2]), rng.integers(1, 6, 30_000)
+    stars[countries == "FR"] = 5
+    plan = sa.plan(sa.workload(asked), epsilon=4, effort="quick")
+    run = sa.simulate(plan, {"stars": stars, "country": countries}, seed=4)
+    found, of_french = run.estimate, stars[countries == "FR"]
+    whole = ["mean of stars", "sum of stars", "sd of stars", "stars > 3"]
+    parts = [f"{label}, country: {name}" for name in ("DE", "FR", "IN") for label in (whole[0], whole[1], whole[3])]
+    assert found.labels == [*whole, *parts]
+    assert run.truth[:4].tolist() == pytest.approx([stars.mean(), stars.sum(), stars.std(), (stars > 3).mean()])
+    place = found.labels.index("mean of stars, country: FR")
+    assert run.truth[place] == of_french.mean() == 5
+    told = np.isfinite(found.values) & np.isfinite(run.truth)
+    # Only the mean and the share of the category of nobody are not told; six standard errors.
+    assert told.tolist() == [True] * 10 + [False, True, False]
+    assert (np.abs(found.uncut - run.truth)[told] < 6 * found.standard_errors[told]).all()
+    assert run.inside[[10, 12]].all()
+    assert np.isinf(found.intervals[10]).all()
+    assert "not enough users in country: IN" in str(found.table.cells("sentence")[10])
+    frame = run.to_pandas()
+    assert frame["label"].tolist() == found.labels
+    assert frame["truth"].isna().tolist() == [False] * 10 + [True, False, True]
+    assert "sd of stars" in repr(found)
+    assert "mean of stars, country: IN: not enough users in country: IN" in repr(found)
+    assert "country: IN" in repr(run)
+    # The rows of the plan are named for what they are.
+    rows = plan.workload.labels()
+    assert [rows[1], *rows[3:6]] == [
+        "mean square of stars",
+        "stars less 3 in country: DE",
+        "stars > 3 in country: DE",
+        "country: DE",
+    ]

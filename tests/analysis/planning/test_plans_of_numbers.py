@@ -111,3 +111,16 @@ def test_an_estimate_is_in_units_and_says_where_numbers_are_clipped() -> None:
     [table] = kind.tables(estimate, None)
     assert "load_ms: numbers below 0 ms count as 0 ms, numbers above 60,000 ms as 60,000 ms" in table.notes
     assert any(row[1].endswith(" ms") for row in table.rows)
+
+
+def test_what_is_not_told_of_a_category_is_said_below_the_table() -> None:
+    """Nobody is in FR: its mean has no number in the table, and a reader is told why and what would do."""
+    kind = kind_named("numbers")
+    stars = {"name": "stars", "kind": "integers", "low": 1, "high": 3}
+    country = {"name": "country", "kind": "categorical", "labels": ["DE", "FR"]}
+    asked = kind.parse({"name": "stars", "domain": [stars, country], "queries": {"stars": "mean"}})
+    plan = kind.request_class().of(asked, PlanningOptions.of(epsilon=4, effort="quick")).compile(lambda step: None)
+    values = [{"stars": 1 + each % 3, "country": "DE"} for each in range(3000)]
+    [table] = kind.tables(drawn_estimate(kind, plan, values, SeededRandomness(2)), None)
+    [said] = [note for note in table.notes if "not enough" in note]
+    assert said.startswith("mean of stars, country: FR: not enough users in country: FR: ")

@@ -145,7 +145,8 @@ def rows_of(domain: Domain, number: NumberPlace) -> Iterator[Row]:
     for measure in number.measures():
         unit = _unit(number, measure)
         values = _over(sizes, number.place, number.values(measure, types))
-        yield Row(measure=measure, category=None, label=number.label(measure), unit=unit, values=values)
+        label = f"mean square of {number.asked.attribute}" if measure == SQUARE else number.label(measure)
+        yield Row(measure=measure, category=None, label=label, unit=unit, values=values)
     middle = (number.scale.low + number.scale.high) / 2
     for category in categories(domain, number.place):
         place, member = category
@@ -157,7 +158,7 @@ def rows_of(domain: Domain, number: NumberPlace) -> Iterator[Row]:
                 yield Row(
                     measure=measure,
                     category=category,
-                    label=f"{number.label(measure)}, {label}",
+                    label=f"{_part(number, measure, middle)} in {label}",
                     unit=_unit(number, measure),
                     values=inside * _over(sizes, number.place, at),
                 )
@@ -181,6 +182,14 @@ def _unit(number: NumberPlace, measure: NumberMeasure) -> str:
     if measure.name == "share_above":
         return SHARE
     return number.scale.unit if measure == MEAN else ""
+
+
+def _part(number: NumberPlace, measure: NumberMeasure, middle: float) -> str:
+    """What is asked of a category: an answer over all users, and no mean or share of those in the category."""
+    if measure != MEAN:
+        return number.label(measure)
+    scale = number.scale
+    return f"{number.asked.attribute} less {amount(middle, scale.unit, 0.0)}"
 
 
 def _kind(row: Row) -> str:

@@ -198,7 +198,10 @@ def test_rows_by_category_are_centred_and_have_their_share_beside() -> None:
         inside = np.eye(3)[place][:, None]
         np.testing.assert_allclose(rows[1 + 2 * place], inside * (numbers - 30000))
         np.testing.assert_allclose(rows[2 + 2 * place], inside * np.ones(17))
-    assert [workload.label(query) for query in (1, 2)] == ["mean of load_ms, country: DE", "country: DE"]
+    assert [workload.label(query) for query in (1, 2)] == [
+        "load_ms less 30,000 ms in country: DE",
+        "country: DE",
+    ]
 
 
 def test_measures_of_known_users_are_theirs() -> None:
