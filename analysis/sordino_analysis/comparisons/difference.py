@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.comparisons.matching import NotComparable, common_queries, queries_by_label
+from sordino_analysis.comparisons.matching import NotComparable, common_queries, measures_left_out, queries_by_label
 from sordino_analysis.comparisons.parts import NormalPart, SomeRows
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.doubts import doubts
@@ -235,12 +235,17 @@ def _answers(side: Side, rows: Sequence[int]) -> Floats:
 
 
 def _left_out(left: Side, right: Side, common: int, only: Sequence[str] | None) -> tuple[str, ...]:
-    """One sentence for each side that answers queries which the other does not."""
+    """One sentence for each side that answers queries which the other does not, and one for what is not compared."""
     if only is not None:
         return ()
+    unasked = max(measures_left_out(left.workload), measures_left_out(right.workload))
+    measures = f"not compared: {quantity(unasked, 'measure')} of numbers, sums, deviations or of a category"
     asked = {name: len(queries_by_label(side.workload)) for name, side in (("left", left), ("right", right))}
-    return tuple(
-        f"{quantity(count - common, 'query')} of the {name} side are not asked on the other and are left out"
-        for name, count in asked.items()
-        if count > common
+    return (
+        *(
+            f"{quantity(count - common, 'query')} of the {name} side are not asked on the other and are left out"
+            for name, count in asked.items()
+            if count > common
+        ),
+        *([measures] if unasked else []),
     )

@@ -10,6 +10,7 @@ import numpy as np
 from sordino_analysis.documents.number_queries import NumberQueries
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.numbers.building import rows_of_all_users
+from sordino_analysis.questions.linear.numbers.measures import Measures
 from sordino_analysis.questions.linear.operators import TooLargeForDense
 from sordino_shared.domains import Attribute, Domain
 from sordino_shared.errors import InvalidValue
@@ -96,6 +97,14 @@ def queries_by_label(workload: Workload) -> dict[str, int]:
     for query in every:
         found.setdefault(workload.label(query), query)
     return found
+
+
+def measures_left_out(workload: Workload) -> int:
+    """How many measures of numbers are no queries of their own, so that no difference of them is told."""
+    if not isinstance(workload.published, NumberQueries):
+        return 0
+    queries = queries_by_label(workload)
+    return sum(each.label not in queries for each in Measures(workload.held_domain, workload.published).shown)
 
 
 def _check_labels(only: Sequence[str], places: Sequence[dict[str, int]]) -> None:
