@@ -45,6 +45,8 @@ def compare(
 
 
 def _compared(remote: Remote, text: str) -> str:
-    """The id of a campaign, with the arm that follows a colon."""
+    """The id of a campaign, with the arm that follows a colon, unless the colon is in its name."""
     campaign, colon, arm = text.rpartition(":")
+    if colon and any(True for _ in remote.listed("/v1/campaigns", "campaigns", name=text)):
+        return remote.campaign_id(text)
     return f"{remote.campaign_id(campaign)}:{arm}" if colon else remote.campaign_id(text)

@@ -38,6 +38,12 @@ def test_two_campaigns_by_their_names(run_command: Run, json_of: Run, operator: 
     assert "assumes different people" in row["warnings"]
 
 
+def test_a_name_may_have_a_colon(running: Any, json_of: Run, operator: dict[str, str]) -> None:
+    closed(running, JUNE, **order(running, "delays: july", 4))
+    document = json_of("campaigns", "compare", "may", "delays: july", **operator)
+    assert document["extras"]["right"]["name"] == "delays: july"
+
+
 def test_what_cannot_be_compared_says_why(run_command: Run, operator: dict[str, str]) -> None:
     failed = run_command("campaigns", "compare", "may", "march", code=2, **operator)
     assert "no campaign has the name or the id 'march'" in failed.stderr
