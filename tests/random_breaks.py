@@ -2,8 +2,8 @@
 
 `python -m tests.random_breaks [--seed 28] [--breaks 24]` copies the packages, changes one operator, constant or
 statement of the copy and runs tests on it: first those of the module's folder and those that import the module, then
-those that import a module which does, until one fails; those of the distribution where there are none. What no test notices is printed at the end: it is a hole, or a
-change that means the same. More than one is a failure.
+those that import a module which does, until one fails; those of the distribution where there are none. What no test
+notices is printed at the end: it is a hole, or a change that means the same. More than one is a failure.
 """
 
 from __future__ import annotations

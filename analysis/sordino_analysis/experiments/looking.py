@@ -131,7 +131,10 @@ def _arm_is_decided(found: Mapping[str, Any], design: ExperimentDesign) -> bool:
 
 
 def planned_information(design: ExperimentDesign, estimator: LinearEstimator) -> list[float]:
-    """1/Var(difference) of each arm against the first at the planned end, from the plan and the pinned terms alone."""
+    """1/Var(difference) of each arm against the first at the planned end, from the plan and the pinned terms alone.
+
+    Raises InvalidValue where the plan has no such query.
+    """
     workload = estimator.workload
     if design.primary not in workload.labels():
         raise InvalidValue(f"the plan has no query {design.primary!r}: name one of its labels", design.primary)
