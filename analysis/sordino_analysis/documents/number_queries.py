@@ -27,7 +27,7 @@ class NumberMeasure:
 
     def __post_init__(self) -> None:
         if self.name not in MEASURES:
-            raise InvalidValue(f"a measure is one of {', '.join(MEASURES)}, not {self.name!r}", self.name)
+            raise InvalidValue(f"a measure is one of {', '.join(map(repr, MEASURES))}, not {self.name!r}", self.name)
         if len(self.at) != MEASURES[self.name]:
             raise InvalidValue(f"{self.name} takes {MEASURES[self.name]} numbers, got {len(self.at)}", self.at)
         object.__setattr__(self, "at", tuple(finite_float(number, self.name) for number in self.at))
