@@ -74,10 +74,10 @@ def covered(shape: str, campaigns: int, *, by_country: bool = False) -> dict[str
 
 
 def test_intervals_of_mean_and_deviation_hold_as_often_as_they_say() -> None:
-    """150 campaigns: three standard errors are .053, so that one seed in 400 is a false alarm."""
-    found = covered("left", 150)
-    assert 0.897 < found["mean of load_ms"] <= 1
-    assert 0.887 < found["sd of load_ms"] <= 1
+    """60 campaigns: three standard errors are .084, and one seed in 150 is a false alarm. The long run has 1,000."""
+    found = covered("left", 60)
+    assert 0.866 < found["mean of load_ms"] <= 1
+    assert 0.856 < found["sd of load_ms"] <= 1
 
 
 @pytest.mark.slow

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx
 import numpy as np
+import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from sordino_analysis.vectorized.randomizers import draw_blanket, randomize_many
@@ -24,6 +25,8 @@ from sordino_shared.sealing import seal as seal_for
 from tests.patience import PATIENCE_S
 from tests.server.conftest import RunningServer, served
 
+# Where the engines' transactions differ, the gate runs a test on both.
+BOTH_ENGINES = pytest.mark.parametrize("shuffled", ["sqlite", "postgres"], indirect=True)
 HOUR = 3600
 USERS, FLOOR, PAGE = 300, 50, 128
 PLAN = {"epsilon": 4, "collector": {"epsilon": 1, "delta": 1e-6}, "target_error": 0.05, "mechanism": "subset_selection"}

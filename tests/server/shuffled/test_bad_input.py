@@ -95,14 +95,14 @@ def _sent(shuffled: Shuffled, campaign: str, content: bytes, key: str) -> httpx.
     return httpx.post(path, content=content, headers=headers, timeout=PATIENCE_S)
 
 
-def test_bodies_of_any_wrong_length_are_refused(shuffled: Shuffled) -> None:
-    width = len(shuffled.sealed([0])[0])
+def test_bodies_of_any_wrong_length_are_refused(unchanged: Shuffled) -> None:
+    width = len(unchanged.sealed([0])[0])
     lengths = (0, 1, 47, 48, width - 1, width, width + 1, 1 << 16, (4 << 20) - 1, 4 << 20, (4 << 20) + 1, 5 << 20)
-    statuses = {length: _sent(shuffled, shuffled.campaign["id"], bytes(length), shuffled.key) for length in lengths}
+    statuses = {length: _sent(unchanged, unchanged.campaign["id"], bytes(length), unchanged.key) for length in lengths}
     assert {length: answer.status_code for length, answer in statuses.items()} == {
         length: 413 if length > 4 << 20 else 400 for length in lengths
     }
-    assert shuffled.status()["rounds"][0]["batch"]["reports"] == 0
+    assert unchanged.status()["rounds"][0]["batch"]["reports"] == 0
 
 
 def test_statements_of_another_key_or_below_the_floor_are_refused(shuffled: Shuffled, check_problem: Check) -> None:

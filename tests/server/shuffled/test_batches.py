@@ -16,7 +16,7 @@ from sordino_shared import ed25519
 from sordino_shared.protocol import Digest, Problem, Task
 from sordino_shared.protocol.sealed import BatchEnd, ShuffledPage
 from tests.server.conftest import RunningServer
-from tests.server.shuffled.collected import HOUR, USERS, Shuffled, create
+from tests.server.shuffled.collected import BOTH_ENGINES, HOUR, USERS, Shuffled, create
 
 
 def test_a_round_is_estimated_with_the_random_reports_subtracted(shuffled: Shuffled) -> None:
@@ -82,6 +82,7 @@ def test_reports_that_open_to_nothing_are_refused_and_counted(shuffled: Shuffled
     assert estimate["terms"]["users"] == USERS
 
 
+@BOTH_ENGINES
 def test_workers_that_die_between_pages_count_each_report_once(
     shuffled: Shuffled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +140,7 @@ def test_a_missed_round_says_why_nothing_came_of_it(shuffled: Shuffled) -> None:
     assert not (shuffled.folder / shuffled.campaign["id"] / "round-0.key").exists()
 
 
+@BOTH_ENGINES
 def test_what_does_not_fit_is_refused_and_changes_nothing(
     shuffled: Shuffled, check_problem: Callable[..., Any]
 ) -> None:
@@ -170,8 +172,8 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(
     check_problem(shuffled.state(shuffled.statement([], BatchEnd.MISSED)), Problem.BATCH_CONFLICT, "released once")
 
 
-def test_devices_report_to_the_shuffler_alone(shuffled: Shuffled, check_problem: Callable[..., Any]) -> None:
-    check_problem(shuffled.home.report(shuffled.campaign, [0]), Problem.WRONG_ROUTE, "shuffler")
+def test_devices_report_to_the_shuffler_alone(unchanged: Shuffled, check_problem: Callable[..., Any]) -> None:
+    check_problem(unchanged.home.report(unchanged.campaign, [0]), Problem.WRONG_ROUTE, "shuffler")
 
 
 def test_tasks_are_signed_and_their_number_grows(shuffled: Shuffled) -> None:
@@ -187,8 +189,8 @@ def test_tasks_are_signed_and_their_number_grows(shuffled: Shuffled) -> None:
     assert ed25519.verify(shuffled.route.task_key, closed.signature or b"", closed.signed_message)
 
 
-def test_what_no_shuffled_campaign_can_have_is_refused(shuffled: Shuffled, check_problem: Callable[..., Any]) -> None:
-    home, key = shuffled.home, "ab" * 32
+def test_what_no_shuffled_campaign_can_have_is_refused(unchanged: Shuffled, check_problem: Callable[..., Any]) -> None:
+    home, key = unchanged.home, "ab" * 32
     direct = {"epsilon": 1, "mechanism": "randomized_response"}
     check_problem(create(home, key, direct), Problem.INVALID_REQUEST, "plan with collector")
     check_problem(create(home, key, end=1), Problem.INVALID_REQUEST, "it is past")

@@ -9,12 +9,13 @@ from sordino_server.keys import service as keys
 from sordino_server.kit import migrations, schema_version
 from sordino_server.kit.database_errors import SchemaMismatch
 from sordino_server.models import Role
-from tests.server.shuffled.collected import USERS, Shuffled
+from tests.server.shuffled.collected import BOTH_ENGINES, USERS, Shuffled
 
 BEFORE = "202611270010"
 TABLES = {"batches", "sealed_pages", "signed_tasks"}
 
 
+@BOTH_ENGINES
 def test_batches_go_only_by_name_and_a_shufflers_key_opens_nothing_before_them(shuffled: Shuffled) -> None:
     home = shuffled.home
     home.anonymous.get(f"{shuffled.path}/task").raise_for_status()

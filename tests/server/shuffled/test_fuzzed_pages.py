@@ -172,8 +172,9 @@ def check_fuzzed(shuffled: Shuffled, cases: int) -> None:
     print(f"answers: {fuzzer.answers}")
 
 
-def test_broken_documents_are_refused_and_nothing_is_lost(shuffled: Shuffled) -> None:
-    check_fuzzed(shuffled, 1000)
+@pytest.mark.parametrize("cases", [300, pytest.param(1000, marks=pytest.mark.slow)])
+def test_broken_documents_are_refused_and_nothing_is_lost(shuffled: Shuffled, cases: int) -> None:
+    check_fuzzed(shuffled, cases)
 
 
 @pytest.mark.slow

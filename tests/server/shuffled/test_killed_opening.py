@@ -10,12 +10,14 @@ import pytest
 from sordino_server.kit.db import Database
 from sordino_server.shuffled import opening
 from tests.killed_before import die, killed_before
-from tests.server.shuffled.collected import USERS, Shuffled
+from tests.server.shuffled.collected import BOTH_ENGINES, USERS, Shuffled
 
 # No opening of four pages and no estimate takes so many statements and commits.
 MOST_POINTS = 400
 # Pages in the middle of which a worker dies beside the database, with reports opened and nothing stored.
-BESIDE = ("before a page", "after a page")
+BESIDE = (pytest.param("before a page", marks=pytest.mark.slow), "after a page")
+# The statement that the first child does not reach, and by how many more the next one gets further.
+PHASES = [(0, 13), *(pytest.param(start, 4, marks=pytest.mark.slow) for start in range(4))]
 
 
 def work_in_a_child(shuffled: Shuffled, point: int | str) -> bool:
@@ -90,17 +92,18 @@ def test_a_worker_that_dies_beside_the_database_counts_nothing_twice(shuffled: S
     check_once(shuffled, garbage)
 
 
-@pytest.mark.parametrize(
-    "start", [pytest.param(start, marks=[pytest.mark.slow] if start else []) for start in (0, 1, 2, 3)]
-)
-def test_a_worker_that_dies_before_any_statement_counts_each_report_once(shuffled: Shuffled, start: int) -> None:
-    """One child after another dies four statements later than the one before, until one lives; the long run has all
-    phases.
+@BOTH_ENGINES
+@pytest.mark.parametrize(("start", "stride"), PHASES)
+def test_a_worker_that_dies_before_any_statement_counts_each_report_once(
+    shuffled: Shuffled, start: int, stride: int
+) -> None:
+    """One child after another dies some statements later than the one before, until one lives; the long run has every
+    statement.
     """
     garbage = released(shuffled)
     kills = 0
     for _ in range(MOST_POINTS):
-        lived = work_in_a_child(shuffled, 6 + start + 4 * kills)
+        lived = work_in_a_child(shuffled, 6 + start + stride * kills)
         if lived and shuffled.status()["rounds"][0]["state"] == "estimated":
             break
         kills += not lived

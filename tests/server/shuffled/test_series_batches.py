@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from tests.server.shuffled.collected_series import PERIOD, PLAN, ShuffledSeries,
 USERS = [0] * 120 + [1] * 60 + [2] * 20
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.slow)])
 def series(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ShuffledSeries]:
     with shuffled_series(request.getfixturevalue(f"migrated_{request.param}_url"), tmp_path / "keys") as found:
         yield found
@@ -28,6 +29,15 @@ def series(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ShuffledS
 @pytest.fixture
 def quick(migrated_sqlite_url: str, tmp_path: Path) -> Iterator[ShuffledSeries]:
     with shuffled_series(migrated_sqlite_url, tmp_path / "keys") as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def unchanged(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[ShuffledSeries]:
+    """One series for all tests that are refused."""
+    folder = tmp_path_factory.mktemp("unchanged")
+    shutil.copy(sqlite_template, folder / "collector.sqlite3")
+    with shuffled_series(f"sqlite:///{folder}/collector.sqlite3", folder / "keys") as found:
         yield found
 
 
@@ -190,16 +200,16 @@ def test_a_series_that_ended_takes_the_batches_of_its_periods(quick: ShuffledSer
 
 
 def test_no_round_begins_before_its_period_and_no_report_comes_directly(
-    quick: ShuffledSeries, check_problem: Any
+    unchanged: ShuffledSeries, check_problem: Any
 ) -> None:
-    early = quick.batch(7, USERS)
-    check_problem(quick.push(quick.page(7, early)), Problem.ROUND_NOT_OPEN, "period 7 has not begun")
-    part = quick.home.device_part({"id": quick.id})
+    early = unchanged.batch(7, USERS)
+    check_problem(unchanged.push(unchanged.page(7, early)), Problem.ROUND_NOT_OPEN, "period 7 has not begun")
+    part = unchanged.home.device_part({"id": unchanged.id})
     content = ReportBatch(part.digest, bytes(16), bytes(part.randomizer.payload_bytes)).content
-    url = f"{quick.home.address}{quick.path}/rounds/0/reports"
+    url = f"{unchanged.home.address}{unchanged.path}/rounds/0/reports"
     sent = httpx.post(url, content=content, headers={"Content-Type": CBOR_MEDIA_TYPE})
     check_problem(sent, Problem.WRONG_ROUTE, "shuffler")
-    assert quick.home.api.get(f"{quick.path}/status").json()["rounds"] == []
+    assert unchanged.home.api.get(f"{unchanged.path}/status").json()["rounds"] == []
 
 
 @pytest.fixture
@@ -266,7 +276,7 @@ def test_a_key_of_which_nothing_came_ends(hourly: ShuffledSeries, end: str) -> N
     ],
 )
 def test_an_order_that_makes_no_series(
-    quick: ShuffledSeries, check_problem: Any, changes: dict[str, Any], named: str
+    unchanged: ShuffledSeries, check_problem: Any, changes: dict[str, Any], named: str
 ) -> None:
-    refused = create(quick.home, "ab" * 32, PLAN, **changes)
+    refused = create(unchanged.home, "ab" * 32, PLAN, **changes)
     check_problem(refused, Problem.INVALID_REQUEST, named)
