@@ -173,8 +173,11 @@ def test_a_plan_that_cannot_tell_the_group_says_so() -> None:
         estimate.answer("range", "..15", given=5)  # type: ignore[arg-type]
 
 
-def test_marginals_answer_for_groups_with_the_exact_error_of_the_ratio() -> None:
-    """40 campaigns of 400 users: an error of so many draws is off by 11 % (one standard error)."""
+@pytest.mark.parametrize(("campaigns", "within"), [(20, 0.5), pytest.param(40, 0.35, marks=pytest.mark.slow)])
+def test_marginals_answer_for_groups_with_the_exact_error_of_the_ratio(campaigns: int, within: float) -> None:
+    """20 campaigns of 400 users: an error of so many draws is off by 16 %, of 40 by 11 % (one standard error); the
+    thresholds are at three of them, so that one seed in 300 is a false alarm.
+    """
     bits = [{"name": f"b{j}", "kind": "categorical", "labels": ["off", "on"]} for j in range(4)]
     workload = sa.workload({"name": "m", "domain": [COUNTRIES, *bits], "queries": {"kind": "marginals", "width": 2}})
     plan = sa.plan(workload, epsilon=4, effort="quick")
@@ -184,15 +187,13 @@ def test_marginals_answer_for_groups_with_the_exact_error_of_the_ratio() -> None
         for country in rng.choice(["DE", "FR", "IN"], p=SHARES, size=400)
     ]
     ratios, errors = [], []
-    for seed in range(40):
+    for seed in range(campaigns):
         (answer,) = sa.simulate(plan, held, seed=seed).estimate.answer("marginal", "b1:on", given="country=FR")
         assert isinstance(answer, RatioAnswer)
         ratios.append(answer.value)
         errors.append(answer.standard_error)
     assert None not in ratios
-    assert np.std(np.array(ratios, dtype=float)) == pytest.approx(np.mean(np.array(errors, dtype=float)), rel=0.35)
-    (own,) = sa.simulate(plan, held, seed=1).estimate.answer("marginal", "b1:on", given="country=FR")
-    assert isinstance(own, RatioAnswer)
+    assert np.std(np.array(ratios, dtype=float)) == pytest.approx(np.mean(np.array(errors, dtype=float)), rel=within)
     with pytest.raises(SordinoError, match="ranges and quantiles need an ordered attribute"):
         sa.simulate(plan, held, seed=1).estimate.answer("quantile", "b1:0.5", given="country=FR")
 

@@ -140,7 +140,6 @@ def test_a_missed_round_says_why_nothing_came_of_it(shuffled: Shuffled) -> None:
     assert not (shuffled.folder / shuffled.campaign["id"] / "round-0.key").exists()
 
 
-@BOTH_ENGINES
 def test_what_does_not_fit_is_refused_and_changes_nothing(
     shuffled: Shuffled, check_problem: Callable[..., Any]
 ) -> None:
