@@ -47,7 +47,6 @@ CELLS = [2, 3, 7, 17, 18, 26, 100, 10_000, 65_536, 2**32, 2**62]
     [
         (2, 1.0),
         (18, 0.25),
-        (100, 1.0),
         (2**62, 4.0),
         *(pytest.param(cells, each, marks=pytest.mark.slow) for cells in CELLS for each in (0.25, 0.5, 1, 2, 3, 4)),
     ],

@@ -219,7 +219,7 @@ def hourly(migrated_sqlite_url: str, tmp_path: Path) -> Iterator[ShuffledSeries]
         yield found
 
 
-@pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1)])
+@pytest.mark.parametrize("order", [pytest.param((0, 1, 2), marks=pytest.mark.slow), (2, 0, 1)])
 def test_a_key_waits_for_batches_that_come_late(hourly: ShuffledSeries, order: tuple[int, ...]) -> None:
     """The first batch makes the first round; a shuffler that was away hands on its periods in any order."""
     hourly.to_end_of(2)
