@@ -16,7 +16,7 @@ from sordino_shared import ed25519
 from sordino_shared.protocol import Digest, Problem, Task
 from sordino_shared.protocol.sealed import BatchEnd, ShuffledPage
 from tests.server.conftest import RunningServer
-from tests.server.shuffled.collected import BOTH_ENGINES, HOUR, USERS, Shuffled, create
+from tests.server.shuffled.collected import HOUR, USERS, Shuffled, create
 
 
 def test_a_round_is_estimated_with_the_random_reports_subtracted(shuffled: Shuffled) -> None:
@@ -82,7 +82,6 @@ def test_reports_that_open_to_nothing_are_refused_and_counted(shuffled: Shuffled
     assert estimate["terms"]["users"] == USERS
 
 
-@BOTH_ENGINES
 def test_workers_that_die_between_pages_count_each_report_once(
     shuffled: Shuffled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
