@@ -24,7 +24,7 @@ def downgrade() -> None:
 
 
 def _refuse_arms() -> None:
-    """The version before refuses reports of the second arm permanently, and whose sums and reports are whose is lost."""
+    """The version before refuses reports of the second arm, and which sums belong to which arm would be lost."""
     found = op.get_bind().exec_driver_sql("SELECT DISTINCT campaign_id FROM rounds WHERE arms > 0 ORDER BY campaign_id")
     if campaigns := [campaign for (campaign,) in found]:
         raise CommandError(
