@@ -19,17 +19,19 @@ from sordino_analysis.estimation.cumulative import spread_bins
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.estimation.linear_on_demand import LinearOnDemand
 from sordino_analysis.evaluation.accumulate import mean_accumulator
-from sordino_analysis.evaluation.grids.answers import GridAnswers
-from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
-from sordino_analysis.questions.linear.boxes import Box, Boxes
-from sordino_analysis.questions.linear.operators import Indices, Intervals, LinearMap
+from sordino_analysis.evaluation.grids.moments import GridMoments
+from sordino_analysis.questions.linear.boxes import Box
+from sordino_analysis.questions.linear.operators import Indices, LinearMap
 
 # A standard error on a plane of 256 × 256 types takes most of a second, so more bins have these many.
 _ALL_BINS, _SPREAD, _NEAR = 32, 9, 9
 
 
+@dataclass(frozen=True, eq=False)
 class _GridsAlone(LinearOnDemand):
-    """Reports whose law is known for boxes, and not for sums of them."""
+    """A closed round of reports whose law is known for boxes, and not for sums of them; `law` is of the listed ones."""
+
+    law: GridMoments
 
     def asked(self, operator: LinearMap, label: Callable[[int], str]) -> LinearEstimator:
         raise EstimationError(
@@ -37,12 +39,18 @@ class _GridsAlone(LinearOnDemand):
             "them: plan with fewer bins, or with another mechanism"
         )
 
+    def _asked(self, boxes: Sequence[Box]) -> LinearEstimator:
+        law = self.law.for_boxes(boxes)
+        return self.estimator.for_queries(law.workload, self.estimator.decoder, law)
+
+    def _bias(self, estimator: LinearEstimator) -> float:
+        """That of all boxes: what the rounding of a solution leaves."""
+        return self.estimator.analyst.figures.bias_bound
+
 
 @dataclass(frozen=True, eq=False)
 class GridsOnDemand(_GridsAlone):
-    """A closed round of shifted grids; `law` is that of the listed intervals."""
-
-    law: GridAnswers
+    """A closed round of shifted grids on a line."""
 
     @cached_property
     def nearest(self) -> NearestHistogram:
@@ -50,25 +58,10 @@ class GridsOnDemand(_GridsAlone):
         mean = mean_accumulator(self.estimator.device.randomizer, self.aggregate)
         return nearest_distribution(self.law.histogram(mean))
 
-    def _asked(self, boxes: Sequence[Box]) -> LinearEstimator:
-        first, last = np.array([box.sides[0] for box in boxes], dtype=np.intp).T
-        workload = replace(
-            self.law.workload,
-            operator=Intervals(first, last + 1, self.law.workload.size),
-            name_query=lambda query: boxes[query].label,
-        )
-        return self.estimator.for_queries(workload, self.estimator.decoder, self.law.for_queries(workload))
-
-    def _bias(self, estimator: LinearEstimator) -> float:
-        """That of all intervals: what the rounding of a solution leaves."""
-        return self.estimator.analyst.figures.bias_bound
-
 
 @dataclass(frozen=True, eq=False)
 class PlanesOnDemand(_GridsAlone):
-    """A closed round of grids on two attributes; `law` is that of the listed rectangles."""
-
-    law: PlaneAnswers
+    """A closed round of grids on two attributes."""
 
     @cached_property
     def nearest(self) -> NearestHistogram:
@@ -91,15 +84,3 @@ class PlanesOnDemand(_GridsAlone):
 
     def _looked_at(self, bins: int) -> Indices:
         return np.arange(bins) if bins <= _ALL_BINS else spread_bins(bins, _SPREAD, _NEAR)
-
-    def _asked(self, boxes: Sequence[Box]) -> LinearEstimator:
-        workload = replace(
-            self.law.workload,
-            operator=Boxes(boxes, self.law.plane.shape),
-            name_query=lambda query: boxes[query].label,
-        )
-        return self.estimator.for_queries(workload, self.estimator.decoder, self.law.for_queries(workload))
-
-    def _bias(self, estimator: LinearEstimator) -> float:
-        """That of all rectangles: what the rounding of a solution leaves."""
-        return self.estimator.analyst.figures.bias_bound

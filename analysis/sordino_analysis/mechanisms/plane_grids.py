@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sordino_analysis.documents.decoders import GridDecoder
-from sordino_analysis.evaluation.grids.plane_levels import Pair, PlaneLevel
+from sordino_analysis.evaluation.grids.levels import Pair
+from sordino_analysis.evaluation.grids.plane_levels import PlaneLevel
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.plane_grid_levels import designed_plane

@@ -12,7 +12,8 @@ from scipy.stats import norm
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.accumulate import accumulate
 from sordino_analysis.evaluation.grids import plane_prefixes
-from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers, PlaneLaw
+from sordino_analysis.evaluation.grids.law import PlaneLaw
+from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.answer_moments import (
-    AnswerMoments,
-    BlanketMoments,
-    ErrorProfile,
-    LawsOfSome,
-    regression_slopes,
-)
-from sordino_analysis.evaluation.coarsened.tables import reports_holding
-from sordino_analysis.evaluation.contribution_law import ContributionLaw
-from sordino_analysis.evaluation.grids.contributions import DrawnLaws, DrawnLevel, laws_of_some
+from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.grids.families import IntervalFamily, family_of
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.means import mean_variances
+from sordino_analysis.evaluation.grids.moments import GridMoments
 from sordino_analysis.evaluation.grids.shipped import shipped_levels
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.operators import Indices, Intervals, LinearMap
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
@@ -39,13 +31,11 @@ _BIASES = 32
 
 
 @dataclass(frozen=True, eq=False)
-class GridAnswers(AnswerMoments):
-    """The law of the answers; `workload` has the listed intervals, `family` all of them, `law` the decoder."""
+class GridAnswers(GridMoments):
+    """The moments of the answers; `workload` has the listed intervals, `family` all of them, `law` the decoder."""
 
-    workload: Workload
-    family: IntervalFamily
-    randomizer: Coarsened
     law: GridLaw
+    family: IntervalFamily
 
     @classmethod
     def of(cls, randomizer: Coarsened, workload: Workload) -> Self:
@@ -58,11 +48,15 @@ class GridAnswers(AnswerMoments):
                 f"the grids are for {randomizer.sizes} types, the workload for {workload.size}", workload
             )
         law = GridLaw(shipped_levels(randomizer), workload.size)
-        return cls(listed_intervals(workload), family, randomizer, law)
+        return cls(listed_intervals(workload), randomizer, law, family)
 
-    def for_queries(self, workload: Workload) -> Self:
-        """The law of the answers to other intervals."""
-        return replace(self, workload=workload)
+    def _of_boxes(self, boxes: Sequence[Box]) -> Intervals:
+        first, last = np.array([box.sides[0] for box in boxes], dtype=np.intp).T
+        return Intervals(first, last + 1, self.workload.size)
+
+    def _queries(self, rows: Indices) -> Iterator[tuple[Indices, Floats]]:
+        for row in rows:
+            yield np.array([row]), self.workload.operator.take(np.array([row]))
 
     @property
     def _ends(self) -> list[Ends]:
@@ -120,85 +114,9 @@ class GridAnswers(AnswerMoments):
                 step //= 2
         return best
 
-    def extremes(self) -> tuple[Floats, Floats]:
-        """(Q,) bounds on what a report adds to each listed answer, over all offsets and all label matrices.
-
-        A set of cells holds at most all types with a positive β. A device that lies chooses what it is said to draw.
-        """
-        found = np.array([self._extremes(ends) for ends in self._ends])
-        return found[:, 0], found[:, 1]
-
-    def _extremes(self, ends: Ends) -> tuple[float, float]:
-        query = self.family.rows([ends])
-        weights, constant = self.law.weights(query)[0], float(query[0] @ self.law.density)
-        parts = np.array([[level.factor(self.family.size), level.high - 1, level.low - 1] for level in self.law.levels])
-        factor, high, low = parts.T
-        above, below = np.maximum(weights, 0.0).sum(), np.minimum(weights, 0.0).sum()
-        least, most = factor * (high * below + low * above), factor * (high * above + low * below)
-        return constant + float(least.min()), constant + float(most.max())
-
-    @cached_property
-    def _by_type(self) -> Floats:
-        """Var of each listed query for each type, (Q, k)."""
-        found = np.empty(self.workload.operator.shape)
-        for place, ends in enumerate(self._ends):
-            found[place] = self.law.variances(self.family.rows([ends]))[0]
-        return np.maximum(found, 0.0, out=found)
-
-    def blanket(self) -> BlanketMoments:
-        mean, variance = np.zeros(len(self._ends)), np.zeros(len(self._ends))
-        for place, ends in enumerate(self._ends):
-            (mean[place],), (variance[place],) = self.law.blanket(self.family.rows([ends]))
-        return BlanketMoments(mean, variance)
-
-    def mixed_variances(self, histogram: Floats) -> Floats:
-        return self._by_type @ histogram
-
-    def variance_slopes(self, histogram: Floats) -> Floats:
-        slopes = np.empty(self.workload.queries)
-        for place, ends in enumerate(self._ends):
-            slopes[place] = regression_slopes(self.family.rows([ends]), self._by_type[[place]], histogram)[0]
-        return slopes
-
-    def type_variances(self) -> Floats:
-        return self._by_type
-
     def variance(self, query: Floats, histogram: Floats) -> float:
         """Σ_x h_x Var(answer | x) of any query v (k,), exactly, without a list of queries."""
         return float(self.law.variances(query[None])[0] @ histogram)
-
-    def decode(self, mean: Floats) -> Floats:
-        return self.workload.operator.matvec(self.histogram(mean))
-
-    def histogram(self, mean: Floats) -> Floats:
-        """ĥ (k,), unbiased and of sum 1, from the mean accumulator (p,); any interval is a difference of its sums.
-
-        Raises InvalidValue where the tables of the levels were too large to be kept.
-        """
-        if len(mean) == len(self.randomizer.levels):
-            raise InvalidValue("tables of all values were too large to be kept: ask for fewer bins", len(mean))
-        excess, start, size = np.zeros(self.workload.size), 0, self.workload.size
-        levels = zip(self.law.levels, self.randomizer.levels, self.randomizer.table_sizes, strict=True)
-        for level, shipped, entries in levels:
-            share, table = mean[start], mean[start + 1 : start + 1 + entries]
-            holding = reports_holding(shipped, self.randomizer.sizes, table)
-            excess += level.factor(size) * ((level.high - level.low) * holding + (level.low - 1) * share)
-            start += 1 + entries
-        return self.law.histogram(excess)
-
-    def drawn_laws(self, histogram: Floats) -> LawsOfSome:
-        return laws_of_some(self.workload.operator, (self.family.size, 1), partial(self._laws, histogram))
-
-    def _laws(self, histogram: Floats, rows: Indices) -> Iterator[ContributionLaw]:
-        levels = [DrawnLevel.of_line(level, self.family.size) for level in self.law.levels]
-        drawn = DrawnLaws(levels, histogram[:, None])
-        for row in rows.tolist():
-            query = self.family.rows([self._ends[row]])
-            weights, constant = self.law.weights(query)[0], float(query[0] @ self.law.density)
-            yield drawn.of(query[0][:, None], weights[:, None], constant, self._by_type[row][:, None])
-
-    def covariance_root(self, histogram: Floats) -> None:
-        """Not worked out for a `histogram` (k,): the band is that of Bonferroni."""
 
 
 def listed_intervals(workload: Workload) -> Workload:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import LawsOfSome
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, gathered
-from sordino_analysis.evaluation.grids.levels import GridLevel
-from sordino_analysis.evaluation.grids.plane_levels import Pair, PlaneLevel, shift_sums
+from sordino_analysis.evaluation.grids.levels import GridLevel, Pair
+from sordino_analysis.evaluation.grids.plane_levels import PlaneLevel, shift_sums
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
 
 # The seed and the numbers of draws are part of the method. An event of chance 1/256 is in one draw of each level.
@@ -39,56 +39,15 @@ _MOST_DRAWN = 16
 Atoms = tuple[Floats, Floats]
 
 
-@dataclass(frozen=True, kw_only=True)
-class DrawnLevel:
-    """A level on k₁ × k₂ types; one of a line has k₂ = 1 and leaves the second attribute out.
-
-    `sets` and `periods` are those of a comb: lengths of the intervals of a report, and after which it repeats.
-    """
-
-    chance: float
-    factor: float
-    density: float
-    high: float
-    low: float
-    widths: Pair
-    sets: Pair | None = None
-    periods: Pair = (1, 1)
-
-    @classmethod
-    def of_line(cls, level: GridLevel, size: int) -> DrawnLevel:
-        """A level on one line of `size` types."""
-        return cls(
-            chance=level.chance,
-            factor=level.factor(size),
-            density=level.density,
-            high=level.high,
-            low=level.low,
-            widths=(level.width, 0),
-            sets=None if level.hashed else (level.window, 0),
-            periods=(1, 1) if level.hashed else (level.period, 1),
-        )
-
-    @classmethod
-    def of_plane(cls, level: PlaneLevel, shape: Pair) -> DrawnLevel:
-        """A level on a plane."""
-        return cls(
-            chance=level.chance,
-            factor=level.factor(shape),
-            density=level.hits / level.labels,
-            high=level.high,
-            low=level.low,
-            widths=level.widths,
-            sets=None if level.residues is None else level.widths,
-            periods=(1, 1) if level.residues is None else level.periods,
-        )
-
-
 @dataclass(frozen=True, eq=False)
 class DrawnLaws:
-    """Levels with draws that all answers share; `histogram` (k₁, k₂) are the shares of the users."""
+    """Levels with draws that all answers share; `histogram` (k₁, k₂) are the shares of the users.
 
-    levels: Sequence[DrawnLevel]
+    A report counts `factors` (levels,). A line has k₂ = 1, and its levels leave the second attribute out.
+    """
+
+    levels: Sequence[GridLevel | PlaneLevel]
+    factors: Sequence[float]
     histogram: Floats
 
     def of(self, query: Floats, weights: Floats, constant: float, variances: Floats) -> ContributionLaw:
@@ -99,7 +58,8 @@ class DrawnLaws:
             np.where(shares[:, None, None] > 0, held, self.histogram) / np.where(shares > 0, shares, 1)[:, None, None]
         )
         generator = np.random.Generator(np.random.PCG64(_SEED))
-        parts = [_atoms(level, weights, held, generator) for level in self.levels]
+        levels = zip(self.levels, self.factors, strict=True)
+        parts = [_atoms(level, factor, weights, held, generator) for level, factor in levels]
         values, chances = (np.concatenate(each) for each in zip(*parts, strict=True))
         exact = (held * variances).sum(axis=(1, 2))
         return _scaled(constant + values, chances, shares, exact)
@@ -135,12 +95,14 @@ def _scaled(values: Floats, chances: Floats, shares: Floats, variances: Floats) 
     return ContributionLaw(*gathered(np.concatenate(moved), apart), shares, truth)
 
 
-def _atoms(level: DrawnLevel, weights: Floats, held: Floats, generator: np.random.Generator) -> Atoms:
+def _atoms(
+    level: GridLevel | PlaneLevel, factor: float, weights: Floats, held: Floats, generator: np.random.Generator
+) -> Atoms:
     values, chances = _of_comb(level, weights, held) if level.sets else _of_cells(level, weights, held, generator)
-    return level.factor * values, level.chance * chances
+    return factor * values, level.chance * chances
 
 
-def _of_comb(level: DrawnLevel, weights: Floats, held: Floats) -> Atoms:
+def _of_comb(level: GridLevel | PlaneLevel, weights: Floats, held: Floats) -> Atoms:
     """Every report of a comb: its set holds the users of a class that its shift holds."""
     assert level.sets is not None
     sums, *inside = (shift_sums(each, level.sets, level.periods).ravel() for each in (weights, *held))
@@ -149,7 +111,7 @@ def _of_comb(level: DrawnLevel, weights: Floats, held: Floats) -> Atoms:
     return gathered(values, chances)
 
 
-def _of_cells(level: DrawnLevel, weights: Floats, held: Floats, generator: np.random.Generator) -> Atoms:
+def _of_cells(level: GridLevel | PlaneLevel, weights: Floats, held: Floats, generator: np.random.Generator) -> Atoms:
     """Draws of a hashed level, each with the own cell hit and not, for a holder outside the query and one inside."""
     found: list[Atoms] = []
     offsets = list(_offsets(level.widths))

@@ -15,18 +15,18 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 
+Pair = tuple[int, int]
+
 
 @dataclass(frozen=True, kw_only=True)
-class GridLevel:
+class LabelledLevel:
     """A level with its `chance`; `high` and `low` have the mean 1 over the G labels of which `hits` are high."""
 
     chance: float
-    width: int
     labels: int
     hits: int
     high: float
     low: float
-    hashed: bool
 
     @property
     def density(self) -> float:
@@ -43,6 +43,29 @@ class GridLevel:
         """s₁ = E(u−1)² in the holder's own cell."""
         own = self.density * self.high
         return own * (self.high - 1) ** 2 + (1 - own) * (self.low - 1) ** 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class GridLevel(LabelledLevel):
+    """A level on a line: a plane with one side of 1, whose second attribute is left out."""
+
+    width: int
+    hashed: bool
+
+    @property
+    def widths(self) -> Pair:
+        """As on a plane."""
+        return self.width, 0
+
+    @property
+    def sets(self) -> Pair | None:
+        """Of a comb the lengths of the intervals of a report; a hashed level has none."""
+        return None if self.hashed else (self.window, 0)
+
+    @property
+    def periods(self) -> Pair:
+        """Lengths after which a comb repeats; 1 on an attribute that is left out."""
+        return self.period, 1
 
     def factor(self, size: int) -> float:
         """f: what a report of the level counts. 1/f is the mean of (second moment)/(that off the holder's cell)."""

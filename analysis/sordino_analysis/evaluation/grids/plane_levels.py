@@ -13,39 +13,27 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.grids.levels import LabelledLevel, Pair
 
-Pair = tuple[int, int]
 # Those of the plane; queries may come before them.
 _AXES = (-2, -1)
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlaneLevel:
-    """A level with its `chance`; `high` and `low` have the mean 1 over the G labels of which `hits` are high.
+class PlaneLevel(LabelledLevel):
+    """A level on a plane.
 
     `residues` (G₁, G₂) with G₁G₂ = G and one hit are those of a comb, 1 for an attribute that is left out; a hashed
     level has none.
     """
 
-    chance: float
     widths: Pair
-    labels: int
-    hits: int
-    high: float
-    low: float
     residues: Pair | None = None
 
     @property
-    def spread(self) -> float:
-        """s₀ = E(u−1)² off the holder's cell."""
-        density = self.hits / self.labels
-        return density * (self.high - 1) ** 2 + (1 - density) * (self.low - 1) ** 2
-
-    @property
-    def own_spread(self) -> float:
-        """s₁ = E(u−1)² in the holder's own cell."""
-        own = self.hits / self.labels * self.high
-        return own * (self.high - 1) ** 2 + (1 - own) * (self.low - 1) ** 2
+    def sets(self) -> Pair | None:
+        """Of a comb the lengths of the sides of a report's rectangles; a hashed level has none."""
+        return None if self.residues is None else self.widths
 
     @property
     def periods(self) -> Pair:

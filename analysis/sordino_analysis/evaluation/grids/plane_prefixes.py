@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.grids.plane_levels import Pair
+from sordino_analysis.evaluation.grids.levels import Pair
 from sordino_analysis.questions.linear.boxes import Box, Boxes
 from sordino_analysis.questions.linear.operators import LinearMap
 from sordino_analysis.questions.linear.workload import Workload

@@ -11,7 +11,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sordino_analysis.evaluation.grids.plane_answers import PlaneLaw
+from sordino_analysis.evaluation.grids.law import PlaneLaw
 from sordino_analysis.evaluation.grids.plane_levels import PlaneLevel
 
 SHAPE = (4, 3)

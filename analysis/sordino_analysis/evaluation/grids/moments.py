@@ -1,0 +1,148 @@
+"""What answers from shifted grids have in common, on a line of types or on a plane: extremes, moments and decoding.
+
+A query v, its weights β and the variances of the types are arrays of the law's shape, (k,) or (k₁, k₂).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Self
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.answer_moments import AnswerMoments, BlanketMoments, LawsOfSome, regression_slopes
+from sordino_analysis.evaluation.coarsened.tables import reports_holding
+from sordino_analysis.evaluation.contribution_law import ContributionLaw
+from sordino_analysis.evaluation.grids.contributions import DrawnLaws, laws_of_some
+from sordino_analysis.evaluation.grids.law import GridLaw, PlaneLaw
+from sordino_analysis.evaluation.grids.levels import GridLevel, Pair
+from sordino_analysis.evaluation.grids.plane_levels import PlaneLevel
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.boxes import Box
+from sordino_analysis.questions.linear.operators import Indices, LinearMap
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import Coarsened
+
+
+@dataclass(frozen=True, eq=False)
+class GridMoments(AnswerMoments):
+    """The moments of answers whose decoder is `law`; `workload` has the listed boxes."""
+
+    workload: Workload
+    randomizer: Coarsened
+    law: GridLaw | PlaneLaw
+
+    @abstractmethod
+    def _queries(self, rows: Indices) -> Iterator[tuple[Indices, Floats]]:
+        """The listed queries v (b, …) of `rows` (m,) with their rows (b,), a few at a time."""
+
+    @abstractmethod
+    def _of_boxes(self, boxes: Sequence[Box]) -> LinearMap:
+        """The rows of other boxes."""
+
+    def for_boxes(self, boxes: Sequence[Box]) -> Self:
+        """The moments of the answers to other boxes."""
+        workload = replace(self.workload, operator=self._of_boxes(boxes), name_query=lambda query: boxes[query].label)
+        return replace(self, workload=workload)
+
+    @property
+    def _plane(self) -> Pair:
+        """(k₁, k₂): a line of types is a plane with one side of 1."""
+        first, second = (*self.law.shape, 1)[:2]
+        return first, second
+
+    @property
+    def _rows(self) -> Indices:
+        return np.arange(self.workload.queries)
+
+    @property
+    def _twins(self) -> Indices:
+        """(Q,) the first listed query whose extremes are those of each one."""
+        return self._rows
+
+    def _weights(self, rows: Indices, queries: Floats) -> Floats:
+        """β (b, …) of the listed queries of these rows."""
+        return self.law.weights(queries)
+
+    def extremes(self) -> tuple[Floats, Floats]:
+        """(Q,) bounds on what a report adds to each listed answer, over all offsets and all label matrices.
+
+        A set of cells holds at most all types with a positive β. A device that lies chooses what it is said to draw.
+        """
+        least, most = np.empty((2, self.workload.queries))
+        levels = zip(self.law.factors, self.law.levels, strict=True)
+        factor, high, low = np.array([[f, level.high - 1, level.low - 1] for f, level in levels]).T[:, :, None]
+        for rows, queries in self._queries(np.unique(self._twins)):
+            weights = self._weights(rows, queries)
+            constant, flat = self.law.constants(queries, weights), weights.reshape(len(rows), -1)
+            above, below = np.maximum(flat, 0.0).sum(axis=1), np.minimum(flat, 0.0).sum(axis=1)
+            least[rows] = constant + (factor * (high * below + low * above)).min(axis=0)
+            most[rows] = constant + (factor * (high * above + low * below)).max(axis=0)
+        return least[self._twins], most[self._twins]
+
+    @cached_property
+    def _by_type(self) -> Floats:
+        """Var of each listed query for each type, (Q, k)."""
+        by_type = np.empty(self.workload.operator.shape)
+        for rows, queries in self._queries(self._rows):
+            by_type[rows] = self.law.variances(queries).reshape(len(rows), -1)
+        return np.maximum(by_type, 0.0, out=by_type)
+
+    def blanket(self) -> BlanketMoments:
+        mean, variance = np.empty((2, self.workload.queries))
+        for rows, queries in self._queries(self._rows):
+            mean[rows], variance[rows] = self.law.blanket(queries)
+        return BlanketMoments(mean, variance)
+
+    def mixed_variances(self, histogram: Floats) -> Floats:
+        return self._by_type @ histogram
+
+    def variance_slopes(self, histogram: Floats) -> Floats:
+        slopes = np.empty(self.workload.queries)
+        for rows, queries in self._queries(self._rows):
+            slopes[rows] = regression_slopes(queries.reshape(len(rows), -1), self._by_type[rows], histogram)
+        return slopes
+
+    def type_variances(self) -> Floats:
+        return self._by_type
+
+    def decode(self, mean: Floats) -> Floats:
+        return self.workload.operator.matvec(self.histogram(mean))
+
+    def histogram(self, mean: Floats) -> Floats:
+        """ĥ (k,), unbiased, from the mean accumulator (p,); any box is a sum of it, and on a line the whole is 1.
+
+        Raises InvalidValue where the tables of the levels were too large to be kept.
+        """
+        if len(mean) == len(self.randomizer.levels):
+            raise InvalidValue("tables of all values were too large to be kept: ask for fewer bins", len(mean))
+        levels: Sequence[GridLevel | PlaneLevel] = self.law.levels
+        excess, start = np.zeros(self._plane), 0
+        shipped = zip(self.randomizer.levels, self.randomizer.table_sizes, strict=True)
+        for factor, level, (part, entries) in zip(self.law.factors, levels, shipped, strict=True):
+            share, table = mean[start], mean[start + 1 : start + 1 + entries]
+            looked_at = [size if width else 1 for size, width in zip(self._plane, level.widths, strict=True)]
+            holding = reports_holding(part, self.randomizer.sizes, table).reshape(looked_at)
+            excess += factor * ((level.high - level.low) * holding + (level.low - 1) * share)
+            start += 1 + entries
+        return self.law.histogram(excess.reshape(self.law.shape)).ravel()
+
+    def drawn_laws(self, histogram: Floats) -> LawsOfSome:
+        return laws_of_some(self.workload.operator, self._plane, partial(self._laws, histogram))
+
+    def _laws(self, histogram: Floats, rows: Indices) -> Iterator[ContributionLaw]:
+        plane = self._plane
+        drawn = DrawnLaws(self.law.levels, self.law.factors, histogram.reshape(plane))
+        for row in rows:
+            ((_, query),) = self._queries(np.array([row]))
+            weights = self.law.weights(query)
+            constant = float(self.law.constants(query, weights)[0])
+            variances = self._by_type[row].reshape(plane)
+            yield drawn.of(query.reshape(plane), weights.reshape(plane), constant, variances)
+
+    def covariance_root(self, histogram: Floats) -> None:
+        """Not worked out for a `histogram` (k,): the band is that of Bonferroni."""
