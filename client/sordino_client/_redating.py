@@ -7,7 +7,9 @@ import sqlite3
 from sordino_client._former import read_kept_manifest
 from sordino_shared.protocol import CampaignId, Rotating
 
-_FINAL = "CREATE TRIGGER debits_are_final BEFORE UPDATE ON debits BEGIN SELECT RAISE(ABORT, 'debits are final'); END"
+DEBITS_ARE_FINAL = (
+    "CREATE TRIGGER debits_are_final BEFORE UPDATE ON debits BEGIN SELECT RAISE(ABORT, 'debits are final'); END"
+)
 _RE_DATE = (
     "UPDATE debits SET period_start = :start, at = max(at, min(:high_water, at + :span))"
     " WHERE campaign = :campaign AND round = :round"
@@ -27,7 +29,7 @@ def date_at_draw(connection: sqlite3.Connection) -> None:
     rows = [_re_dated(*row) for row in found.fetchall()]
     connection.execute("DROP TRIGGER debits_are_final")
     connection.executemany(_RE_DATE, rows)
-    connection.execute(_FINAL)
+    connection.execute(DEBITS_ARE_FINAL)
 
 
 def _re_dated(campaign: bytes, number: int, manifest: bytes, high_water: int) -> dict[str, object]:

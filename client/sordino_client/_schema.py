@@ -8,10 +8,72 @@ from __future__ import annotations
 import sqlite3
 
 from sordino_client._former import add_arms
-from sordino_client._redating import date_at_draw
+from sordino_client._redating import DEBITS_ARE_FINAL, date_at_draw
 
 SCHEMA_VERSION = 8
 APPLICATION_ID = 0x536F7264
+
+# Statements that stand in a new ledger as in the step that brought them: a format that changes one writes it out in the
+# step, which stays what it was.
+_REPORTS_SPOOLED = "CREATE INDEX reports_spooled ON reports (not_before) WHERE state = 'spooled'"
+_PINNED_PLANS = (
+    "CREATE TABLE pinned_plans (campaign BLOB NOT NULL REFERENCES campaigns (campaign), round INTEGER NOT NULL,"
+    " digest BLOB NOT NULL CHECK (length(digest) = 32), PRIMARY KEY (campaign, round))"
+)
+_TASKS = (
+    "CREATE TABLE tasks (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign), content BLOB NOT NULL,"
+    " kept_at REAL NOT NULL, answer_until REAL NOT NULL)"
+)
+_SERIES = (
+    "CREATE TABLE series (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign),"
+    " phase INTEGER NOT NULL CHECK (phase >= 0), answers INTEGER NOT NULL CHECK (answers >= 0),"
+    " next_period INTEGER NOT NULL CHECK (next_period >= 0), next_at INTEGER NOT NULL CHECK (next_at >= 0),"
+    " ended INTEGER NOT NULL DEFAULT 0, replaced_by BLOB REFERENCES campaigns (campaign), part BLOB NOT NULL,"
+    " retry_min_s INTEGER NOT NULL, retry_max_s INTEGER NOT NULL)"
+)
+_LISTS = (
+    "CREATE TABLE lists (origin TEXT NOT NULL, population TEXT NOT NULL, window_at REAL NOT NULL,"
+    " due_at REAL NOT NULL, number INTEGER NOT NULL DEFAULT -1, digest BLOB, PRIMARY KEY (origin, population))"
+)
+_FOUND = (
+    "CREATE TABLE found (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign), population TEXT NOT NULL,"
+    " at INTEGER NOT NULL)"
+)
+_CONSENT = (
+    "CREATE TABLE consent (number INTEGER PRIMARY KEY, campaign BLOB NOT NULL CHECK (length(campaign) = 32),"
+    " decision TEXT NOT NULL CHECK (decision IN ('on', 'off')), at INTEGER NOT NULL,"
+    " text BLOB NOT NULL CHECK (length(text) = 32))"
+)
+_TROUBLE = "CREATE TABLE trouble (code TEXT PRIMARY KEY, at REAL NOT NULL)"
+_LOG_MARKS = (
+    "CREATE TABLE log_marks (origin TEXT NOT NULL, size INTEGER NOT NULL CHECK (size >= 0),"
+    " root BLOB NOT NULL CHECK (length(root) = 32), note BLOB NOT NULL, day INTEGER,"
+    " PRIMARY KEY (origin, size, root))"
+)
+_SERIES_ARE_KEPT = (
+    "CREATE TRIGGER series_are_kept BEFORE DELETE ON series BEGIN SELECT RAISE(ABORT, 'series are kept'); END"
+)
+_SERIES_COUNT_UP = (
+    "CREATE TRIGGER series_count_up BEFORE UPDATE ON series WHEN NEW.phase <> OLD.phase"
+    " OR NEW.answers < OLD.answers OR NEW.next_period < OLD.next_period OR NEW.next_at < OLD.next_at"
+    " OR NEW.ended < OLD.ended"
+    " OR (OLD.replaced_by IS NOT NULL AND NEW.replaced_by IS NOT OLD.replaced_by)"
+    " BEGIN SELECT RAISE(ABORT, 'series count up'); END"
+)
+_SOURCES_ARE_FINAL = (
+    "CREATE TRIGGER sources_are_final BEFORE UPDATE OF source ON campaigns"
+    " WHEN OLD.source IS NOT NULL AND NEW.source IS NOT OLD.source"
+    " BEGIN SELECT RAISE(ABORT, 'sources are final'); END"
+)
+_ARMS_ARE_FINAL = (
+    "CREATE TRIGGER arms_are_final BEFORE UPDATE OF arm ON campaigns"
+    " WHEN OLD.arm IS NOT NULL AND NEW.arm IS NOT OLD.arm BEGIN SELECT RAISE(ABORT, 'arms are final'); END"
+)
+_TASK_NUMBERS_GROW = (
+    "CREATE TRIGGER task_numbers_grow BEFORE UPDATE OF task_number ON campaigns"
+    " WHEN OLD.task_number IS NOT NULL AND coalesce(NEW.task_number, -1) < OLD.task_number"
+    " BEGIN SELECT RAISE(ABORT, 'task numbers grow'); END"
+)
 
 # A report without a body is an expired one. A series answered once more would be ε that nobody agreed to: a phase is
 # final, and what holds back only grows. `consent`, `trouble` and `log_marks` have no code yet: what the owner decided
@@ -32,58 +94,33 @@ _SCHEMA = (
     " not_before REAL NOT NULL DEFAULT 0, expires_at INTEGER, tried_at REAL, trouble TEXT,"
     " PRIMARY KEY (campaign, round), FOREIGN KEY (campaign, round) REFERENCES debits (campaign, round),"
     " CHECK (body IS NOT NULL OR state <> 'spooled'))",
-    "CREATE INDEX reports_spooled ON reports (not_before) WHERE state = 'spooled'",
+    _REPORTS_SPOOLED,
     "CREATE TABLE parts (number INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, content BLOB NOT NULL)",
-    "CREATE TABLE pinned_plans (campaign BLOB NOT NULL REFERENCES campaigns (campaign), round INTEGER NOT NULL,"
-    " digest BLOB NOT NULL CHECK (length(digest) = 32), PRIMARY KEY (campaign, round))",
-    "CREATE TABLE tasks (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign), content BLOB NOT NULL,"
-    " kept_at REAL NOT NULL, answer_until REAL NOT NULL)",
-    "CREATE TABLE series (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign),"
-    " phase INTEGER NOT NULL CHECK (phase >= 0), answers INTEGER NOT NULL CHECK (answers >= 0),"
-    " next_period INTEGER NOT NULL CHECK (next_period >= 0), next_at INTEGER NOT NULL CHECK (next_at >= 0),"
-    " ended INTEGER NOT NULL DEFAULT 0, replaced_by BLOB REFERENCES campaigns (campaign), part BLOB NOT NULL,"
-    " retry_min_s INTEGER NOT NULL, retry_max_s INTEGER NOT NULL)",
-    "CREATE TABLE lists (origin TEXT NOT NULL, population TEXT NOT NULL, window_at REAL NOT NULL,"
-    " due_at REAL NOT NULL, number INTEGER NOT NULL DEFAULT -1, digest BLOB, PRIMARY KEY (origin, population))",
-    "CREATE TABLE found (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign), population TEXT NOT NULL,"
-    " at INTEGER NOT NULL)",
-    "CREATE TABLE consent (number INTEGER PRIMARY KEY, campaign BLOB NOT NULL CHECK (length(campaign) = 32),"
-    " decision TEXT NOT NULL CHECK (decision IN ('on', 'off')), at INTEGER NOT NULL,"
-    " text BLOB NOT NULL CHECK (length(text) = 32))",
-    "CREATE TABLE trouble (code TEXT PRIMARY KEY, at REAL NOT NULL)",
-    "CREATE TABLE log_marks (origin TEXT NOT NULL, size INTEGER NOT NULL CHECK (size >= 0),"
-    " root BLOB NOT NULL CHECK (length(root) = 32), note BLOB NOT NULL, day INTEGER,"
-    " PRIMARY KEY (origin, size, root))",
+    _PINNED_PLANS,
+    _TASKS,
+    _SERIES,
+    _LISTS,
+    _FOUND,
+    _CONSENT,
+    _TROUBLE,
+    _LOG_MARKS,
     "CREATE TRIGGER debits_are_kept BEFORE DELETE ON debits BEGIN SELECT RAISE(ABORT, 'debits are kept'); END",
-    "CREATE TRIGGER debits_are_final BEFORE UPDATE ON debits BEGIN SELECT RAISE(ABORT, 'debits are final'); END",
-    "CREATE TRIGGER series_are_kept BEFORE DELETE ON series BEGIN SELECT RAISE(ABORT, 'series are kept'); END",
-    "CREATE TRIGGER series_count_up BEFORE UPDATE ON series WHEN NEW.phase <> OLD.phase"
-    " OR NEW.answers < OLD.answers OR NEW.next_period < OLD.next_period OR NEW.next_at < OLD.next_at"
-    " OR NEW.ended < OLD.ended"
-    " OR (OLD.replaced_by IS NOT NULL AND NEW.replaced_by IS NOT OLD.replaced_by)"
-    " BEGIN SELECT RAISE(ABORT, 'series count up'); END",
-    "CREATE TRIGGER sources_are_final BEFORE UPDATE OF source ON campaigns"
-    " WHEN OLD.source IS NOT NULL AND NEW.source IS NOT OLD.source"
-    " BEGIN SELECT RAISE(ABORT, 'sources are final'); END",
-    "CREATE TRIGGER arms_are_final BEFORE UPDATE OF arm ON campaigns"
-    " WHEN OLD.arm IS NOT NULL AND NEW.arm IS NOT OLD.arm BEGIN SELECT RAISE(ABORT, 'arms are final'); END",
-    "CREATE TRIGGER task_numbers_grow BEFORE UPDATE OF task_number ON campaigns"
-    " WHEN OLD.task_number IS NOT NULL AND coalesce(NEW.task_number, -1) < OLD.task_number"
-    " BEGIN SELECT RAISE(ABORT, 'task numbers grow'); END",
+    DEBITS_ARE_FINAL,
+    _SERIES_ARE_KEPT,
+    _SERIES_COUNT_UP,
+    _SOURCES_ARE_FINAL,
+    _ARMS_ARE_FINAL,
+    _TASK_NUMBERS_GROW,
     f"PRAGMA application_id = {APPLICATION_ID}",
 )
 # By format, what a ledger of that format lacks.
 _SINCE = {
-    1: (
-        "CREATE TABLE pinned_plans (campaign BLOB NOT NULL REFERENCES campaigns (campaign), round INTEGER NOT NULL,"
-        " digest BLOB NOT NULL CHECK (length(digest) = 32), PRIMARY KEY (campaign, round))",
-    ),
+    1: (_PINNED_PLANS,),
     # An older ledger has no address of a campaign's server; joining it again adds the address.
     2: ("ALTER TABLE campaigns ADD COLUMN origin TEXT",),
     # A report that expired has no body. SQLite changes no CHECK in place, so the table is written again.
     3: (
-        "CREATE TABLE tasks (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign), content BLOB NOT NULL,"
-        " kept_at REAL NOT NULL, answer_until REAL NOT NULL)",
+        _TASKS,
         "CREATE TABLE reports_4 (campaign BLOB NOT NULL, round INTEGER NOT NULL, body BLOB,"
         " state TEXT NOT NULL CHECK (state IN ('spooled', 'delivered', 'refused', 'expired')), reason TEXT,"
         " finished_at INTEGER, retry_min_s INTEGER NOT NULL, retry_max_s INTEGER NOT NULL,"
@@ -95,32 +132,20 @@ _SINCE = {
         " failures, postponed_at, not_before, NULL FROM reports ORDER BY rowid",
         "DROP TABLE reports",
         "ALTER TABLE reports_4 RENAME TO reports",
-        "CREATE INDEX reports_spooled ON reports (not_before) WHERE state = 'spooled'",
+        _REPORTS_SPOOLED,
     ),
     # A series answered once more would be ε that nobody agreed to: a phase is final, and what holds back grows only.
     4: (
-        "CREATE TABLE series (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign),"
-        " phase INTEGER NOT NULL CHECK (phase >= 0), answers INTEGER NOT NULL CHECK (answers >= 0),"
-        " next_period INTEGER NOT NULL CHECK (next_period >= 0), next_at INTEGER NOT NULL CHECK (next_at >= 0),"
-        " ended INTEGER NOT NULL DEFAULT 0, replaced_by BLOB REFERENCES campaigns (campaign), part BLOB NOT NULL,"
-        " retry_min_s INTEGER NOT NULL, retry_max_s INTEGER NOT NULL)",
-        "CREATE TRIGGER series_are_kept BEFORE DELETE ON series BEGIN SELECT RAISE(ABORT, 'series are kept'); END",
-        "CREATE TRIGGER series_count_up BEFORE UPDATE ON series WHEN NEW.phase <> OLD.phase"
-        " OR NEW.answers < OLD.answers OR NEW.next_period < OLD.next_period OR NEW.next_at < OLD.next_at"
-        " OR NEW.ended < OLD.ended"
-        " OR (OLD.replaced_by IS NOT NULL AND NEW.replaced_by IS NOT OLD.replaced_by)"
-        " BEGIN SELECT RAISE(ABORT, 'series count up'); END",
-        "CREATE TABLE lists (origin TEXT NOT NULL, population TEXT NOT NULL, window_at REAL NOT NULL,"
-        " due_at REAL NOT NULL, number INTEGER NOT NULL DEFAULT -1, digest BLOB, PRIMARY KEY (origin, population))",
-        "CREATE TABLE found (campaign BLOB PRIMARY KEY REFERENCES campaigns (campaign), population TEXT NOT NULL,"
-        " at INTEGER NOT NULL)",
+        _SERIES,
+        _SERIES_ARE_KEPT,
+        _SERIES_COUNT_UP,
+        _LISTS,
+        _FOUND,
     ),
     # The one of a campaign's servers that the device keeps to, null where the manifest names none.
     5: (
         "ALTER TABLE campaigns ADD COLUMN source TEXT",
-        "CREATE TRIGGER sources_are_final BEFORE UPDATE OF source ON campaigns"
-        " WHEN OLD.source IS NOT NULL AND NEW.source IS NOT OLD.source"
-        " BEGIN SELECT RAISE(ABORT, 'sources are final'); END",
+        _SOURCES_ARE_FINAL,
     ),
     # Debits of series were dated at the start of their period, which the manifest names.
     # A report that waits says what its last try met.
@@ -134,18 +159,11 @@ _SINCE = {
     7: (
         "ALTER TABLE campaigns ADD COLUMN arm INTEGER CHECK (arm BETWEEN 0 AND 15)",
         "ALTER TABLE campaigns ADD COLUMN task_number INTEGER CHECK (task_number >= 0)",
-        "CREATE TRIGGER arms_are_final BEFORE UPDATE OF arm ON campaigns"
-        " WHEN OLD.arm IS NOT NULL AND NEW.arm IS NOT OLD.arm BEGIN SELECT RAISE(ABORT, 'arms are final'); END",
-        "CREATE TRIGGER task_numbers_grow BEFORE UPDATE OF task_number ON campaigns"
-        " WHEN OLD.task_number IS NOT NULL AND coalesce(NEW.task_number, -1) < OLD.task_number"
-        " BEGIN SELECT RAISE(ABORT, 'task numbers grow'); END",
-        "CREATE TABLE consent (number INTEGER PRIMARY KEY, campaign BLOB NOT NULL CHECK (length(campaign) = 32),"
-        " decision TEXT NOT NULL CHECK (decision IN ('on', 'off')), at INTEGER NOT NULL,"
-        " text BLOB NOT NULL CHECK (length(text) = 32))",
-        "CREATE TABLE trouble (code TEXT PRIMARY KEY, at REAL NOT NULL)",
-        "CREATE TABLE log_marks (origin TEXT NOT NULL, size INTEGER NOT NULL CHECK (size >= 0),"
-        " root BLOB NOT NULL CHECK (length(root) = 32), note BLOB NOT NULL, day INTEGER,"
-        " PRIMARY KEY (origin, size, root))",
+        _ARMS_ARE_FINAL,
+        _TASK_NUMBERS_GROW,
+        _CONSENT,
+        _TROUBLE,
+        _LOG_MARKS,
     ),
 }
 # By format, what changes the rows of a ledger of that format, after the statements above.
