@@ -12,8 +12,9 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.experiments.any_time import any_time_quantile
+from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.planned_looks import boundaries
-from sordino_analysis.experiments.power import Looks, needed_drift
+from sordino_analysis.experiments.power import needed_drift
 from sordino_analysis.experiments.sample_ratio import ALARM, FALSE_ALARMS, sample_ratio
 
 LEVEL = 0.95

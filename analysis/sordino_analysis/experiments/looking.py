@@ -16,8 +16,8 @@ from sordino_analysis.estimation.intervals import bonferroni_quantile
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.experiments.any_time import any_time_quantile
+from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.planned_looks import boundaries
-from sordino_analysis.experiments.power import Looks
 from sordino_analysis.experiments.sample_ratio import sample_ratio
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Arm, DevicePart

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cache
 
 import numpy as np
@@ -13,8 +12,12 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from sordino_analysis.arrays import NEARLY_ZERO
+from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.experiments.any_time import any_time_quantile
+from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.planned_looks import boundaries, crossing_chances
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_shared.errors import InvalidValue
 
 # More looks than this change the users by less than a thousandth.
@@ -25,12 +28,22 @@ _MOST_DRIFT = 40.0
 _DRIFT_TOLERANCE = 1e-6
 
 
-class Looks(StrEnum):
-    """When an experiment is looked at. It is pinned before the first report."""
+@dataclass(frozen=True, kw_only=True)
+class PlannedNoise:
+    """What a plan's `mechanism` adds: `variance` is that of one report in the worst answer, over its squared scale."""
 
-    PLANNED = "planned"
-    END = "end"
-    ANY = "any"
+    mechanism: str
+    variance: float
+
+    @classmethod
+    def of_plan(cls, plan: FinishedPlan) -> PlannedNoise:
+        """By the exact moments of linear queries; answers that are the same for all users do not count."""
+        queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
+        law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)
+        profile, (low, high) = law.profile(), law.workload.operator.entry_range()
+        varying = high > low
+        variance = float((profile.variance[varying] / (high - low)[varying] ** 2).max())
+        return cls(mechanism=plan.analyst.mechanism, variance=variance)
 
 
 @dataclass(frozen=True, kw_only=True)

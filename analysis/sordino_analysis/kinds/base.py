@@ -28,6 +28,7 @@ from sordino_shared.protocol import Manifest
 
 if TYPE_CHECKING:
     from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
+    from sordino_analysis.experiments.power import PlannedNoise
     from sordino_analysis.planning.finished_plan import FinishedPlan
     from sordino_analysis.planning.planning_request import PlanningRequest
     from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
@@ -121,14 +122,16 @@ class KindOfQuestion(KindOfAnswers, ABC):
 
     `field` is the field of a workload that only this kind has, or a few kinds that `recognises` tells apart; `form` is
     the model that reads the workload. Estimates have a band that holds all answers at once, unless `has_band` is false.
-    Closed rounds of a kind that `takes_questions` are asked for more with `sordino campaigns answers`. `why_unused` is
-    said of options that plans of the kind do not use, `why_users` where a plan needs a number of users.
+    Closed rounds of a kind that `takes_questions` are asked for more with `sordino campaigns answers`; campaigns of one
+    that `compares_arms` may be experiments. `why_unused` is said of options that plans of the kind do not use,
+    `why_users` where a plan needs a number of users.
     """
 
     common_terms = ("campaign_id", "users", "epsilon", "level", "bias_bound", "target", "validity", "mechanism")
     field: ClassVar[str]
     form: ClassVar[type[Any]]
     takes_questions: ClassVar[bool] = False
+    compares_arms: ClassVar[bool] = False
     has_band: ClassVar[bool] = True
     why_unused: ClassVar[str]
     why_users: ClassVar[str | None] = None
@@ -153,6 +156,14 @@ class KindOfQuestion(KindOfAnswers, ABC):
         Raises InvalidValue for a kind that does not say.
         """
         raise InvalidValue(f"numbers of users are not known for questions of kind {self.name}", question)
+
+    def noise_of_arms(self, question: Any, options: PlanningOptions, planned: Planned) -> PlannedNoise:
+        """What one report adds to a difference of arms; raises InvalidValue for a kind without linear queries."""
+        raise InvalidValue("arms are compared by linear queries: shares, means and ranges", question)
+
+    def scale_and_unit(self, question: Any) -> tuple[float, str] | None:
+        """Of the answers, where all are numbers of one scale and unit."""
+        return None
 
     @abstractmethod
     def held_domain(self, question: Any) -> Domain:

@@ -42,6 +42,7 @@ class LinearKind(QueriesKind):
     name = "linear"
     extras: ClassVar[type[LinearExtras]] = LinearExtras
     takes_questions = True
+    compares_arms = True
     why_unused = "they apply to pairwise statistics; this workload has linear queries"
     terms: ClassVar[tuple[str, ...]] = ("unlisted", "compared", "plan_device", "plan_analyst")
 

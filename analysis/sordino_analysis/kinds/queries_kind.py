@@ -12,6 +12,7 @@ from sordino_analysis.questions.linear.concepts.indicators import held_domain
 from sordino_shared.domains import Domain
 
 if TYPE_CHECKING:
+    from sordino_analysis.experiments.power import PlannedNoise
     from sordino_analysis.kinds.base import Planned
     from sordino_analysis.planning.sample_size import NeededUsers, Statement
 
@@ -40,6 +41,18 @@ class QueriesKind(KindOfQuestion):
 
         plan = planned(self.request_class().of(question, options))
         return NeededUsers.of_plan(plan, statement, str(options.epsilon))
+
+    def noise_of_arms(self, question: Any, options: PlanningOptions, planned: Planned) -> PlannedNoise:
+        """By the exact variances of the plan."""
+        from sordino_analysis.experiments.power import PlannedNoise
+
+        return PlannedNoise.of_plan(planned(self.request_class().of(question, options)))
+
+    def scale_and_unit(self, question: Any) -> tuple[float, str] | None:
+        """Of measures of one attribute, or of numbers with one range."""
+        from sordino_analysis.planning.sample_size import scale_and_unit
+
+        return scale_and_unit(question.build())
 
     def held_domain(self, question: Any) -> Domain:
         """The attributes of the workload, and those that its indicators are made of."""

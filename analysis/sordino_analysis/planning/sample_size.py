@@ -15,13 +15,15 @@ from sordino_analysis.documents.queries import RuleQueries
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
 from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
+from sordino_analysis.evaluation.listing import MOST_PUBLISHED_QUERIES
 from sordino_analysis.evaluation.variance import answer_moments
-from sordino_analysis.figures import chosen
+from sordino_analysis.figures import SHARE, chosen
 from sordino_analysis.percentages import percent
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.questions.linear.units import units_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
@@ -128,6 +130,17 @@ class NeededUsers:
             "band_users": self.band,
             "queries": [{"label": label, "users": users} for label, users in self.queries],
         }
+
+
+def scale_and_unit(workload: Workload) -> tuple[float, str] | None:
+    """Of the answers, where all are numbers of one scale and unit, so that a margin may be given in it."""
+    if workload.queries > MOST_PUBLISHED_QUERIES:
+        return None
+    units, (low, high) = set(units_of(workload, workload.varying_rows.tolist())), workload.operator.entry_range()
+    scales = set((high - low)[workload.varying_rows].tolist())
+    if len(units) > 1 or len(scales) > 1 or units == {SHARE}:
+        return None
+    return scales.pop(), units.pop()
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)

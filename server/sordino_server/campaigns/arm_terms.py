@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field
 
+from sordino_analysis.experiments.looks import Looks
+from sordino_analysis.kinds.registry import kind_named
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.models import ExperimentRow
 from sordino_shared.errors import InvalidValue
@@ -25,7 +27,7 @@ def arms_of(named: Sequence[ArmTerms], kind: str) -> tuple[Arm, ...]:
 
     `kind` is that of the question.
     """
-    if named and kind != "linear":
+    if named and not kind_named(kind).compares_arms:
         raise InvalidValue(f"/arms: arms are compared by linear queries; this plan's question is {kind}", kind)
     return tuple(Arm(each.name, each.weight) for each in named)
 
@@ -34,8 +36,8 @@ class ExperimentTerms(StrictModel):
     """How the arms are compared: pinned before the first report."""
 
     primary: str = Field(min_length=1, max_length=200, description="Label of the query that decides.")
-    looks: Literal["planned", "end", "any"] = Field(
-        "planned", description="`planned`: every day, `end`: once, `any`: every day with no end planned."
+    looks: Looks = Field(
+        Looks.PLANNED, description="`planned`: every day, `end`: once, `any`: every day with no end planned."
     )
     days: Annotated[int, Field(strict=True, ge=1, le=366, description="The campaign closes after so many days.")]
     users: Annotated[int, Field(strict=True, ge=2, lt=2**53, description="Users of all arms that are planned for.")]
@@ -49,7 +51,7 @@ class ExperimentTerms(StrictModel):
         return ExperimentRow(
             campaign_id=campaign,
             primary_query=self.primary,
-            looks=self.looks,
+            looks=self.looks.value,
             days=self.days,
             users=self.users,
             spread=self.spread,

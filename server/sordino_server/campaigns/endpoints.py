@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from sordino_server.campaigns import finding, service
 from sordino_server.campaigns.actions import OF_CAMPAIGN, OF_ROUND, CampaignChange, Target
 from sordino_server.campaigns.campaign_filter import CampaignFilter
-from sordino_server.campaigns.primary_check import PlanContents, check_primary, contents_of_linear_plan
+from sordino_server.campaigns.primary_check import PlanContents, check_primary, contents_of_plan
 from sordino_server.campaigns.schemas import (
     CampaignEntry,
     CampaignList,
@@ -97,7 +97,7 @@ async def create_campaign(context: Injected, _: Analyst, once: Once, body: Campa
 
 def _linear_plan(context: Context, plan_request: str) -> PlanContents | None:
     with context.database.read("read plan of experiment") as session:
-        return contents_of_linear_plan(session, plan_request)
+        return contents_of_plan(session, plan_request)
 
 
 @router.get("")

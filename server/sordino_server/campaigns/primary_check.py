@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.kinds.registry import kind_named
 from sordino_server.plans import service as plans
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
@@ -17,10 +18,10 @@ _SHOWN = 3
 PlanContents = tuple[str, bytes, str, bytes]
 
 
-def contents_of_linear_plan(session: Session, plan_request: str) -> PlanContents | None:
+def contents_of_plan(session: Session, plan_request: str) -> PlanContents | None:
     """Digest and bytes of the device part, then of the analyst part; None for a plan that compares no arms."""
     ready = plans.ready_plan(session, plan_request)
-    if workloads.get(session, ready.workload).kind != "linear":
+    if not kind_named(workloads.get(session, ready.workload).kind).compares_arms:
         return None
     device, analyst = (plans.get_part(session, digest).content for digest in (ready.device, ready.analyst))
     return ready.device, device, ready.analyst, analyst

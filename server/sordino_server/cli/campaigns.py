@@ -7,19 +7,24 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
-from urllib.parse import quote
 
 import typer
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
-from sordino_analysis.figures import ratio
-from sordino_analysis.percentages import percent
 from sordino_server.cli.answers import answers
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.campaign_results import print_created, status_lines, summary_lines
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
 from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.compare import compare
+from sordino_server.cli.creation import (
+    NameOption,
+    OpenOption,
+    PopulationOption,
+    PurposeOption,
+    awaited_plan,
+    open_new,
+    registered,
+)
 from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import (
     JsonOption,
@@ -28,8 +33,8 @@ from sordino_server.cli.output import (
     progress_console,
     say,
 )
-from sordino_server.cli.remote import Remote, RemoteProblem, estimates_path
-from sordino_server.cli.remote_command import Csv, CsvOption, Listing, Shown, Unfinished, remote_command
+from sordino_server.cli.remote import Remote, estimates_path
+from sordino_server.cli.remote_command import Csv, CsvOption, Listing, Shown, remote_command
 from sordino_server.cli.shuffler_options import (
     CollectorOption,
     ErrorOption,
@@ -42,7 +47,7 @@ from sordino_server.cli.sign import sign
 from sordino_server.cli.statistics import TargetOption
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 from sordino_server.cli.watch import watch
-from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState
 
 app = typer.Typer(
@@ -105,9 +110,9 @@ app.command()(sign)
 @remote_command
 def create(
     remote: Remote,
-    name: Annotated[str, typer.Option(metavar="TEXT", help="Name of the campaign.")],
-    purpose: Annotated[str, typer.Option(metavar="TEXT", help="Text shown to device owners.")],
-    population: Annotated[str, typer.Option(metavar="NAME", help="Population whose devices answer.")],
+    name: NameOption,
+    purpose: PurposeOption,
+    population: PopulationOption,
     workload: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) to plan for.")
     ] = None,
@@ -132,7 +137,7 @@ def create(
     public: PublicOption = False,
     source: SourcesOption = None,
     sources_deadline_s: SourcesDeadlineOption = SOURCES_DEADLINE_S,
-    open_now: Annotated[bool, typer.Option("--open", help="Open the campaign immediately.")] = False,
+    open_now: OpenOption = False,
     timeout: TimeoutOption = TIMEOUT_S,
 ) -> Shown:
     """Create a campaign from a workload file or from a finished plan request.
@@ -149,8 +154,7 @@ def create(
     if (workload is None) == (plan_request is None) or (workload is None) != (epsilon is None):
         raise InvalidValue("give either --workload with --epsilon, or --plan-request")
     if workload is not None:
-        registered = remote.post("/v1/workloads", _specification(workload))
-        order = {"workload": registered["id"], "epsilon": epsilon, "objective": objective}
+        order: dict[str, Any] = {"workload": registered(remote, workload), "epsilon": epsilon, "objective": objective}
         order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
         order |= collector_terms(collector, target_error, epsilon, weak_epsilon)
         plan_request = awaited_plan(remote, order, population, Patience(timeout))
@@ -296,48 +300,6 @@ def _rule(given: list[int] | None) -> int | list[int | None] | None:
     if not given:
         return None
     return given[0] if len(given) == 1 else [number or None for number in given]
-
-
-def _specification(path: Path) -> dict[str, Any]:
-    # The other commands need no numbers and should not wait for their libraries.
-    from sordino_analysis.kinds.specifications import load_question
-
-    return load_question(path).canonical()
-
-
-def awaited_plan(remote: Remote, order: dict[str, Any], population: str, patience: Patience) -> str:
-    """Order a plan for a population and show its progress; the id of the request when the plan is ready."""
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    identifier: str = remote.post(f"/v1/plan-requests?population={quote(population, safe='')}", order)["id"]
-    with Progress(*columns, console=progress_console, transient=True) as progress:
-        shown = progress.add_task("planning", total=1.0)
-        said = ""
-        for document in remote.plan_progress(identifier, patience):
-            stage = document["stage"] or document["state"]
-            bound = "" if document["ratio"] is None else f" · {ratio(document['ratio'])}× the bound"
-            progress.update(shown, completed=document["progress"], description=stage + bound)
-            # Without a terminal, print a line at each stage instead of a bar.
-            if stage != said and not progress_console.is_terminal:
-                progress_console.print(
-                    f"planning, {percent(document['progress'], 0)}: {stage}", highlight=False, markup=False
-                )
-            said = stage
-    return identifier
-
-
-def open_new(remote: Remote, status: dict[str, Any], shown: Shown) -> None:
-    """Open a new campaign and put what changed into its status, which keeps the token.
-
-    Raises `Unfinished` where it stays ready: it exists even if it cannot be opened, and its token is shown this once.
-    """
-    try:
-        changed = remote.post(f"/v1/campaigns/{status['id']}/open")
-    except RemoteProblem as problem:
-        advice = "the campaign was created but is not open: open it later, or cancel it"
-        raise Unfinished(shown, SordinoError(f"{problem} ({advice})")) from problem
-    except BaseException as error:
-        raise Unfinished(shown, error) from error
-    status |= {name: value for name, value in changed.items() if name != "upload_token"}
 
 
 def _server_terms(sources: list[str] | None) -> list[dict[str, Any]]:

@@ -9,10 +9,18 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino_analysis.kinds.specifications import load_question
+from sordino_analysis.experiments.looks import Looks
 from sordino_server.cli.campaign_argument import CampaignArgument
-from sordino_server.cli.campaigns import awaited_plan
-from sordino_server.cli.experiment_size import share_of
+from sordino_server.cli.creation import (
+    NameOption,
+    OpenOption,
+    PopulationOption,
+    PurposeOption,
+    awaited_plan,
+    open_new,
+    registered,
+)
+from sordino_server.cli.experiment_options import LooksOption, share_of
 from sordino_server.cli.output import console
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Shown, remote_command
@@ -33,9 +41,9 @@ app = typer.Typer(
 @remote_command
 def create(
     remote: Remote,
-    name: Annotated[str, typer.Option(metavar="TEXT", help="Name of the campaign.")],
-    purpose: Annotated[str, typer.Option(metavar="TEXT", help="Text shown to device owners.")],
-    population: Annotated[str, typer.Option(metavar="NAME", help="Population whose devices answer.")],
+    name: NameOption,
+    purpose: PurposeOption,
+    population: PopulationOption,
     file: Annotated[Path, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) to plan for.")],
     epsilon: Annotated[str, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5.")],
     primary: Annotated[str, typer.Option(metavar="LABEL", help="Label of the query that decides.")],
@@ -44,13 +52,11 @@ def create(
     arms: Annotated[str, typer.Option(metavar="A:1,B:1", help="Arms and their weights; the first is the base.")] = (
         "A:1,B:1"
     ),
-    looks: Annotated[
-        str, typer.Option(metavar="RULE", help="planned (every day), end (once), or any (no end).")
-    ] = "planned",
+    looks: LooksOption = Looks.PLANNED,
     spread: Annotated[
         str, typer.Option(metavar="X", help="Standard deviation of the values, as a share of the scale.")
     ] = "50%",
-    open_now: Annotated[bool, typer.Option("--open", help="Open the campaign immediately.")] = False,
+    open_now: OpenOption = False,
     timeout: TimeoutOption = TIMEOUT_S,
 ) -> Shown:
     """Create an experiment; its rule cannot be changed any more.
@@ -62,15 +68,16 @@ def create(
 
     The command waits for the plan. `sordino size --difference` says how many days an experiment needs.
     """
-    registered = remote.post("/v1/workloads", load_question(file).canonical())
-    request = awaited_plan(remote, {"workload": registered["id"], "epsilon": epsilon}, population, Patience(timeout))
-    rule = {"primary": primary, "looks": looks, "days": days, "users": days * daily}
-    order: dict[str, Any] = {"name": name, "purpose": purpose, "population": population, "plan_request": request}
-    order |= {"arms": arms_of(arms), "experiment": rule | {"spread": share_of("--spread", spread)}}
+    rule: dict[str, Any] = {"primary": primary, "looks": looks.value, "days": days, "users": days * daily}
+    rule |= {"spread": share_of("--spread", spread)}
+    order = {"name": name, "purpose": purpose, "population": population, "arms": arms_of(arms), "experiment": rule}
+    planning = {"workload": registered(remote, file), "epsilon": epsilon}
+    order |= {"plan_request": awaited_plan(remote, planning, population, Patience(timeout))}
     status = remote.post("/v1/campaigns", order)
+    shown = status, lambda: console.print(_created(status), highlight=False)
     if open_now:
-        status = remote.post(f"/v1/campaigns/{status['id']}/open")
-    return status, lambda: console.print(_created(status), highlight=False)
+        open_new(remote, status, shown)
+    return shown
 
 
 @app.command()

@@ -9,17 +9,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from sordino_analysis.evaluation.variance import answer_moments
-from sordino_analysis.experiments.power import Looks, PowerTerms
+from sordino_analysis.experiments.looks import Looks
+from sordino_analysis.experiments.power import PlannedNoise, PowerTerms
 from sordino_analysis.figures import chosen
 from sordino_analysis.percentages import percent
-from sordino_analysis.planning.linear_request import LinearRequest
-from sordino_analysis.planning.plan_cache import PlanCache
-from sordino_analysis.planning_options import PlanningOptions
-from sordino_analysis.questions.linear import WorkloadSpecification
-from sordino_analysis.questions.linear.building import build_workload
-from sordino_analysis.questions.question import WrittenQuestion
-from sordino_server.cli.local_planning import finished_plan
+from sordino_server.cli.experiment_options import share_of
 from sordino_server.cli.output import console, print_json, print_table
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.experiments import MAX_ARMS
@@ -41,18 +35,6 @@ SpreadOption = Annotated[
     str | None,
     typer.Option(metavar="X", help="Standard deviation of the users' values, as a share of the scale; at most 50%."),
 ]
-LooksOption = Annotated[
-    Looks, typer.Option(metavar="RULE", help="When one looks: planned (every day), end (once), or any (no end).")
-]
-
-
-def share_of(option: str, text: str) -> float:
-    """A number such as 0.01 or 1%; raises InvalidValue for any other text."""
-    number, whole = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)
-    try:
-        return float(number) / whole
-    except ValueError:
-        raise InvalidValue(f"{option} takes a number such as 0.01 or 1%, not {text!r}", text) from None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,18 +70,12 @@ class ExperimentSize:
             raise InvalidValue("--spread is at most 50%, where half of the users are at each end of the scale", spread)
         return asked
 
-    def row(self, question: WrittenQuestion, options: PlanningOptions, cache: PlanCache | None) -> dict[str, Any]:
+    def row(self, epsilon: float, noise: PlannedNoise) -> dict[str, Any]:
         """What one ε takes, as `--json` prints it."""
-        if not isinstance(question, WorkloadSpecification):
-            raise InvalidValue("arms are compared by linear queries: shares, means and ranges", question)
-        plan = finished_plan(LinearRequest.of(question, options), cache)
-        queries = build_workload(plan.device.domain, plan.analyst.queries, plan.analyst.workload)
-        law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)
-        profile, (low, high) = law.profile(), law.workload.operator.entry_range()
-        varying = high > low
-        noise = float((profile.variance[varying] / (high - low)[varying] ** 2).max()) + self.spread**2
-        terms = PowerTerms(noise=noise, weights=(1,) * self.arms, level=self.level, power=self.power)
-        return {"epsilon": float(options.epsilon), "mechanism": plan.analyst.mechanism} | self._found(terms)
+        terms = PowerTerms(
+            noise=noise.variance + self.spread**2, weights=(1,) * self.arms, level=self.level, power=self.power
+        )
+        return {"epsilon": epsilon, "mechanism": noise.mechanism} | self._found(terms)
 
     def _found(self, terms: PowerTerms) -> dict[str, Any]:
         """The users of one look and of the rule, the days, and the least differences; looks are daily."""

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from sordino_server.cli.campaign_argument import CampaignArgument
-from sordino_server.cli.campaigns import awaited_plan, open_new
 from sordino_server.cli.candidates import MechanismOption
 from sordino_server.cli.chart_file import ChartOption, drawn
+from sordino_server.cli.creation import PopulationOption, awaited_plan, open_new
 from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import console
 from sordino_server.cli.remote import Remote
@@ -46,7 +46,7 @@ def create(
     purpose: Annotated[
         str, typer.Option(metavar="TEXT", help="Text shown to device owners; how often they answer is added.")
     ],
-    population: Annotated[str, typer.Option(metavar="NAME", help="Population whose devices answer.")],
+    population: PopulationOption,
     epsilon: Annotated[str, typer.Option(metavar="E", help="ε of one answer, such as 1 or 0.5.")],
     mechanism: MechanismOption = None,
     active: Annotated[

@@ -11,26 +11,23 @@ import typer
 from rich.table import Table
 
 from sordino_analysis.estimation.intervals import normal_quantile
-from sordino_analysis.evaluation.listing import MOST_PUBLISHED_QUERIES
-from sordino_analysis.experiments.power import Looks
-from sordino_analysis.figures import SHARE, amount, chosen
+from sordino_analysis.experiments.looks import Looks
+from sordino_analysis.figures import amount, chosen
 from sordino_analysis.percentages import percent
 from sordino_analysis.planning.plan_cache import PlanCache, default_folder
 from sordino_analysis.planning.sample_size import NeededUsers, Statement
 from sordino_analysis.planning_options import PlanningOptions
-from sordino_analysis.questions.linear import WorkloadSpecification
 from sordino_analysis.questions.linear.specification import builtin_specification
-from sordino_analysis.questions.linear.units import units_of
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.requests import kind_of_question
 from sordino_server.cli.candidates import MechanismOption, ProtocolOption
+from sordino_server.cli.experiment_options import LooksOption
 from sordino_server.cli.experiment_size import (
     ArmsOption,
     DailyOption,
     DifferenceOption,
     ExperimentSize,
-    LooksOption,
     PowerOption,
     SpreadOption,
 )
@@ -172,8 +169,9 @@ def _size_experiment(context: typer.Context) -> None:
     named = given["workload"] is not None or given["size"] is not None or given["file"] is not None
     question = asked_specification(given["workload"], given["size"], given["file"]) if named else _YES_OR_NO
     options = {name: given[name] for name in ("objective", "mechanism", "effort")}
-    epsilons = given["epsilon"] or DEFAULT_EPSILONS
-    rows = [asked.row(question, PlanningOptions.of(epsilon=each, **options), _cache(given)) for each in epsilons]
+    kind, planned = kind_of_question(question), partial(finished_plan, cache=_cache(given))
+    planning = [PlanningOptions.of(epsilon=each, **options) for each in given["epsilon"] or DEFAULT_EPSILONS]
+    rows = [asked.row(float(each.epsilon), kind.noise_of_arms(question, each, planned)) for each in planning]
     asked.show(rows, given["as_json"])
 
 
@@ -236,7 +234,7 @@ def margin_of(text: str, asked: WrittenQuestion) -> Margin:
     if written is None:
         raise InvalidValue(f'--margin takes a number such as 0.01 or 1%, or "50 ms", not {text!r}', text)
     number, unit = float(written["number"]), written["unit"]
-    numbers = _of_numbers(asked)
+    numbers = kind_of_question(asked).scale_and_unit(asked)
     if unit in ("", "%"):
         share = number / (100 if unit else 1)
         return Margin(share=share) if numbers is None else Margin(share=share, scale=numbers[0], unit=numbers[1])
@@ -244,17 +242,3 @@ def margin_of(text: str, asked: WrittenQuestion) -> Margin:
         asks = "shares or answers of several units" if numbers is None else f"answers in {numbers[1] or 'no unit'}"
         raise InvalidValue(f"--margin is in {unit}, and the workload asks for {asks}: give 0.01 or 1%", text)
     return Margin(share=number / numbers[0], scale=numbers[0], unit=unit)
-
-
-def _of_numbers(asked: WrittenQuestion) -> tuple[float, str] | None:
-    """Scale and unit of the answers, where all are numbers of one scale and unit."""
-    if not isinstance(asked, WorkloadSpecification):
-        return None
-    workload = asked.build()
-    if workload.queries > MOST_PUBLISHED_QUERIES:
-        return None
-    units, (low, high) = set(units_of(workload, workload.varying_rows.tolist())), workload.operator.entry_range()
-    scales = set((high - low)[workload.varying_rows].tolist())
-    if len(units) > 1 or len(scales) > 1 or units == {SHARE}:
-        return None
-    return scales.pop(), units.pop()

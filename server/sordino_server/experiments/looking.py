@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from sordino_analysis.experiments.looking import ExperimentDesign, is_decided, look, made
-from sordino_analysis.experiments.power import Looks
+from sordino_analysis.experiments.looks import Looks
 from sordino_server import aggregates
 from sordino_server.experiments import repository
 from sordino_server.kit.database_errors import DatabaseError

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from sqlalchemy import exists, func, select
 from sqlalchemy.orm import Session
 
+from sordino_analysis.experiments.looks import Looks
 from sordino_server.models import Campaign, ExperimentRow, LookRow, Round
 from sordino_shared.protocol import RoundState
 
@@ -39,7 +40,7 @@ def due(session: Session, now: int) -> Sequence[tuple[ExperimentRow, Round, int]
     query = query.where(Round.opened_at.is_not(None), Round.state.in_(_LOOKED_AT), ~over)
     for row, of_round, seen in session.execute(query):
         day = _day(row, of_round, now)
-        if day > seen and (row.looks != "end" or of_round.state != RoundState.OPEN):
+        if day > seen and (row.looks != Looks.END or of_round.state != RoundState.OPEN):
             found.append((row, of_round, day))
     return found
 

@@ -9,7 +9,7 @@ import pytest
 
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.experiments.looking import ExperimentDesign, is_decided, look, made
-from sordino_analysis.experiments.power import Looks
+from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.vectorized.randomizers import randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue

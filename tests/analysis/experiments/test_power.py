@@ -7,8 +7,9 @@ import math
 import numpy as np
 import pytest
 
+from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.planned_looks import boundaries, crossing_chances
-from sordino_analysis.experiments.power import Looks, PowerTerms, needed_drift, power_of
+from sordino_analysis.experiments.power import PowerTerms, needed_drift, power_of
 from sordino_shared.errors import InvalidValue
 
 

@@ -1,0 +1,13 @@
+"""When an experiment is looked at. Servers and commands import this: it needs no numbers."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Looks(StrEnum):
+    """The rule of looks: every day of the plan, once at the end, or every day with no end planned."""
+
+    PLANNED = "planned"
+    END = "end"
+    ANY = "any"

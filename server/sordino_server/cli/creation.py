@@ -1,0 +1,67 @@
+"""What commands that create campaigns share: options, the plan that they wait for, and opening at once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+from urllib.parse import quote
+
+import typer
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from sordino_analysis.figures import ratio
+from sordino_analysis.percentages import percent
+from sordino_server.cli.output import progress_console
+from sordino_server.cli.remote import Remote, RemoteProblem
+from sordino_server.cli.remote_command import Shown, Unfinished
+from sordino_server.cli.wait import Patience
+from sordino_shared.errors import SordinoError
+
+NameOption = Annotated[str, typer.Option(metavar="TEXT", help="Name of the campaign.")]
+PurposeOption = Annotated[str, typer.Option(metavar="TEXT", help="Text shown to device owners.")]
+PopulationOption = Annotated[str, typer.Option(metavar="NAME", help="Population whose devices answer.")]
+OpenOption = Annotated[bool, typer.Option("--open", help="Open the campaign immediately.")]
+
+
+def registered(remote: Remote, path: Path) -> str:
+    """Register the workload of a file; its id."""
+    # The other commands need no numbers and should not wait for their libraries.
+    from sordino_analysis.kinds.specifications import load_question
+
+    identifier: str = remote.post("/v1/workloads", load_question(path).canonical())["id"]
+    return identifier
+
+
+def awaited_plan(remote: Remote, order: dict[str, Any], population: str, patience: Patience) -> str:
+    """Order a plan for a population and show its progress; the id of the request when the plan is ready."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    identifier: str = remote.post(f"/v1/plan-requests?population={quote(population, safe='')}", order)["id"]
+    with Progress(*columns, console=progress_console, transient=True) as progress:
+        shown = progress.add_task("planning", total=1.0)
+        said = ""
+        for document in remote.plan_progress(identifier, patience):
+            stage = document["stage"] or document["state"]
+            bound = "" if document["ratio"] is None else f" · {ratio(document['ratio'])}× the bound"
+            progress.update(shown, completed=document["progress"], description=stage + bound)
+            # Without a terminal, print a line at each stage instead of a bar.
+            if stage != said and not progress_console.is_terminal:
+                progress_console.print(
+                    f"planning, {percent(document['progress'], 0)}: {stage}", highlight=False, markup=False
+                )
+            said = stage
+    return identifier
+
+
+def open_new(remote: Remote, status: dict[str, Any], shown: Shown) -> None:
+    """Open a new campaign and put what changed into its status, which keeps the token.
+
+    Raises `Unfinished` where it stays ready: it exists even if it cannot be opened, and its token is shown this once.
+    """
+    try:
+        changed = remote.post(f"/v1/campaigns/{status['id']}/open")
+    except RemoteProblem as problem:
+        advice = "the campaign was created but is not open: open it later, or cancel it"
+        raise Unfinished(shown, SordinoError(f"{problem} ({advice})")) from problem
+    except BaseException as error:
+        raise Unfinished(shown, error) from error
+    status |= {name: value for name, value in changed.items() if name != "upload_token"}

@@ -1,0 +1,23 @@
+"""Options of commands about experiments, whether they plan one or create it. They need no numbers."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from sordino_analysis.experiments.looks import Looks
+from sordino_shared.errors import InvalidValue
+
+LooksOption = Annotated[
+    Looks, typer.Option(metavar="RULE", help="When one looks: planned (every day), end (once), or any (no end).")
+]
+
+
+def share_of(option: str, text: str) -> float:
+    """A number such as 0.01 or 1%; raises InvalidValue for any other text."""
+    number, whole = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)
+    try:
+        return float(number) / whole
+    except ValueError:
+        raise InvalidValue(f"{option} takes a number such as 0.01 or 1%, not {text!r}", text) from None
