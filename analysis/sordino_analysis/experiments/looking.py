@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sordino_analysis.comparisons.difference import Difference, Side, difference
+from sordino_analysis.comparisons.difference import DIFFERENT_PEOPLE, Difference, Side, difference
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.fieller import JointErrors, fieller_set
 from sordino_analysis.estimation.intervals import bonferroni_quantile
@@ -52,9 +52,10 @@ class MadeLook:
     """What earlier looks leave for the next one: each arm's share of the planned information, and what was decided.
 
     `shares` (arms − 1,) are of the arms after the first. `decided` (arms − 1,) are their comparisons as they were
-    stored where no look of the arm follows, else None.
+    stored where no look of the arm follows, else None. `alarm`: the sample ratio was off.
     """
 
+    alarm: bool
     shares: tuple[float, ...]
     decided: tuple[Mapping[str, Any] | None, ...]
 
@@ -75,9 +76,11 @@ def look(
     """
     counts = [each.count for each in aggregates]
     ratio = sample_ratio(counts, [arm.weight for arm in design.arms], ended=ended)
+    # The level is that of an alarm at any look: it stays, though later reports may lower the factor again.
+    alarm = ratio.alarm or any(each.alarm for each in before)
     found: dict[str, Any] = {
         "ended": ended,
-        "sample_ratio": {"factor": ratio.factor, "chance": ratio.chance, "alarm": ratio.alarm},
+        "sample_ratio": {"factor": ratio.factor, "chance": ratio.chance, "alarm": alarm},
         "arms": [{"arm": arm.name, "reports": count} for arm, count in zip(design.arms, counts, strict=True)],
         "comparisons": [],
     }
@@ -90,7 +93,7 @@ def look(
         kept = next((each for one in before if (each := one.decided[place]) is not None), None)
         if kept is not None:
             # Its level is spent: another boundary would contradict the one that it crossed.
-            found["comparisons"].append({**kept} | ({"verdict": "withheld"} if ratio.alarm else {}))
+            found["comparisons"].append({**kept} | ({"verdict": "withheld"} if alarm else {}))
             continue
         compared = _of_primary(design.primary, sides[0], side)
         share = compared.share_of(planned[place])
@@ -99,7 +102,7 @@ def look(
         found["comparisons"].append(
             {"arm": arm.name, "compared_to": design.arms[0].name}
             | compared.document(boundary, share, ended)
-            | {"verdict": "withheld" if ratio.alarm else compared.verdict(boundary)}
+            | {"verdict": "withheld" if alarm else compared.verdict(boundary)}
         )
     for shown, side in zip(found["arms"], sides, strict=True):
         shown |= _primary_of(design.primary, side)
@@ -108,11 +111,14 @@ def look(
 
 def made(stored: Mapping[str, Any], design: ExperimentDesign) -> MadeLook:
     """What a stored look leaves for the next one."""
-    found = stored["comparisons"]
+    found, ratio = stored["comparisons"], stored.get("sample_ratio")
+    # A look that could not be made has no ratio.
+    alarm = ratio is not None and ratio["alarm"]
     if not found:
         nothing = len(design.arms) - 1
-        return MadeLook(shares=(0.0,) * nothing, decided=(None,) * nothing)
+        return MadeLook(alarm=alarm, shares=(0.0,) * nothing, decided=(None,) * nothing)
     return MadeLook(
+        alarm=alarm,
         shares=tuple(each["information_share"] for each in found),
         decided=tuple(each if _arm_is_decided(each, design) else None for each in found),
     )
@@ -193,6 +199,7 @@ class _Compared:
             "upper": high if shown else None,
             "lift": self._lift(boundary) if shown else None,
             "note": OVERSTATED if early else None,
+            "warnings": [each for each in self.found.warnings if each != DIFFERENT_PEOPLE],
         }
 
     def _lift(self, boundary: float) -> dict[str, Any]:

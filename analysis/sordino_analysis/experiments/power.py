@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 from scipy.special import ndtr, ndtri
 
 from sordino_analysis.arrays import NEARLY_ZERO
+from sordino_analysis.evaluation.manipulation import largest_moves
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.experiments.any_time import any_time_quantile
 from sordino_analysis.experiments.looks import Looks
@@ -30,10 +31,14 @@ _DRIFT_TOLERANCE = 1e-6
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedNoise:
-    """What a plan's `mechanism` adds: `variance` is that of one report in the worst answer, over its squared scale."""
+    """What a plan's `mechanism` adds: `variance` is that of one report in the worst answer, over its squared scale.
+
+    A share f of fake reports moves an answer by at most `manipulation`·f scales.
+    """
 
     mechanism: str
     variance: float
+    manipulation: float
 
     @classmethod
     def of_plan(cls, plan: FinishedPlan) -> PlannedNoise:
@@ -42,8 +47,15 @@ class PlannedNoise:
         law = answer_moments(plan.device.randomizer, plan.analyst.decoder, queries)
         profile, (low, high) = law.profile(), law.workload.operator.entry_range()
         varying = high > low
-        variance = float((profile.variance[varying] / (high - low)[varying] ** 2).max())
-        return cls(mechanism=plan.analyst.mechanism, variance=variance)
+        scales = (high - low)[varying]
+        moves = largest_moves(
+            plan.device.randomizer, plan.analyst.decoder, queries, plan.analyst.figures.bias_bound, law
+        )
+        return cls(
+            mechanism=plan.analyst.mechanism,
+            variance=float((profile.variance[varying] / scales**2).max()),
+            manipulation=float((moves[varying] / scales).max()),
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -112,11 +112,15 @@ def arms_of(text: str) -> list[dict[str, Any]]:
 
 
 def lines_of(found: dict[str, Any]) -> Sequence[str]:
-    """The finding, and the counts of the last look."""
+    """The finding, the counts of the last look, and what its few reports leave open."""
     lines = [f"{found['name']} ({found['state']}): {found['finding']}"]
     if found["made"]:
-        counts = ", ".join(f"{each['arm']} {each['reports']:,}" for each in found["made"][-1]["arms"])
+        last = found["made"][-1]
+        counts = ", ".join(f"{each['arm']} {each['reports']:,}" for each in last["arms"])
         lines.append(f"primary: {found['primary']}; reports: {counts or 'none'}")
+        # Looks that were stored before have no warnings.
+        warned = (warning for each in last["comparisons"] for warning in each.get("warnings", ()))
+        lines += [f"warning: {warning}" for warning in dict.fromkeys(warned)]
     return lines
 
 

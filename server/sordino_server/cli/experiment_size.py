@@ -23,6 +23,8 @@ from sordino_shared.quantities import quantity
 _STATED_DAYS = (7, 14, 30)
 # Looks where nobody says how many users come a day: more change the users by less than one in a hundred.
 _USUAL_LOOKS = 30
+# The share of fake reports whose effect is printed, as it is with every plan.
+_FAKE = 0.01
 
 DifferenceOption = Annotated[
     str | None,
@@ -75,7 +77,9 @@ class ExperimentSize:
         terms = PowerTerms(
             noise=noise.variance + self.spread**2, weights=(1,) * self.arms, level=self.level, power=self.power
         )
-        return {"epsilon": epsilon, "mechanism": noise.mechanism} | self._found(terms)
+        # Fake reports choose their arm: in one of so many equal arms they are so many times the share.
+        moved = self.arms * noise.manipulation
+        return {"epsilon": epsilon, "mechanism": noise.mechanism, "manipulation": moved} | self._found(terms)
 
     def _found(self, terms: PowerTerms) -> dict[str, Any]:
         """The users of one look and of the rule, the days, and the least differences; looks are daily."""
@@ -101,6 +105,7 @@ class ExperimentSize:
         rules = {Looks.PLANNED: "daily looks", Looks.ANY: "any time"}
         headings = ["ε", "one look", rules[self.looks]] if self.looks is not Looks.END else ["ε", "one look"]
         headings += [] if self.daily is None else ["days", *(f"± {day} d" for day in _STATED_DAYS)]
+        headings += [f"{percent(_FAKE)} fake"]
         for heading in headings:
             table.add_column(heading, justify="right")
         for row in rows:
@@ -108,10 +113,14 @@ class ExperimentSize:
         print_table(table)
         if self.daily is not None:
             console.print("± 7 d is the least difference that 7 days find, as a share of the scale", highlight=False)
+        told = (
+            f"{percent(_FAKE)} fake is how far {percent(_FAKE)} of fake reports, all in one arm, can move a difference"
+        )
+        console.print(told, highlight=False)
 
     def _cells(self, row: dict[str, Any]) -> list[str]:
         users = ["one_look_users"] if self.looks is Looks.END else ["one_look_users", "users"]
         cells = [chosen(row["epsilon"]), *(f"{row[name]:,}" for name in users)]
-        if self.daily is None:
-            return cells
-        return [*cells, f"{row['days']:,}", *(percent(each, 2) for each in row["difference_after_days"].values())]
+        if self.daily is not None:
+            cells += [f"{row['days']:,}", *(percent(each, 2) for each in row["difference_after_days"].values())]
+        return [*cells, percent(_FAKE * row["manipulation"], 2)]

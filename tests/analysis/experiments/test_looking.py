@@ -160,6 +160,30 @@ def test_looks_at_any_time_go_on_after_the_planned_information(plan):
         assert is_decided(found, design) is over
 
 
+def test_an_alarm_of_the_sample_ratio_stays_when_later_counts_are_even(plan):
+    """The level is that of an alarm at any look: a verdict that returned would be one of several tries."""
+    design = design_of(plan)
+    skewed = [reported(plan, [0.2, 0.4, 0.4], 2000, 1), reported(plan, [0.2, 0.4, 0.4], 2600, 2)]
+    even = [reported(plan, [0.2, 0.4, 0.4], 15_000, 3), reported(plan, [0.5, 0.25, 0.25], 15_000, 4)]
+    first = look(design, plan.device, plan.analyst, skewed, [], ended=False)
+    assert first["sample_ratio"]["alarm"]
+    alone = look(design, plan.device, plan.analyst, even, [], ended=False)
+    assert (alone["sample_ratio"]["alarm"], alone["comparisons"][0]["verdict"]) == (False, "higher")
+    after = look(design, plan.device, plan.analyst, even, [made(first, design)], ended=False)
+    assert after["sample_ratio"]["factor"] < 1
+    assert (after["sample_ratio"]["alarm"], after["comparisons"][0]["verdict"]) == (True, "withheld")
+    assert not is_decided(after, design)
+
+
+def test_a_look_at_few_reports_says_so(plan):
+    sides = [reported(plan, [0.2, 0.4, 0.4], 6, seed) for seed in (1, 2)]
+    few = look(design_of(plan), plan.device, plan.analyst, sides, [], ended=False)["comparisons"][0]
+    assert any("only 12 users reported" in each for each in few["warnings"])
+    sides = [reported(plan, [0.2, 0.4, 0.4], 9000, seed) for seed in (1, 2)]
+    many = look(design_of(plan), plan.device, plan.analyst, sides, [], ended=False)["comparisons"][0]
+    assert many["warnings"] == []
+
+
 @pytest.mark.slow
 def test_false_alarms_of_whole_looks(plan):
     """400 experiments of four looks through the plan's own reports: .05 has a standard error of .011."""

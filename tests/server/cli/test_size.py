@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pytest
 
@@ -68,11 +69,16 @@ def test_an_experiment_says_users_days_and_what_weeks_find(json_of, run_command)
     assert row["users"] / row["one_look_users"] == pytest.approx(1.065, abs=0.01)
     assert row["days"] == 20
     after = row["difference_after_days"]
+    # One bit at ε = 1: a report moves the share by (e + 1)/(e − 1)/2 + 1/2 at most, and an arm has half of them.
+    assert row["manipulation"] == pytest.approx(2 * ((math.e + 1) / (math.e - 1) / 2 + 0.5), rel=1e-3)
     assert after["7"] > after["14"] > 0.01 > after["30"]
     assert json_of(*asked, "--spread", "10%")["rows"][0]["users"] < row["users"]
     lines = run_command(*asked, "--looks", "end", COLUMNS="80").stdout.splitlines()
     assert lines[0].startswith("users in 2 arms together: a difference of 0.01 is found with 80 % at 95 %")
     assert lines[2].split()[:3] == ["1", "367,540", "19"]
+    assert lines[2].endswith("3.16 %")
+    (three,) = json_of(*asked, "--arms", "3")["rows"]
+    assert three["manipulation"] == pytest.approx(1.5 * row["manipulation"])
 
 
 @pytest.mark.parametrize(
