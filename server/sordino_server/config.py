@@ -13,7 +13,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_analysis.validation_messages import reason
-from sordino_server.kit.addresses import ANY_HOST, NO_PROXY, PublicHosts, TrustedProxies, is_this_machine
+from sordino_server.kit.addresses import ANY_HOST, PublicHosts, is_this_machine
 from sordino_server.kit.cluster_variables import injected_variables
 from sordino_server.kit.cores import usable_cores
 from sordino_server.kit.sealing import check_key
@@ -26,6 +26,7 @@ from sordino_server.kit.secret_settings import (
     with_password,
 )
 from sordino_shared.errors import InvalidValue
+from sordino_shared.http.senders import NO_PROXY, TrustedProxies
 from sordino_shared.protocol import ReportBatch, check_source
 
 PREFIX = "SORDINO_"

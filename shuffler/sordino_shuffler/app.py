@@ -166,8 +166,7 @@ class ShufflerApp:
 
     async def _upload(self, scope: Scope, receive: Receive, found: re.Match[str]) -> tuple[bytes, Headers]:
         headers = scope["headers"]
-        peer = scope.get("client")
-        self._rates.admit(peer and peer[0], (value for name, value in headers if name == b"x-forwarded-for"))
+        self._rates.admit(scope)
         if found[3] == "reports":
             raise RequestRefused(Problem.WRONG_ROUTE, "reports are sealed, and go to …/sealed")
         (mirror, documents), number = self._served(found[1]), int(found[2])

@@ -52,7 +52,7 @@ class ShufflerService:
         self.app = ShufflerApp(
             self._mirrors,
             self._writer,
-            AddressRates(settings.uploads_per_s, settings.uploads_burst, settings.networks()),
+            AddressRates(settings.uploads_per_s, settings.uploads_burst, settings.proxies),
             self._counts,
             clock=clock,
             task_age_s=settings.refresh_s,

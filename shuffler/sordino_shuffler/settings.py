@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ipaddress
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -11,11 +10,11 @@ from typing import Any
 
 from sordino_shared.errors import InvalidValue
 from sordino_shared.http.address import Address
+from sordino_shared.http.senders import NO_PROXY, TrustedProxies
 from sordino_shared.protocol import CampaignId
 from sordino_shuffler.errors import WrongSetting
 
 PREFIX = "SORDINO_SHUFFLER_"
-_NO_PROXY = "none"
 _ENTRY = {"id", "collector", "key"}
 
 
@@ -35,7 +34,7 @@ class ShufflerSettings:
     metrics_host: str = "127.0.0.1"
     # 0: no metrics.
     metrics_port: int = 9100
-    trusted_proxies: str = _NO_PROXY
+    trusted_proxies: str = NO_PROXY
     # Of one address, in requests; 0: any number.
     uploads_per_s: int = 50
     uploads_burst: int = 500
@@ -48,7 +47,8 @@ class ShufflerSettings:
         for name, least, most in _RANGES:
             if not least <= getattr(self, name) <= most:
                 raise WrongSetting(f"{variable(name)} is a number from {least} to {most}, got {getattr(self, name)}")
-        self.networks()
+        # Refused at the start, not at the first upload.
+        _ = self.proxies
 
     @property
     def store(self) -> Path:
@@ -65,17 +65,13 @@ class ShufflerSettings:
         """The file of the key that signs statements."""
         return self.kept / "signing.key"
 
-    def networks(self) -> tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, ...]:
-        """The networks of proxies whose X-Forwarded-For is believed."""
-        if self.trusted_proxies.strip() == _NO_PROXY:
-            return ()
+    @property
+    def proxies(self) -> TrustedProxies:
+        """The proxies whose X-Forwarded-For is believed."""
         try:
-            return tuple(ipaddress.ip_network(part.strip()) for part in self.trusted_proxies.split(","))
-        except ValueError as error:
-            raise WrongSetting(
-                f"{variable('trusted_proxies')} has addresses and networks between commas, such as 10.0.0.0/8,::1, "
-                f"or {_NO_PROXY}: {error}"
-            ) from error
+            return TrustedProxies.parse(self.trusted_proxies)
+        except InvalidValue as error:
+            raise WrongSetting(f"{variable('trusted_proxies')}: {error}") from error
 
     def _check_folders(self) -> None:
         folder, kept = self.folder.resolve(), self.kept.resolve()

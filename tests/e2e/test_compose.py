@@ -21,7 +21,7 @@ from packaging.specifiers import SpecifierSet
 from sordino_analysis.vectorized.randomizers import randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server.config import PREFIX, Settings
-from sordino_server.kit.addresses import TrustedProxies
+from sordino_shared.http.senders import TrustedProxies
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, ReportBatch, Task
 from tests.e2e.compose import ROOT, image_check, run_check, services, started, without_variables
 from tests.patience import PATIENCE_S

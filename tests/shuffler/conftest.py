@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from sordino_shared.http.address import Address
+from sordino_shared.http.senders import NO_PROXY, TrustedProxies
 from sordino_shared.protocol import CampaignId
 from sordino_shared.randomness import ShakeRandomness
 from sordino_shuffler.admission import AddressRates
@@ -129,7 +130,7 @@ def local_shuffler(
         app = ShufflerApp(
             mirrors,
             writer,
-            AddressRates(uploads_per_s, 2, ()),
+            AddressRates(uploads_per_s, 2, TrustedProxies.parse(NO_PROXY)),
             ShufflerCounts(),
             clock=lambda: now[0],
             task_age_s=15,

@@ -17,11 +17,11 @@ from starlette.datastructures import State
 
 from sordino_server.cli.output import fail
 from sordino_server.config import Settings
-from sordino_server.kit.addresses import TrustedProxies
 from sordino_server.kit.db import Database
 from sordino_server.serving.app import create_app
 from sordino_server.serving.http_protocol import HttpProtocol
 from sordino_server.serving.idle_connections import IdleConnections
+from sordino_shared.http.senders import TrustedProxies
 
 _CONNECTIONS_WAITING = 2048
 # Each connection is a descriptor, and the usual limit is 1,024. A system that allows more allows this.

@@ -34,9 +34,9 @@ from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Analyst as Operator
 from sordino_server.keys.key_uses import KeyUses
 from sordino_server.keys.operator_route import OperatorRoute
-from sordino_server.kit.addresses import TrustedProxies
 from sordino_server.kit.token_buckets import TokenBuckets
 from sordino_server.models import Key, SignInLink
+from sordino_shared.http.senders import TrustedProxies
 from sordino_shared.protocol import Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)

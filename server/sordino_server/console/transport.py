@@ -12,7 +12,8 @@ from starlette.requests import HTTPConnection
 
 from sordino_server.config import Settings
 from sordino_server.errors import ServerError
-from sordino_server.kit.addresses import PublicHosts, TrustedProxies, is_loopback, is_this_machine
+from sordino_server.kit.addresses import PublicHosts, is_loopback, is_this_machine
+from sordino_shared.http.senders import TrustedProxies
 from sordino_shared.protocol import Problem
 
 # Headers by which proxies, load balancers and networks of caches say for whom they ask.

@@ -16,9 +16,9 @@ from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
 from sordino_server.keys.key_uses import KeyUses
-from sordino_server.kit.addresses import TrustedProxies
 from sordino_server.kit.token_buckets import TokenBuckets
 from sordino_server.models import Campaign
+from sordino_shared.http.senders import TrustedProxies
 from sordino_shared.protocol import Problem
 
 Key = TypeVar("Key")

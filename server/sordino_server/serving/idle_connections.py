@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Protocol
 
-from sordino_server.kit.addresses import TrustedProxies
+from sordino_shared.http.senders import TrustedProxies
 
 
 class OpenConnection(Protocol):

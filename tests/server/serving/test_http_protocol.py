@@ -16,9 +16,9 @@ import pytest
 import uvicorn
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from sordino_server.kit.addresses import TrustedProxies
 from sordino_server.serving.http_protocol import MAX_HEAD_BYTES, HttpProtocol
 from sordino_server.serving.idle_connections import IdleConnections
+from sordino_shared.http.senders import TrustedProxies
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE, Problem
 from tests.patience import PATIENCE_S, slack
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sordino_server.kit.addresses import TrustedProxies
 from sordino_shared.errors import InvalidValue
+from sordino_shared.http.senders import TrustedProxies
 
 
 @pytest.mark.parametrize(
