@@ -137,7 +137,7 @@ class Account:
             if campaign.series is not None:
                 gone = campaign.opted_out or self.opted_out is not None
                 lines += ["  series: left, nothing is answered any more" if gone else f"  {campaign.series}"]
-            lines += [] if campaign.arm is None else [f"  version {campaign.arm}, drawn by this device; answers say it"]
+            lines += [] if campaign.arm is None else [f"  version {campaign.arm}, drawn by this device; reports say it"]
             lines += ["  numbers outside of a range count as its end:"] if campaign.clipped else []
             lines += [line for sentence in campaign.clipped for line in folded(sentence)]
             lines += _mixed_lines(campaign)

@@ -87,7 +87,7 @@ class Contrast(AnswersShown):
 
 
 def contrast(answerer: Answerer, workload: Workload, weights: Mapping[Asked, float], level: float) -> Contrast:
-    """Σ weight · answer; raises WorkloadError and EstimationError, and WrongType for weights that are none."""
+    """Σ weight · answer; raises WorkloadError and EstimationError, and WrongType for anything but weights."""
     if not isinstance(weights, Mapping) or not weights:
         raise WrongType(f"give weights of queries, as {{'B': 1, 'A': -1}}, not {weights!r}", weights)
     wrong = [each for each in weights.values() if not NUMBER.accepts(each) or not math.isfinite(each)]

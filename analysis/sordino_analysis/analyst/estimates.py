@@ -187,7 +187,7 @@ class NumberEstimate(Estimate):
     """Measures of numbers: the Q answers are those that were asked, of all users and of each category.
 
     A category that may be empty has no numbers, but NaN, and intervals without ends; the column `sentence` of the table
-    says what would do. `found` has the answers to the plan's own queries, which measures are made of.
+    says how many users would be enough. `found` has the answers to the plan's own queries, which measures are made of.
     """
 
     @property
@@ -197,7 +197,7 @@ class NumberEstimate(Estimate):
 
     @property
     def uncut(self) -> Floats:
-        """(Q,) before ratios and variances are cut to what they can be."""
+        """(Q,) before ratios and variances are clipped to their possible range."""
         return self._numbers("uncut")
 
     @property

@@ -114,7 +114,7 @@ COLUMNS: tuple[Column, ...] = (
         "coverage", "number", "how often intervals like this one hold, from the exact law", "where the law is unknown"
     ),
     _answer("population_coverage", "number", "the same for the population's interval", "where the law is unknown"),
-    _answer("enough_reports", "integer", "reports from which on intervals hold the level", "where they do"),
+    _answer("enough_reports", "integer", "how many reports intervals need to hold the level", "where they do"),
     _answer("member", "text", "of a quantile: the member of the attribute, as text", _NO_QUANTILE, exported=False),
     _answer("value_lower", "number", "lower end of that member, in `unit`", _NO_QUANTILE, exported=False),
     _answer("value_upper", "number", "upper end of that member, in `unit`", _NO_QUANTILE, exported=False),
@@ -129,8 +129,8 @@ COLUMNS: tuple[Column, ...] = (
     _answer(
         "enough_users",
         "integer",
-        "users from which on the group is told from nobody in four of five campaigns",
-        "where it is, and unless it is given a group",
+        "how many users would show that the group is not empty, in four of five campaigns",
+        "where these do, and unless it is given a group",
         exported=False,
     ),
     _answer("truth", "number", "the answer without noise", _NO_TRUTH, exported=False),

@@ -9,7 +9,7 @@ from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.figures import SHARE, amount, span
 from sordino_shared.quantities import quantity
 
-# Differences that are told one by one.
+# At most this many differences are listed.
 _MOST_DIFFERENCES = 5
 # The median is where half of the users are.
 _HALF = 0.5
@@ -53,7 +53,7 @@ def findings(table: AnswerTable) -> tuple[str, ...]:
 
 
 def _differences(table: AnswerTable) -> tuple[str, ...]:
-    """How many answers differ, and by how much those that do the most for their error."""
+    """How many answers differ, then those with the largest differences in standard errors."""
     rows = zip(
         *(table.cells(name) for name in ("label", "verdict", "unit", "left", "right")),
         table.numbers("value"),

@@ -67,8 +67,8 @@ class QuantileAnswer:
 class GroupTerms:
     """What an answer is `given`: a group of the users, its `group` share of all of them, and the interval of that.
 
-    `enough_users` would do in four of five campaigns to tell the group from nobody; None where that is done. `sentence`
-    says in words what has no number.
+    With `enough_users` users four of five campaigns show that the group is not empty; None where this one does.
+    `sentence` says so in words where there is no number.
     """
 
     given: str
@@ -82,8 +82,8 @@ class GroupTerms:
 class RatioAnswer(GroupTerms):
     """The answer among the users of a group: `value` is N/D of the answer N within the group and its share D.
 
-    Intervals are Fieller's, for a question and a group that were fixed before anybody looked. Where the group is not
-    told from nobody there is no number; the ratios that are `not_ruled_out` then have no ends.
+    Intervals are Fieller's, for a question and a group that were fixed before anybody looked. Where the
+    group may be empty there is no number, and the ratios that are `not_ruled_out` have no ends.
     """
 
     label: str

@@ -166,7 +166,7 @@ class JointAnswers:
         seen = float(self.answers[share])
         # Of a share that seems to be 0 or less, the largest that it may be: so many users or more.
         users = enough_users(self.users, seen if seen > 0 else self.quantile * error, error, self.quantile)
-        would = f"about {users:,} in all would do" if seen > 0 else f"it takes {users:,} users in all or more"
+        would = f"about {users:,} in all would be enough" if seen > 0 else f"it takes {users:,} users in all or more"
         return DerivedAnswer(value=None, sentence=f"not enough users in {group}: {would}", enough_users=users)
 
 

@@ -26,7 +26,7 @@ def doubts(
     return (
         f"only {quantity(users, 'user')} reported: intervals of {len(doubted)} of {quantity(len(normal), 'answer')} "
         f"are expected to hold less often than {percent(level)}, that of {label(worst)} in "
-        f"{percent(least, 1)} of campaigns; about {enough:,} reports would do, fewer at a smaller ε",
+        f"{percent(least, 1)} of campaigns; about {enough:,} reports would be enough, fewer at a smaller ε",
     )
 
 

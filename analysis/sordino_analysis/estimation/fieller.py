@@ -88,10 +88,10 @@ def fieller_set(numerator: float, denominator: float, errors: JointErrors, quant
 
 
 def enough_users(users: int, share: float, error: float, quantile: float) -> int:
-    """Users with whom a share, which is off by `error` with `users` of them, is told from 0 in four of five campaigns.
+    """How many users show in four of five campaigns that a share is not 0, if `users` of them have the `error`.
 
-    The share is told where it is `quantile` of its standard errors above 0, which is where the set of a ratio with it
-    below the line has two ends. A whole number of two figures that is no less; `share` and `error` are above 0.
+    A campaign shows it if the share is `quantile` standard errors above 0: then the set of a ratio with this
+    denominator has two ends. Rounded up to two digits. `share` and `error` are above 0.
     """
     reach = quantile + normal_quantile(2 * _POWER - 1)
     needed = users * (reach * error / share) ** 2

@@ -81,11 +81,11 @@ class _Group:
 
     @property
     def is_told(self) -> bool:
-        """Whether the group is told from nobody: its share is more than z standard errors above 0."""
+        """Whether the reports show that the group is not empty: its share is more than z standard errors above 0."""
         return self.share.uncut - self.bias > normal_quantile(self.level) * self.share.standard_error
 
     def enough_users(self) -> int | None:
-        """Users with whom the group would be told from nobody, from the variance of its share; None if nobody is."""
+        """How many users would show that the group is not empty, by its share's variance; None where none would."""
         # Of a share that seems to be 0 or less, the largest that it may be.
         share = self.share.uncut if self.share.uncut > 0 else self.share.interval[1]
         if share <= 0:
@@ -103,9 +103,9 @@ class _Group:
         }
 
     def not_enough(self) -> str:
-        """That the group is not told from nobody, and what would do."""
+        """That the group may be empty, and how many users would show that it is not."""
         enough = self.enough_users()
-        would = "" if enough is None else f": about {quantity(enough, 'user')} in all would do"
+        would = "" if enough is None else f": about {quantity(enough, 'user')} in all would be enough"
         if self.share.uncut <= 0 and enough is not None:
             would = f": it takes {quantity(enough, 'user')} in all or more"
         return f"not enough users in {self.box.label}{would}"

@@ -23,7 +23,7 @@ _FEW_CATEGORIES = 4
 
 
 def with_levels(workload: Workload, options: PlanningOptions) -> Iterator[Workload]:
-    """The workloads of which the best plan is taken; what asks about no numbers is as it was."""
+    """The workload at each number of levels, to plan and compare; one without numbers is unchanged."""
     queries = workload.published
     if not isinstance(queries, NumberQueries) or workload.dithering is None:
         yield workload

@@ -153,10 +153,10 @@ async def get_comparison(
     context: Injected,
     _: Analyst,
     request: Request,
-    left: Annotated[ComparedText, Query(description="Id of a closed campaign, or `ID:ARM`.")],
-    right: Annotated[ComparedText, Query(description="The campaign whose answers the left one's are subtracted from.")],
+    left: Annotated[ComparedText, Query(description="Id of a closed campaign.")],
+    right: Annotated[ComparedText, Query(description="Id of the campaign from which `left` is subtracted.")],
     query: Annotated[
-        Texts, Query(max_length=MOST_QUESTIONS, description="Label of a query; by default all that both answer.")
+        Texts, Query(max_length=MOST_QUESTIONS, description="Label of a query; default: all of both. May be repeated.")
     ] = None,
     level: Annotated[float, Query(gt=0, lt=1, description="Level of intervals and band.")] = 0.95,
     population: Annotated[

@@ -28,7 +28,8 @@ def arms_of(named: Sequence[ArmTerms], kind: str) -> tuple[Arm, ...]:
     `kind` is that of the question.
     """
     if named and not kind_named(kind).compares_arms:
-        raise InvalidValue(f"/arms: arms are compared by linear queries; this plan's question is {kind}", kind)
+        asks = f"this plan asks a question of kind {kind}"
+        raise InvalidValue(f"/arms: arms are compared by shares; {asks}: ask for a histogram or prefix sums", kind)
     return tuple(Arm(each.name, each.weight) for each in named)
 
 
@@ -40,7 +41,7 @@ class ExperimentTerms(StrictModel):
         Looks.PLANNED, description="`planned`: every day, `end`: once, `any`: every day with no end planned."
     )
     days: Annotated[int, Field(strict=True, ge=1, le=366, description="The campaign closes after so many days.")]
-    users: Annotated[int, Field(strict=True, ge=2, lt=2**53, description="Users of all arms that are planned for.")]
+    users: Annotated[int, Field(strict=True, ge=2, lt=2**53, description="Planned users of all arms.")]
     spread: Annotated[float, Field(gt=0, le=0.5)] = Field(
         0.5, description="Standard deviation of the users' values, as a share of the query's scale."
     )

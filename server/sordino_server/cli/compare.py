@@ -18,7 +18,7 @@ _CAMPAIGN = "id, the first digits of an id (4 or more), or name"
 def compare(
     remote: Remote,
     left: Annotated[str, typer.Argument(metavar="LEFT", help=f"Campaign: {_CAMPAIGN}.")],
-    right: Annotated[str, typer.Argument(metavar="RIGHT", help="Campaign whose answers LEFT is subtracted from.")],
+    right: Annotated[str, typer.Argument(metavar="RIGHT", help="Campaign from which LEFT is subtracted.")],
     query: Annotated[
         list[str] | None, typer.Option(metavar="LABEL", help="Compare this query; repeat it. Default: all of both.")
     ] = None,

@@ -63,8 +63,8 @@ def create(
 
     Example:
 
-        sordino experiment create --name faster-start --population app --file load.yaml --epsilon 1 \\
-            --purpose "We ask how long the app took to start." --primary "load = slow" --days 30 --daily 20000
+        sordino experiment create --name faster-start --population app --file starts.yaml --epsilon 1 \\
+            --purpose "We ask how long the app took to start." --primary "load_ms ≤ 1000 ms" --days 30 --daily 20000
 
     The command waits for the plan. `sordino size --difference` says how many days an experiment needs.
     """

@@ -35,8 +35,8 @@ WeakEpsilonOption = Annotated[
     bool,
     typer.Option(
         "--weak-epsilon",
-        help=f"Allow more than ε {DEFAULT_DEVICE_EPSILON} of a device behind a shuffler: the two together learn nearly "
-        "every answer.",
+        help=f"Allow more than ε {DEFAULT_DEVICE_EPSILON} of a device behind a shuffler: both operators "
+        "together then learn nearly every answer.",
     ),
 ]
 

@@ -23,7 +23,7 @@ class BatchState(StrEnum):
 class Batch(Base):
     """What came of a round from its shuffler: pages in order, `last_id` the largest id, then one signed statement.
 
-    `blanket` and `received` are those of the statement; `refused` reports of the pages opened to nothing.
+    `blanket` and `received` are those of the statement; `refused` counts reports without a valid payload.
     """
 
     __tablename__ = "batches"

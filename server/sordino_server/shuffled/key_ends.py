@@ -14,15 +14,15 @@ from sordino_server.shuffled.round_keys import RoundKeys
 from sordino_shared.protocol import CampaignState, Manifest
 from sordino_shared.protocol.routes import ShuffledRoute
 
-# The batch of a period may come late, and the first one of a series makes the first round: so long a key waits for
-# periods of which nothing came. A shuffler knows a device's report for as long.
+# The batch of a period may come late, and the first one of a series makes the first round: a key waits this long
+# for the batches that are missing. A shuffler knows a device's report for as long.
 BATCHES_COME_S = 30 * 86_400
 
 
 def delete_ended_keys(database: Database, keys: RoundKeys, now: int) -> list[str]:
     """Delete the keys whose rounds are estimated, cancelled or withheld; returns the campaigns.
 
-    The key of a period of which nothing came is kept for `BATCHES_COME_S` seconds more.
+    The key of a period whose batch is missing is kept for `BATCHES_COME_S` seconds more.
     """
     having = keys.spans()
     if not having:
@@ -36,7 +36,7 @@ def delete_ended_keys(database: Database, keys: RoundKeys, now: int) -> list[str
 
 
 def _ended(session: Session, identifier: str, having: list[int], now: int) -> list[int]:
-    """Those of the keys, by their first round, that open nothing any more."""
+    """The first rounds of the keys that no round needs any more."""
     campaign = session.get(Campaign, identifier)
     route = None if campaign is None else Manifest.read(campaign.manifest).route
     if campaign is None or not isinstance(route, ShuffledRoute):

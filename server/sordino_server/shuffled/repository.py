@@ -52,7 +52,7 @@ def take_sealed(session: Session, round_id: int, number: int) -> bool:
 
 
 def note_refused(session: Session, round_id: int, reports: int) -> None:
-    """So many reports more of the batch opened to nothing."""
+    """Add to the count of reports that could not be opened or have no valid payload."""
     session.execute(update(Batch).where(Batch.round_id == round_id).values(refused=Batch.refused + reports))
 
 

@@ -36,10 +36,10 @@ class RouteOrder(StrictModel):
     keys: Annotated[int, Field(strict=True, ge=1, le=MAX_KEYS)] | None = Field(
         None,
         description=f"Of a series: how many keys open its reports, one after the other; default: {DEFAULT_KEYS}. The "
-        "last one is for all periods that remain.",
+        "last key is for all later periods.",
     )
     key_periods: Annotated[int, Field(strict=True, ge=1, le=_MOST_KEY_PERIODS)] | None = Field(
-        None, description="Of a series: for so many periods each key is; default: 1. A key is deleted with its last."
+        None, description="Of a series: how many periods share one key; default: 1. A key is deleted after the last."
     )
 
     def spans(self, is_series: bool) -> tuple[int, ...]:
@@ -72,7 +72,7 @@ class BatchStatus(BaseModel):
     reports: int = Field(description="Reports of the pages that are here, random ones too.")
     received: int = Field(description="Reports of devices, by the shuffler's statement.")
     blanket: int = Field(description="Random reports, by the shuffler's statement.")
-    refused: int = Field(description="Reports of the opened pages that opened to nothing, or to no value.")
+    refused: int = Field(description="Reports that could not be opened, or have no valid payload.")
     message: str = Field(description="The same in a sentence: what is here, or what the round waits for.")
 
     @computed_field

@@ -82,7 +82,7 @@ def test_a_group_that_may_be_empty_has_no_numbers(share: float) -> None:
     needed = 1000 * (2.801585 * 0.01 / held) ** 2
     assert needed <= found.enough_users < needed + 100
     count = f"{found.enough_users:,}"
-    would = f"about {count} in all would do" if share > 0 else f"it takes {count} users in all or more"
+    would = f"about {count} in all would be enough" if share > 0 else f"it takes {count} users in all or more"
     assert found.sentence == f"not enough users in country: DE: {would}"
 
 
