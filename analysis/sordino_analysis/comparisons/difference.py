@@ -181,7 +181,7 @@ class Difference:
     @property
     def verdict(self) -> tuple[Verdict, ...]:
         """(Q,) whether the right answer is surely higher or lower, by the band."""
-        return tuple("higher" if low > 0 else "lower" if high < 0 else "undecided" for low, high in self.band.tolist())
+        return tuple(verdict_of(low, high) for low, high in self.band.tolist())
 
     @cached_property
     def normality(self) -> tuple[Normality | None, ...]:
@@ -221,6 +221,11 @@ def difference(left: Side, right: Side, *, only: Sequence[str] | None = None, po
     )
     own = doubts(found.labels.__getitem__, found.users, found.level, found.normality)
     return replace(found, warnings=(*found.warnings, *own, *([DIFFERENT_PEOPLE] if population else [])))
+
+
+def verdict_of(low: float, high: float) -> Verdict:
+    """Whether a difference that lies between these ends is above or below 0."""
+    return "higher" if low > 0 else "lower" if high < 0 else "undecided"
 
 
 def check_level(level: float) -> float:

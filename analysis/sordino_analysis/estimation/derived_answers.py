@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.estimation.fieller import JointErrors, RatioSet, enough_users, fieller_set
+from sordino_analysis.estimation.fieller import JointErrors, Range, RatioSet, enough_users, fieller_set
 from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, smoothed
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.estimation.linear_estimate import EstimationError
@@ -19,8 +19,6 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 _POINTS = 4096
 # Numbers between 0 and 1 have no more variance.
 _MOST_VARIANCE = 0.25
-
-Range = tuple[float, float]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sordino_analysis.comparisons.difference import DIFFERENT_PEOPLE, Difference, Side, difference
+from sordino_analysis.comparisons.difference import DIFFERENT_PEOPLE, Difference, Side, Verdict, difference, verdict_of
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.fieller import JointErrors, fieller_set
 from sordino_analysis.estimation.intervals import bonferroni_quantile
@@ -18,6 +18,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.experiments.any_time import any_time_quantile
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.planned_looks import boundaries
+from sordino_analysis.experiments.power import comparison_level
 from sordino_analysis.experiments.sample_ratio import sample_ratio
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Arm, DevicePart
@@ -43,8 +44,8 @@ class ExperimentDesign:
 
     @property
     def comparison_level(self) -> float:
-        """The level of one arm against the first, by Bonferroni's inequality."""
-        return 1 - (1 - self.level) / (len(self.arms) - 1)
+        """The level of one arm against the first."""
+        return comparison_level(self.level, len(self.arms))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -182,9 +183,8 @@ class _Compared:
         low, high = self.found.mean.population_interval(boundary)[0].tolist()
         return low, high
 
-    def verdict(self, boundary: float) -> str:
-        low, high = self.ends(boundary)
-        return "higher" if low > 0 else "lower" if high < 0 else "undecided"
+    def verdict(self, boundary: float) -> Verdict:
+        return verdict_of(*self.ends(boundary))
 
     def document(self, boundary: float, share: float, ended: bool) -> dict[str, Any]:
         low, high = self.ends(boundary)

@@ -83,7 +83,7 @@ class PowerTerms:
     @property
     def comparison_level(self) -> float:
         """The level of one comparison, so that all hold at once."""
-        return 1 - (1 - self.level) / (len(self.weights) - 1)
+        return comparison_level(self.level, len(self.weights))
 
     @property
     def variance(self) -> float:
@@ -105,6 +105,11 @@ class PowerTerms:
         """The least difference that so many users in all arms find."""
         drift = needed_drift(looks, min(planned, _MOST_LOOKS), self.comparison_level, self.power)
         return drift * math.sqrt(self.variance / users)
+
+
+def comparison_level(level: float, arms: int) -> float:
+    """The level of one arm against the first, so that all comparisons hold at `level` (Bonferroni's inequality)."""
+    return 1 - (1 - level) / (arms - 1)
 
 
 @cache

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from sordino_analysis.evaluation.coarsened.walsh import add_spectrum, transform
+from sordino_analysis.evaluation.coarsened.walsh import add_spectrum
 from sordino_analysis.vectorized.coarsened.labels import labels_of, matrix_rows, minus
 from sordino_analysis.vectorized.coarsened.levels import LevelReports, level_members
 from sordino_analysis.vectorized.coarsened.partitions import cell_coordinates
@@ -54,10 +54,3 @@ def membership_counts(level: Level, sizes: Sizes, reports: LevelReports, points:
 def walsh_table(level: Level, sizes: Sizes, reports: LevelReports, table: Integers) -> None:
     """Add the reports of a linear or a field label to the (2^r,) table of their cells."""
     add_spectrum(table, level_members(level), label_rows(level, sizes, reports), reports.shifted)
-
-
-def counts_of_walsh_table(level: Level, table: Integers) -> Integers:
-    """(2^r,) how many reports hold each cell, exactly; the table is overwritten."""
-    transform(table)
-    table //= level.label.count
-    return table

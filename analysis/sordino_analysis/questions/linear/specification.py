@@ -16,7 +16,7 @@ from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.concepts.rules import WIDEST
 from sordino_analysis.questions.linear.concepts.specification import ConceptSpecification, published_concepts
 from sordino_analysis.questions.linear.concepts.tested import Tested, indicators_of
-from sordino_analysis.questions.linear.numbers.specification import Measures, asks_numbers, published_numbers
+from sordino_analysis.questions.linear.numbers.specification import WrittenMeasures, asks_numbers, published_numbers
 from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 from sordino_analysis.questions.linear.widths import check_width
 from sordino_analysis.questions.linear.workload import Workload, WorkloadError
@@ -149,7 +149,7 @@ Queries = Annotated[
     | Annotated[Factors, Tag("factors")]
     | Annotated[MatrixQueries, Tag("matrix")]
     | Annotated[WidthQueries, Tag("width")]
-    | Annotated[Measures, Tag("numbers")]
+    | Annotated[WrittenMeasures, Tag("numbers")]
     | Annotated[StackQueries, Tag("stack")]
     | Annotated[ConceptSpecification, Tag("class")]
     | Annotated[ArrangementSpecification, Tag("scheme")],
@@ -208,7 +208,7 @@ def _refuse_numbers(domain: Domain) -> None:
 
 
 def _published(
-    written: str | dict[str, Kind] | Measures | MatrixQueries | WidthQueries | StackQueries, domain: Domain
+    written: str | dict[str, Kind] | WrittenMeasures | MatrixQueries | WidthQueries | StackQueries, domain: Domain
 ) -> documents.Queries:
     """The queries as a plan publishes them."""
     if asks_numbers(written):

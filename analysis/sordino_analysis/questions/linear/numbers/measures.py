@@ -11,11 +11,9 @@ import numpy as np
 
 from sordino_analysis.documents.number_queries import NumberMeasure, NumberQueries
 from sordino_analysis.figures import SHARE
-from sordino_analysis.questions.linear.numbers.building import MEAN, OF_MEAN, SQUARE, NumberPlace, rows_of
+from sordino_analysis.questions.linear.numbers.building import MEAN, OF_MEAN, OF_SQUARE, SQUARE, NumberPlace, rows_of
 from sordino_analysis.questions.linear.numbers.scale import NumberScale
 from sordino_shared.domains import Domain
-
-_SPREADS = ("variance", "sd")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +35,7 @@ class ShownMeasure:
     @property
     def is_spread(self) -> bool:
         """Whether it is a variance or a standard deviation."""
-        return self.name in _SPREADS
+        return self.name in OF_SQUARE
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +71,7 @@ class Measures:
         found = []
         for category in groups:
             for measure in self.number.asked.measures:
-                if category is not None and measure.name in _SPREADS:
+                if category is not None and measure.name in OF_SQUARE:
                     continue
                 label = self.number.label(measure)
                 found.append(
@@ -104,7 +102,7 @@ class Measures:
     def _other(self, measure: NumberMeasure, category: tuple[int, int] | None, places: Mapping[Any, int]) -> int | None:
         if category is not None:
             return places[None, category]
-        return places[SQUARE, None] if measure.name in _SPREADS else None
+        return places[SQUARE, None] if measure.name in OF_SQUARE else None
 
     def _unit(self, measure: NumberMeasure) -> str:
         if measure.name == "share_above":

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeGuard
 
 from pydantic import Field
 
-from sordino_analysis.documents.number_queries import MAX_MEASURES, AskedNumber, NumberMeasure, NumberQueries
+from sordino_analysis.documents.number_queries import MAX_MEASURES, MEASURES, AskedNumber, NumberMeasure, NumberQueries
 from sordino_analysis.questions.linear.attributes import Number, Strict
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.strict_model import Listed
@@ -18,8 +18,9 @@ from sordino_shared.errors import InvalidValue
 LEVELS = 17
 # So few members are levels themselves; their device part is no larger.
 _MOST_OWN_LEVELS = 25
-_WORDS = ("mean", "sum", "variance", "sd")
-_OBJECTS = ("share_above",)
+# Measures that are a word, and those that need a number.
+_WORDS = tuple(name for name, numbers in MEASURES.items() if not numbers)
+_OBJECTS = tuple(name for name, numbers in MEASURES.items() if numbers)
 
 
 class ShareAbove(Strict):
@@ -33,7 +34,7 @@ class ShareAbove(Strict):
 
 
 OneMeasure = Literal["mean", "sum", "variance", "sd"] | ShareAbove
-Measures = dict[str, OneMeasure | Annotated[Listed[OneMeasure], Field(min_length=1, max_length=MAX_MEASURES)]]
+WrittenMeasures = dict[str, OneMeasure | Annotated[Listed[OneMeasure], Field(min_length=1, max_length=MAX_MEASURES)]]
 
 
 def asks_numbers(written: object) -> TypeGuard[Mapping[str, Any]]:
