@@ -6,14 +6,14 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import typer
 
 from sordino_server.cli.answers import answers
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.campaign_results import print_created, status_lines, summary_lines
-from sordino_server.cli.candidates import MechanismOption, ProtocolOption
+from sordino_server.cli.candidates import MechanismOption, ObjectiveOption, ProtocolOption
 from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.compare import compare
 from sordino_server.cli.creation import (
@@ -70,10 +70,6 @@ UsersOption = Annotated[
 ]
 
 
-CampaignObjective = Annotated[
-    Literal["max", "mean"],
-    typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean."),
-]
 CloseAfterReports = Annotated[
     list[int] | None, typer.Option(min=0, metavar="N", help=f"Close a round after N reports. {_FOR_EACH}")
 ]
@@ -119,7 +115,7 @@ def create(
     epsilon: Annotated[
         str | None, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5; with --workload.")
     ] = None,
-    objective: CampaignObjective = "max",
+    objective: ObjectiveOption = "max",
     mechanism: MechanismOption = None,
     users: UsersOption = None,
     protocol: ProtocolOption = None,

@@ -1,10 +1,12 @@
-"""Names of mechanisms and protocols, without importing them: numerical libraries load slowly."""
+"""What a plan is chosen from and by, without importing it: numerical libraries load slowly."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 import typer
+
+from sordino_analysis.request_terms import Objective
 
 MECHANISMS = (
     *("randomized_response", "subset_selection", "subset_mixture", "coarsened_histogram", "shifted_grids"),
@@ -18,6 +20,10 @@ PROTOCOLS = ("one_round", "one_round_split", "two_round", "two_round_shared", "t
 MechanismOption = Annotated[
     str | None,
     typer.Option(metavar="NAME", help=f"Use this mechanism, not the best for linear queries: {', '.join(MECHANISMS)}."),
+]
+ObjectiveOption = Annotated[
+    Objective,
+    typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean over queries."),
 ]
 ProtocolOption = Annotated[
     str | None,

@@ -27,10 +27,6 @@ CacheDirOption = Annotated[
 FileOption = Annotated[
     Path | None, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) instead of --workload.")
 ]
-ObjectiveOption = Annotated[
-    Literal["max", "mean"],
-    typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean over queries."),
-]
 EffortOption = Annotated[Effort, typer.Option(metavar="LEVEL", help=f"Search effort: {', '.join(Effort)}.")]
 
 

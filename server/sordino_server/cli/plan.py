@@ -16,7 +16,7 @@ from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.requests import kind_of_question, request_for
-from sordino_server.cli.candidates import MechanismOption, ProtocolOption
+from sordino_server.cli.candidates import MechanismOption, ObjectiveOption, ProtocolOption
 from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.curator_planning import (
     DeltaOption,
@@ -32,7 +32,6 @@ from sordino_server.cli.local_planning import (
     EffortOption,
     FileOption,
     Kind,
-    ObjectiveOption,
     asked_specification,
     finished_plan,
 )

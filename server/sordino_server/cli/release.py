@@ -16,10 +16,10 @@ from sordino_analysis.guarantees.approximate import approximate_of
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.kinds.release import ReleaseGuarantee, guarantee_text
 from sordino_analysis.kinds.specifications import load_question
+from sordino_server.cli.candidates import ObjectiveOption
 from sordino_server.cli.curator_planning import DeltaOption, delta_of, guarantee_of
 from sordino_server.cli.datasets import path_of
 from sordino_server.cli.estimate_text import print_estimate
-from sordino_server.cli.local_planning import ObjectiveOption
 from sordino_server.cli.output import JsonOption, fail, say
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Shown, remote_command

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -19,7 +18,8 @@ from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.requests import kind_of_question
 from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_below
-from sordino_server.cli.candidates import MechanismOption, ProtocolOption
+from sordino_server.cli.candidates import MechanismOption, ObjectiveOption, ProtocolOption
+from sordino_server.cli.local_planning import Kind
 from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
 from sordino_server.cli.simulation.labelled import labelled_rows
@@ -36,21 +36,6 @@ from sordino_shared.quantities import quantity
 MOST_CATEGORIES = 256
 _NAME = "simulation of "
 _OF_PLAN = ("epsilon", "seed", "time_limit", "mechanism", "protocol", "objective")
-
-
-class ColumnQueries(StrEnum):
-    """Built-in workloads for one column."""
-
-    HISTOGRAM = "histogram"
-    PREFIX = "prefix"
-    RANGES = "ranges"
-
-
-class Objective(StrEnum):
-    """The variance that the plan minimises."""
-
-    MAX = "max"
-    MEAN = "mean"
 
 
 LabelOption = Annotated[
@@ -70,16 +55,13 @@ ColumnOption = Annotated[
     typer.Option(metavar="NAME", help="Column that a device holds. With --spec: ATTRIBUTE=COLUMN, repeated."),
 ]
 WorkloadOption = Annotated[
-    ColumnQueries, typer.Option(metavar="KIND", help=f"Queries of one column: {', '.join(ColumnQueries)}.")
+    Kind, typer.Option(metavar="KIND", help=f"Queries of one column: {', '.join(get_args(Kind))}.")
 ]
 BinsOption = Annotated[
     int, typer.Option(min=2, max=4096, metavar="N", help="Number of equal bins when --edges is absent, 2 to 4096.")
 ]
 SpecOption = Annotated[
     Path | None, typer.Option(metavar="PATH", help="Workload file instead of --workload, --edges, --bins.")
-]
-ObjectiveOption = Annotated[
-    Objective, typer.Option(metavar="max|mean", help="Minimise the variance of the worst query, or the mean.")
 ]
 UsersOption = Annotated[
     int | None,
@@ -109,7 +91,7 @@ def simulate(
     width: WidthOption = 2,
     certify: CertifyOption = False,
     epsilon: Annotated[float, typer.Option(metavar="E", help="ε per device for the campaign.")] = 1.0,
-    workload: WorkloadOption = ColumnQueries.HISTOGRAM,
+    workload: WorkloadOption = "histogram",
     edges: Annotated[str | None, typer.Option(metavar="LIST", help="Bin edges of a numeric column: 0,10,20.5")] = None,
     bins: BinsOption = 32,
     quantile_bins: QuantileBinsOption = False,
@@ -119,7 +101,7 @@ def simulate(
     repeat: RepeatOption = 1,
     mechanism: MechanismOption = None,
     protocol: ProtocolOption = None,
-    objective: ObjectiveOption = Objective.MAX,
+    objective: ObjectiveOption = "max",
     time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Longest search for a mechanism.")] = 60.0,
     apps: AppsOption = 20,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the plan and the devices.")] = 0,
@@ -210,7 +192,7 @@ def _specified(
     csv: Path,
     columns: Sequence[str],
     written: WrittenQuestion | None,
-    kind: ColumnQueries,
+    kind: Kind,
     binning: Binning,
 ) -> tuple[WrittenQuestion, list[dict[str, object]]]:
     """The workload, from its file or inferred, and what every device holds."""

@@ -21,7 +21,7 @@ from sordino_analysis.questions.linear.specification import builtin_specificatio
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.requests import kind_of_question
-from sordino_server.cli.candidates import MechanismOption, ProtocolOption
+from sordino_server.cli.candidates import MechanismOption, ObjectiveOption, ProtocolOption
 from sordino_server.cli.experiment_options import LooksOption
 from sordino_server.cli.experiment_size import (
     ArmsOption,
@@ -36,7 +36,6 @@ from sordino_server.cli.local_planning import (
     EffortOption,
     FileOption,
     Kind,
-    ObjectiveOption,
     asked_specification,
     finished_plan,
 )
