@@ -17,6 +17,7 @@ from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.live_counts import running_campaign
 from sordino_server.console.pages import ConsolePage, page
 from sordino_server.context import Injected
+from sordino_server.experiments import service as experiments
 from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.kit.times import iso_8601_or_none
@@ -105,6 +106,7 @@ def get_campaign(_: Analyst, request: Request, context: Injected, campaign_id: D
     with context.database.read("console campaign") as session:
         running = running_campaign(session, campaign_id, request.app.state)
         manifest = Manifest.read(campaigns.get(session, campaign_id).manifest)
+        finding = experiments.finding(session, campaign_id)
     status = running.campaign
     values = {
         "purpose": manifest.purpose,
@@ -112,6 +114,7 @@ def get_campaign(_: Analyst, request: Request, context: Injected, campaign_id: D
         "attributes": manifest.domain.attributes,
         "campaign": status,
         "running": running,
+        "finding": finding,
     }
     return ConsolePage(title=status.name, document=status, rows=status.rounds, values=values)
 

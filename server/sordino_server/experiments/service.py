@@ -15,11 +15,17 @@ from sordino_server.experiments.schemas import ExperimentDocument
 from sordino_shared.protocol import Manifest
 
 
+def finding(session: Session, campaign: str) -> str | None:
+    """What the last look says, in one sentence; None for a campaign that is no experiment."""
+    row = repository.find(session, campaign)
+    return None if row is None else _finding(_made(session, campaign), row.days)
+
+
 def document(session: Session, campaign: str) -> ExperimentDocument:
     """The experiment of a campaign; raises `not-found` for a campaign that is none."""
     shown = campaigns.get(session, campaign)
     row = found(repository.find(session, campaign), "the campaign is no experiment")
-    made = [json.loads(each.content) for each in repository.looks(session, campaign)]
+    made = _made(session, campaign)
     return ExperimentDocument(
         campaign=shown.id,
         name=shown.name,
@@ -34,6 +40,10 @@ def document(session: Session, campaign: str) -> ExperimentDocument:
         made=made,
         finding=_finding(made, row.days),
     )
+
+
+def _made(session: Session, campaign: str) -> list[dict[str, Any]]:
+    return [json.loads(each.content) for each in repository.looks(session, campaign)]
 
 
 def _finding(made: list[dict[str, Any]], days: int) -> str:

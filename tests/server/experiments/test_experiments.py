@@ -15,12 +15,13 @@ from sordino_server import aggregates
 from sordino_server.cli import app
 from sordino_server.cli.experiment import arms_of
 from sordino_server.experiments import looking, repository
-from sordino_server.models import ReportChunk, Round
+from sordino_server.models import ReportChunk, Role, Round
 from sordino_server.plans import service as plans
 from sordino_server.simulation import DeviceFleet
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
 from tests.server.conftest import WORKLOAD
+from tests.server.console.conftest import Browsers
 
 DAY_S = 86_400
 ARMS = [{"name": "A", "weight": 32768}, {"name": "B", "weight": 32768}]
@@ -236,6 +237,7 @@ def test_the_command_creates_shows_and_ends(running: Any, tmp_path: Any, monkeyp
     terms = ("--name", "start", "--population", "app", "--purpose", "x", "--file", str(file), "--epsilon", "1")
     rule = ("--primary", PRIMARY, "--days", "3", "--daily", "500", "--arms", "old:3,new:1")
     made = json.loads(run("create", *terms, *rule, "--open", "--json"))
+    plans_before = len(running.api.get("/v1/plan-requests").json()["plan_requests"])
     assert [(arm["name"], arm["weight"]) for arm in made["arms"]] == [("old", 49152), ("new", 16384)]
     assert "no look was made yet" in run("show", "start")
     assert json.loads(run("show", made["id"], "--json"))["users"] == 1500
@@ -243,9 +245,21 @@ def test_the_command_creates_shows_and_ends(running: Any, tmp_path: Any, monkeyp
     assert "start is closed" in run("end", "start")
     running.work()
     shown = run("show", "start")
+    browsers = Browsers(running)
+    page = " ".join(browsers.of(Role.ANALYST).page(f"/console/campaigns/{made['id']}").split())
+    browsers.close()
+    assert "<dt>Experiment</dt><dd>day 1 of 3: no difference found yet, new − old = " in page
     assert "new − old" in shown
     assert f"primary: {PRIMARY}; reports: old " in shown
     assert "such as A:1,B:1" in run("create", *terms, *rule[:-1], "A:x", code=2)
+    # Wrong arms are said before anything is planned for them.
+    assert "such as A:1,B:1" in run("create", *terms[:-1], "3", *rule[:-1], "A:x", code=2)
+    assert len(running.api.get("/v1/plan-requests").json()["plan_requests"]) == plans_before
+    # One that cannot be opened is shown all the same: it is there.
+    running.api.post("/v1/populations", json={"name": "capped", "epsilon_lifetime": 0.5}).raise_for_status()
+    capped = ("--name", "second", "--population", "capped", *terms[4:])
+    assert "open it later, or cancel it" in run("create", *capped, *rule, "--open", code=2)
+    assert "no look was made yet" in run("show", "second")
 
 
 def test_an_experiment_that_was_never_opened_may_be_deleted(running: Any) -> None:
