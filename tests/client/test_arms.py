@@ -15,6 +15,7 @@ from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import AnswerStatus, LedgerUnavailable, NotJoined, OptedOut
 from sordino_client._arms import drawn_arm
 from sordino_shared.protocol import Arm, ReportBatch
+from sordino_shared.randomness import Randomness
 
 UNEVEN = (Arm("control", 32768), Arm("b", 16384), Arm("c", 16384))
 
@@ -34,16 +35,18 @@ def test_ten_thousand_joins_draw_the_weights() -> None:
 
 
 def test_every_number_of_the_generator_draws_by_its_weight() -> None:
-    class Fixed:
+    class Fixed(Randomness):
+        """Whose next 16 bits are a number."""
+
         def __init__(self, number: int) -> None:
             self.number = number
 
-        def bits(self, count: int) -> int:
-            assert count == 16
-            return self.number
+        def bytes(self, count: int) -> bytes:
+            assert count == 8
+            return (self.number << 48).to_bytes(8, "little")
 
     edges = (Arm("a", 1), Arm("b", 65534), Arm("c", 1))
-    drawn = [drawn_arm(edges, Fixed(number)) for number in (0, 1, 65534, 65535)]  # type: ignore[arg-type]
+    drawn = [drawn_arm(edges, Fixed(number)) for number in (0, 1, 65534, 65535)]
     assert drawn == [0, 1, 1, 2]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -120,6 +121,29 @@ def test_all_manifests_are_fetched_before_the_app_is_asked_and_at_most_three_are
     assert _look(client, clock).postponed == listed.campaigns[3:]
     clock.time += 30 * DAY_S
     assert client.find("app users", lambda manifest: True).joined == listed.campaigns[3:]
+
+
+def test_a_task_that_contradicts_an_earlier_one_ends_no_look(
+    listed: Listed, make_client: Any, clock: Any, ledger: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process of the app has read another task between joining and fetching ahead; `answer` tells it."""
+    first, *others = listed.campaigns[:3]
+    handle = listed.handle
+
+    def beside_another(request: httpx.Request) -> httpx.Response:
+        if request.url.path == f"/v1/campaigns/{first}/task":
+            with sqlite3.connect(ledger) as connection:
+                connection.execute(
+                    "INSERT INTO pinned_plans VALUES (?, 0, zeroblob(32)) ON CONFLICT DO NOTHING", (bytes(first),)
+                )
+        return handle(request)
+
+    monkeypatch.setattr(listed, "handle", beside_another)
+    client = make_client(listed)
+    assert _look(client, clock).joined == (first, *others)
+    with pytest.raises(PlanRefused):
+        client.answer(first, "red")
+    assert [client.answer(each, "red").status for each in others] == ["recorded"] * 2
 
 
 def test_the_time_is_uniform_in_a_day_and_one_request_is_made_in_each(

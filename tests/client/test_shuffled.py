@@ -309,7 +309,9 @@ def test_many_answers_cost_less_than_their_sum(mixed: ShuffledWorld, make_client
         delta_atto=points[2].atto_delta,
     )
     assert many.of_answers(1).startswith("(ε 0.425, δ 1")
-    epsilon = float(re.fullmatch(r"\(ε ([\d.]+), δ 3[\d.]*e-05\)", many.of_answers(30))[1])  # type: ignore[index]
+    told = re.fullmatch(r"\(ε ([\d.]+), δ 3[\d.]*e-05\)", many.of_answers(30))
+    assert told is not None
+    epsilon = float(told[1])
     # The exact law has 2.88 at δ 1e-6; thirty times .425 are 12.75.
     assert 2 < epsilon < 5
 

@@ -180,7 +180,8 @@ def test_what_devices_were_told_is_counted_is_in_the_batch_once(
     assert len(batch) == len(set(batch)) == statement.reports == statement.received + BLANKET
     opened = dict(zip(batch, collector.opened(), strict=True))
     assert {report for report, payload in opened.items() if payload is None} == set(garbage)
-    assert told
+    # A machine that is busy tells few; where devices stop being told, most of this test would be about nothing.
+    assert len(told) >= seconds // 14
     assert setup.collector_port not in spied
     # Of campaigns and rounds, of no request.
     log = setup.log()

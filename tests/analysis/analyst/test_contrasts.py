@@ -10,6 +10,7 @@ import pytest
 import sordino_analysis as sa
 from sordino_analysis.evaluation.integer_kernels import probabilities
 from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.randomizers import FiniteKernel
 
 HELD = np.array([1500, 900, 450, 150])
 
@@ -20,7 +21,8 @@ def histogram() -> sa.Plan:
 
 
 def drawn(plan: sa.Plan, rng: np.random.Generator) -> sa.Aggregate:
-    kernel = probabilities(plan.device.randomizer)  # type: ignore[arg-type]
+    assert isinstance(plan.device.randomizer, FiniteKernel)
+    kernel = probabilities(plan.device.randomizer)
     counts = [rng.multinomial(n, column / column.sum()) for n, column in zip(HELD, kernel.T, strict=True)]
     return sa.Aggregate(int(HELD.sum()), np.sum(counts, axis=0))
 

@@ -53,92 +53,121 @@ def pairwise_plan() -> sa.PairwisePlan:
     return sa.plan_pairwise(pairs(), epsilon=1, users=1000)
 
 
+Call = tuple[Callable[..., object], dict[str, Any]]
+LEVEL = {"level": 0.95}
+
+
 @cache
-def functions() -> dict[str, tuple[Callable[..., object], dict[str, Any]]]:
+def simulated() -> sa.Simulation:
+    return sa.simulate(planned("prefix"), [1.0, 20.0, 70.0] * 50, seed=1)
+
+
+def switched(form: str) -> dict[str, Any]:
+    """A plan over switches, and the sums of fifty reports."""
+    return {"plan": planned(form), "aggregate": sa.simulate(planned(form), [{}] * 50, seed=1, strict=False).aggregate}
+
+
+@cache
+def functions() -> dict[str, Call]:
     """Each public function and method with arguments that are right, but for those that take long."""
-    plan = planned("prefix")
-    run = sa.simulate(plan, [1.0, 20.0, 70.0] * 50, seed=1)
-    ask, total = run.estimate.answer, run.aggregate
-    forms = ("marginals", "average", "rules")
-    switched = {form: sa.simulate(planned(form), [{}] * 50, seed=1, strict=False).aggregate for form in forms}
-    numbers = sa.simulate(planned("items"), [1, 2] * 50, seed=1).aggregate
-    reports = randomize_many(plan.device.randomizer, np.arange(3), SeededRandomness(1))
+    return questions() | plans() | files() | campaigns() | estimates() | methods_of_plans() | methods_of_estimates()
+
+
+def questions() -> dict[str, Call]:
     bins = {"members": [0, 1], "name": "v", "unit": "", "missing": False, "other": False}
-    levels = {"level": 0.95}
     return {
         "histogram": (sa.histogram, bins),
         "prefix": (sa.prefix, bins),
         "ranges": (sa.ranges, bins),
         "workload": (sa.workload, {"source": {}}),
         "pairwise_statistic": (sa.pairwise_statistic, {"source": {}}),
-        "plan": (
-            sa.plan,
-            {"workload": plan.workload, "epsilon": 1, "objective": "max", "users": None, "seed": 0, "effort": "quick"}
-            | {
-                "mechanism": "randomized_response",
-                "robust": None,
-                "time_limit": None,
-                "progress": False,
-                "cache": None,
-            },
-        ),
+    }
+
+
+def plans() -> dict[str, Call]:
+    plan = planned("prefix")
+    asked = {"workload": plan.workload, "epsilon": 1, "objective": "max", "users": None, "robust": None}
+    search = {"mechanism": "randomized_response", "seed": 0, "effort": "quick", "time_limit": None}
+    kept = {"progress": False, "cache": None}
+    return {
+        "plan": (sa.plan, asked | search | kept),
         "plan_pairwise": (sa.plan_pairwise, {"statistic": pairs(), "epsilon": 1, "users": 1000}),
-        "read_plan": (sa.read_plan, {"device": plan.device.content, "analyst": plan.analyst.content}),
-        "read_pairwise_plan": (sa.read_pairwise_plan, {"folder": "nowhere"}),
-        "read_csv": (sa.read_csv, {"path": "nowhere.csv", "question": plan, "columns": None}),
-        "read_estimates": (sa.read_estimates, {"source": "nowhere.csv", "key": None, "frame": None}),
-        "simulate": (sa.simulate, {"plan": plan, "values": [1.0, 2.0], "seed": 1, "strict": True}),
-        "simulate_pairwise": (
-            sa.simulate_pairwise,
-            {"plan": pairwise_plan(), "values": ["AA", "UA"] * 600, "seed": 1, "strict": True},
-        ),
-        "aggregate": (sa.aggregate, {"plan": plan, "reports": reports}),
-        "Aggregate": (sa.Aggregate, {"count": 3, "sums": np.array([1, 1, 1])}),
-        "estimate": (sa.estimate, {"plan": plan, "aggregate": total} | levels),
-        "marginal": (
-            sa.marginal,
-            {"plan": planned("marginals"), "aggregate": switched["marginals"], "attributes": ["a"]} | levels,
-        ),
-        "items": (sa.items, {"plan": planned("items"), "reports": numbers, "values": [1, 2]} | levels),
-        "chart": (lambda of: sa.chart(of), {"of": run.estimate}),
-        "best_rules": (sa.best_rules, {"plan": planned("rules"), "aggregate": switched["rules"]} | levels),
-        "rule_on_average": (
-            sa.rule_on_average,
-            {"plan": planned("average"), "aggregate": switched["average"], "rule": {"a": True, "b": True}} | levels,
-        ),
-        "series": (sa.series, {"plan": plan, "periods": {1: total}, "slots": 30} | levels),
+        "Plan": (sa.Plan, {"device": plan.device, "analyst": plan.analyst}),
         "rotation": (
             sa.rotation,
             {"plan": plan, "active": 1000, "target": None, "slots": 3, "periods": 1, "period_s": 86400}
             | {"late_s": 0, "answers_max": None},
         ),
-        "Plan": (sa.Plan, {"device": plan.device, "analyst": plan.analyst}),
+    }
+
+
+def files() -> dict[str, Call]:
+    plan = planned("prefix")
+    return {
+        "read_plan": (sa.read_plan, {"device": plan.device.content, "analyst": plan.analyst.content}),
+        "read_pairwise_plan": (sa.read_pairwise_plan, {"folder": "nowhere"}),
+        "read_csv": (sa.read_csv, {"path": "nowhere.csv", "question": plan, "columns": None}),
+        "read_estimates": (sa.read_estimates, {"source": "nowhere.csv", "key": None, "frame": None}),
+        "Plan.save": (plan.save, {"folder": "kept"}),
+    }
+
+
+def campaigns() -> dict[str, Call]:
+    plan, pairwise = planned("prefix"), pairwise_plan()
+    reports = randomize_many(plan.device.randomizer, np.arange(3), SeededRandomness(1))
+    drawn = {"seed": 1, "strict": True}
+    return {
+        "simulate": (sa.simulate, {"plan": plan, "values": [1.0, 2.0]} | drawn),
+        "simulate_pairwise": (sa.simulate_pairwise, {"plan": pairwise, "values": ["AA", "UA"] * 600} | drawn),
+        "aggregate": (sa.aggregate, {"plan": plan, "reports": reports}),
+        "Aggregate": (sa.Aggregate, {"count": 3, "sums": np.array([1, 1, 1])}),
+    }
+
+
+def estimates() -> dict[str, Call]:
+    plan, run = planned("prefix"), simulated()
+    items = {"plan": planned("items"), "reports": sa.simulate(planned("items"), [1, 2] * 50, seed=1).aggregate}
+    other = sa.simulate(plan, [1.0, 20.0] * 50, seed=2)
+    sides = {"left": run, "right": other, "population": False, "only": None, "names": ["may", "june"]}
+    return {
+        "estimate": (sa.estimate, {"plan": plan, "aggregate": run.aggregate} | LEVEL),
+        "marginal": (sa.marginal, switched("marginals") | {"attributes": ["a"]} | LEVEL),
+        "items": (sa.items, items | {"values": [1, 2]} | LEVEL),
+        "chart": (lambda of: sa.chart(of), {"of": run.estimate}),
+        "best_rules": (sa.best_rules, switched("rules") | LEVEL),
+        "rule_on_average": (sa.rule_on_average, switched("average") | {"rule": {"a": True, "b": True}} | LEVEL),
+        "series": (sa.series, {"plan": plan, "periods": {1: run.aggregate}, "slots": 30} | LEVEL),
+        "compare": (sa.compare, sides | LEVEL),
+    }
+
+
+def methods_of_plans() -> dict[str, Call]:
+    plan = planned("prefix")
+    sizes = {"margin": 0.1, "difference": False, "population": False}
+    return {
         "Plan.errors": (plan.errors, {"users": 10}),
         "Plan.users_needed": (plan.users_needed, {"error": 0.1}),
-        "Plan.sample_sizes": (
-            plan.sample_sizes,
-            {"margin": 0.1, "level": 0.95, "difference": False, "population": False},
-        ),
+        "Plan.sample_sizes": (plan.sample_sizes, sizes | LEVEL),
         "Plan.shuffled": (lambda **given: plan.shuffled(100, **given), {"delta": 1e-6, "fake": 0.1}),
         "Plan.warnings": (plan.warnings, {"users": 10}),
-        "Plan.save": (plan.save, {"folder": "kept"}),
-        "Estimate.answer": (lambda kind, question: ask(kind, question), {"kind": "range", "question": "..15"}),
+    }
+
+
+def methods_of_estimates() -> dict[str, Call]:
+    found = simulated().estimate
+    first = found.labels[0]
+    return {
+        "Estimate.answer": (lambda kind, question: found.answer(kind, question), {"kind": "range", "question": "..15"}),
         "Estimate.answer given": (
-            lambda **wrong: ask(wrong["kind"], wrong["question"], given=wrong["given"]),
+            lambda **wrong: found.answer(wrong["kind"], wrong["question"], given=wrong["given"]),
             {"kind": "range", "question": "0..15", "given": "delay=..60"},
         ),
-        "Estimate.contrast": (run.estimate.contrast, {"weights": {run.estimate.labels[0]: 1}}),
+        "Estimate.contrast": (found.contrast, {"weights": {first: 1}}),
         "Estimate.contrast weight": (
-            lambda label, weight: run.estimate.contrast({label if isinstance(label, str) else repr(label): weight}),
-            {"label": run.estimate.labels[0], "weight": 1},
+            lambda label, weight: found.contrast({label if isinstance(label, str) else repr(label): weight}),
+            {"label": first, "weight": 1},
         ),
-        "Estimate.covariance": (run.estimate.covariance, {"queries": run.estimate.labels}),
-        "compare": (
-            sa.compare,
-            {"left": run, "right": sa.simulate(plan, [1.0, 20.0] * 50, seed=2), "population": False}
-            | {"only": None, "names": ["may", "june"]}
-            | levels,
-        ),
+        "Estimate.covariance": (found.covariance, {"queries": found.labels}),
     }
 
 

@@ -59,7 +59,9 @@ def test_a_deviation_is_the_root_with_the_ends_of_the_variance() -> None:
     assert deviation.interval == pytest.approx(np.sqrt(variance.interval))
     assert deviation.value == pytest.approx(np.sqrt(variance.value))
     assert variance.population_interval[0] < variance.interval[0] < variance.interval[1]
-    assert deviation.standard_error == pytest.approx(variance.standard_error / (2 * deviation.value), rel=0.05)  # type: ignore[operator]
+    assert variance.standard_error is not None
+    assert deviation.value is not None
+    assert deviation.standard_error == pytest.approx(variance.standard_error / (2 * deviation.value), rel=0.05)
 
 
 def test_a_ratio_has_fiellers_ends() -> None:

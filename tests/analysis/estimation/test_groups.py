@@ -100,7 +100,8 @@ def test_a_median_in_a_group_holds_the_true_bin() -> None:
         assert answer.unit == "min"
         truth = np.quantile(delays[countries == "FR"], share)
         low, high = answer.interval
-        assert (low is None or low < truth) and (high is None or truth <= high)  # noqa: PT018
+        assert low is None or low < truth
+        assert high is None or truth <= high
     frame = answers.to_pandas()
     assert frame["value_upper"].tolist()[1] == np.inf
     assert frame["value_lower"].dtype == float

@@ -101,10 +101,11 @@ def test_an_estimate_is_in_units_and_says_where_numbers_are_clipped() -> None:
     estimate = drawn_estimate(kind, plan, values, SeededRandomness(2))
     [answer] = estimate.answers()
     assert (answer["kind"], answer["unit"], answer["label"]) == ("mean", "ms", "mean of load_ms")
-    truth, error = np.clip(values, 0, 60000).mean(), answer["standard_error"]
+    truth, value, error = np.clip(values, 0, 60000).mean(), answer["value"], answer["standard_error"]
+    assert isinstance(value, float)
     assert isinstance(error, float)
     # Six standard errors: a false alarm of one seed in 10⁹; and the error is that of the plan.
-    assert abs(answer["value"] - truth) < 6 * error  # type: ignore[operator]
+    assert abs(value - truth) < 6 * error
     assert 0.9 < error / (60000 * np.sqrt(0.032 / 5000)) < 1.05
     assert isinstance(estimate.extras, NumberExtras)
     [table] = kind.tables(estimate, None)

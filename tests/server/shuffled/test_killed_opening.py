@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -43,11 +44,11 @@ def work_in_a_child(shuffled: Shuffled, point: int | str) -> bool:
 def _die_beside(point: str) -> None:
     opened, second = opening._opened, iter((False, True))
 
-    def dying(*given: object) -> list[bytes | None]:
+    def dying(*given: Any) -> list[bytes | None]:
         now = next(second, True)
         if now and point == "before a page":
             die()
-        found = opened(*given)  # type: ignore[arg-type]
+        found = opened(*given)
         if now and point == "after a page":
             die()
         return found
