@@ -40,7 +40,7 @@ def checked_arm(manifest: Manifest, arm: object) -> int | None:
 
 
 def experiment_of(manifest: Manifest) -> str | None:
-    """What the device's owner is told of an experiment; None for any other campaign."""
+    """A sentence about an experiment for the device's owner; None for any other campaign."""
     if not manifest.arms:
         return None
     return f"Your app shows one of {len(manifest.arms)} versions, drawn by your device alone. Your answer says which."

@@ -114,7 +114,7 @@ class Client:
     def arm(self, campaign: Campaign | CampaignId | str) -> str | None:
         """The version of the app that this device shows in an experiment, such as "B". Sends and spends nothing.
 
-        Drawn when the campaign was joined, whatever the values are, and the same for as long as the ledger lives. None
+        Drawn at the join, independently of all values, and kept for the life of the ledger. None
         where the campaign has no arms, and once its owner left: show the default then. Raises `NotJoined`,
         `LedgerUnavailable`, and `ServerChanged` as `answer` does.
         """

@@ -105,7 +105,7 @@ def contrast(answerer: Answerer, workload: Workload, weights: Mapping[Asked, flo
 def covariance(answerer: Answerer, workload: Workload, queries: Sequence[Asked], level: float) -> Floats:
     """(m, m) of the errors: (Var(a + b) − Var a − Var b)/2, exact as the variances are.
 
-    Raises WrongType for what is no list of queries, WorkloadError and EstimationError as `contrast` does.
+    Raises WrongType for anything but a list of queries, WorkloadError and EstimationError as `contrast` does.
     """
     if not isinstance(queries, (list, tuple)) or not 1 <= len(queries) <= _MOST_QUERIES:
         raise WrongType(f"give a list of 1 to {_MOST_QUERIES} queries, not {str(queries)[:100]}", queries)

@@ -78,7 +78,7 @@ class Simulation(AnswersShown):
 
     @property
     def inside(self) -> NDArray[np.bool_]:
-        """(Q,) whether the interval holds the truth; one without ends holds whatever there is."""
+        """(Q,) whether the interval holds the truth; one without ends always does."""
         return _hold(self.estimate.intervals, self.truth)
 
     @property

@@ -32,8 +32,10 @@ from sordino_shared.quantities import quantity
 Verdict = Literal["higher", "lower", "undecided"]
 # Slots of a sample: reporters count as independent draws, whatever share of a population they are.
 _SAMPLED = 2
-# What is said where differences are about populations.
-DIFFERENT_PEOPLE = "assumes different people on either side: who is in both is counted as two independent draws"
+# The note below differences about populations.
+DIFFERENT_PEOPLE = (
+    "assumes different people on the two sides: a person on both sides is counted as two independent draws"
+)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

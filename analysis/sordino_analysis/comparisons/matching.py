@@ -59,7 +59,7 @@ def common_queries(left: Workload, right: Workload, only: Sequence[str] | None =
             "with measures",
             (left.name, right.name),
         )
-    # Measures of rounded numbers are the same under their label, whatever the levels that each plan rounds to.
+    # Measures with the same label are the same, even if the two plans round numbers to different levels.
     if left.published != right.published and not rounded:
         _check_rows(left, right, pairs)
     return pairs
@@ -100,7 +100,7 @@ def queries_by_label(workload: Workload) -> dict[str, int]:
 
 
 def measures_left_out(workload: Workload) -> int:
-    """How many measures of numbers are no queries of their own, so that no difference of them is told."""
+    """How many measures of numbers are left out, since they are not queries of their own."""
     if not isinstance(workload.published, NumberQueries):
         return 0
     queries = queries_by_label(workload)

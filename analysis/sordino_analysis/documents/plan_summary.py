@@ -223,7 +223,7 @@ class LinearSummary(_Summary):
 
     @property
     def of_range(self) -> str:
-        """What is said behind variances of numbers."""
+        """The words behind variances of numbers."""
         return "" if self.scale is None else " of the squared range"
 
     def forecast(self, users: int) -> str:

@@ -136,7 +136,7 @@ class JointAnswers:
             return self._not_enough(denominator, group)
         value = above / below
         ends = [(each.low, each.high) for each in (one.within(limits) for one in sets)]
-        # A band that rules some ratios out, but not those beyond them, rules nothing out that is said.
+        # A band without ends is not shown, even if it rules out some ratios in the middle.
         band = ends[2] if sets[2].shape == "interval" else limits
         return DerivedAnswer(
             value=min(max(value, limits[0]), limits[1]),

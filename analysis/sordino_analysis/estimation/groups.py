@@ -39,7 +39,7 @@ def group_answers(
 ) -> OnDemand:
     """Answers to the questions of one kind among the users that `given` names, as "country=DE".
 
-    Raises WorkloadError for what is no question or no group of the domain, EstimationError where the reports do not
+    Raises WorkloadError for anything but a question and a group of the domain, EstimationError where the reports do not
     determine an answer.
     """
     box = parse_group(domain, given)

@@ -76,7 +76,7 @@ class NumbersKind(LinearKind):
         return ()
 
     def notes(self, estimate: EstimateDocument) -> Sequence[str]:
-        """What is not told of a category, the error that the plan predicts, and where numbers are clipped."""
+        """Which categories have no number, the error that the plan predicts, and where numbers are clipped."""
         extras = estimate.extras
         assert isinstance(extras, NumberExtras)
         error = self.predicted_error(estimate) / extras.scale

@@ -75,7 +75,7 @@ async def answers_document(
 ) -> bytes:
     """The document of the answers to questions of one kind, about all users or those of a group.
 
-    Raises as `answering_round` does, and InvalidValue or ServerError for what is no question about the domain.
+    Raises as `answering_round` does, and InvalidValue or ServerError for anything but a question about the domain.
     """
     closed = await anyio.to_thread.run_sync(_answering_round, context, campaign)
     url = context.database.url.render_as_string(hide_password=False)

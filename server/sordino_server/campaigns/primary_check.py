@@ -44,4 +44,6 @@ def check_primary(primary: str, plan: PlanContents) -> None:
         some = ", ".join(map(repr, list(labels)[:_SHOWN])) + (", …" if len(labels) > _SHOWN else "")
         raise InvalidValue(f"/experiment/primary: the plan has no query {primary!r}; it has {some}", primary)
     if labels[primary] not in workload.varying_rows:
-        raise InvalidValue(f"/experiment/primary: {primary!r} has the same answer whatever the users hold", primary)
+        raise InvalidValue(
+            f"/experiment/primary: {primary!r} has the same answer for all values: name a query that varies", primary
+        )

@@ -22,7 +22,7 @@ def finding(session: Session, campaign: str) -> str | None:
 
 
 def document(session: Session, campaign: str) -> ExperimentDocument:
-    """The experiment of a campaign; raises `not-found` for a campaign that is none."""
+    """The experiment of a campaign; raises `not-found` for any other campaign."""
     shown = campaigns.get(session, campaign)
     row = found(repository.find(session, campaign), "the campaign is no experiment")
     made = _made(session, campaign)

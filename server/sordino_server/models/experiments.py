@@ -9,7 +9,7 @@ from sordino_server.models.base import Base
 
 
 class ExperimentRow(Base):
-    """The rule of a campaign with arms; nothing of it ever changes.
+    """The rule of a campaign with arms, immutable.
 
     `users` are those of all arms that were planned for, `spread` the standard deviation of their values as a share of
     the scale, `looks` one of `planned`, `end` and `any`.

@@ -81,7 +81,7 @@ class BatchStatus(BaseModel):
 
     @classmethod
     def of(cls, manifest: Manifest, row: Round, batch: Batch | None) -> Self:
-        """What is shown of a shuffled round; one of which nothing came has no batch."""
+        """The status of a shuffled round; `batch` is None before its first page."""
         if batch is None:
             batch = Batch(state=BatchState.RECEIVING, pages=0, reports=0, received=0, blanket=0, refused=0)
         route = manifest.route

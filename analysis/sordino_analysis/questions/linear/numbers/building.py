@@ -166,7 +166,7 @@ def rows_of(domain: Domain, number: NumberPlace) -> Iterator[Row]:
 
 
 def rows_of_all_users(domain: Domain, queries: NumberQueries) -> list[int]:
-    """The rows that are measures of all users; others are squares, and parts of what is told of a category."""
+    """The rows that are measures of all users; other rows are squares, and parts of measures of a category."""
     rows = rows_of(domain, NumberPlace.of(domain, queries))
     return [place for place, row in enumerate(rows) if row.category is None and row.measure not in (None, SQUARE)]
 
