@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from sordino_server.answers.comparison import compared_round
 from sordino_server.keys import service as keys
 from sordino_server.models import Role
 from sordino_server.shuffled import opening
@@ -53,9 +52,14 @@ def test_questions_and_comparisons_subtract_the_random_reports_as_the_estimate_d
     assert asked["terms"]["users"] == USERS
     for name in ("uncut", "standard_error"):
         assert asked["table"][name][0] == pytest.approx(table[name][1], rel=1e-9)
-    with shuffled.home.database.read("test round") as session:
-        closed = compared_round(session, shuffled.campaign["id"], shuffled.home.clock.now()).closed
-    assert closed.blanket == shuffled.route.blanket
+    plain = shuffled.home.campaign("open", name="before", epsilon=4)
+    assert shuffled.home.report(plain, [0] * USERS).status_code == 200
+    shuffled.home.api.post(f"/v1/campaigns/{plain['id']}/close").raise_for_status()
+    shuffled.home.work()
+    sides = {"left": plain["id"], "right": shuffled.campaign["id"]}
+    compared = get("/v1/comparisons", params=sides).raise_for_status().json()
+    assert compared["terms"]["users"] == 2 * USERS
+    assert compared["table"]["right_value"] == pytest.approx(table["uncut"], rel=1e-9)
 
 
 def test_a_batch_before_the_end_waits_for_it(shuffled: Shuffled) -> None:
