@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sordino_analysis.comparisons.difference import DIFFERENT_PEOPLE, Difference, Side, Verdict, difference, verdict_of
+from sordino_analysis.comparisons.matching import queries_by_label
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.fieller import JointErrors, fieller_set
 from sordino_analysis.estimation.intervals import bonferroni_quantile
@@ -20,6 +21,8 @@ from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.planned_looks import boundaries
 from sordino_analysis.experiments.power import comparison_level
 from sordino_analysis.experiments.sample_ratio import sample_ratio
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.units import units_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Arm, DevicePart
 
@@ -81,6 +84,7 @@ def look(
     alarm = ratio.alarm or any(each.alarm for each in before)
     found: dict[str, Any] = {
         "ended": ended,
+        "unit": None,
         "sample_ratio": {"factor": ratio.factor, "chance": ratio.chance, "alarm": alarm},
         "arms": [{"arm": arm.name, "reports": count} for arm, count in zip(design.arms, counts, strict=True)],
         "comparisons": [],
@@ -90,6 +94,7 @@ def look(
     estimator = LinearEstimator.of(device, analyst)
     sides = [Side.of_round(estimator, each, design.level) for each in aggregates]
     planned = planned_information(design, estimator)
+    [found["unit"]] = units_of(estimator.workload, [_query_of(design.primary, estimator.workload)])
     for place, (arm, side) in enumerate(zip(design.arms[1:], sides[1:], strict=True)):
         kept = next((each for one in before if (each := one.decided[place]) is not None), None)
         if kept is not None:
@@ -143,9 +148,7 @@ def planned_information(design: ExperimentDesign, estimator: LinearEstimator) ->
     Raises InvalidValue where the plan has no such query.
     """
     workload = estimator.workload
-    if design.primary not in workload.labels():
-        raise InvalidValue(f"the plan has no query {design.primary!r}: name one of its labels", design.primary)
-    query = workload.labels().index(design.primary)
+    query = _query_of(design.primary, workload)
     low, high = workload.operator.entry_range()
     noise = float(estimator.law.profile().variance[query])
     noise += (design.spread * float((high - low)[query])) ** 2
@@ -217,12 +220,19 @@ class _Compared:
         }
 
 
+def _query_of(primary: str, workload: Workload) -> int:
+    queries = queries_by_label(workload)
+    if primary not in queries:
+        raise InvalidValue(f"the plan has no query {primary!r}: name one of its labels", primary)
+    return queries[primary]
+
+
 def _of_primary(primary: str, first: Side, other: Side) -> _Compared:
     return _Compared(difference(first, other, only=[primary], population=True))
 
 
 def _primary_of(primary: str, side: Side) -> dict[str, float]:
-    query = side.workload.labels().index(primary)
+    query = _query_of(primary, side.workload)
     value = sum(weight * float(part.answers[query]) for weight, part in side.parts)
     variance = sum(weight**2 * float(part.noise[query] + part.drawn[query]) for weight, part in side.parts)
     return {"value": value, "sum": value * side.users, "standard_error": float(np.sqrt(variance))}

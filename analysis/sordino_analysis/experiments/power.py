@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -131,11 +130,3 @@ def needed_drift(looks: Looks, planned: int, level: float, power: float) -> floa
         return power - float(crossing_chances(shares.tolist(), bounds.tolist(), drift)[1].sum())
 
     return float(brentq(short, 0.0, _MOST_DRIFT, xtol=_DRIFT_TOLERANCE)) if short(0.0) > 0 else 0.0
-
-
-def power_of(drift: float, shares: Sequence[float], level: float) -> float:
-    """The chance that planned looks at these shares find a difference whose d/se is `drift` at t = 1."""
-    if len(shares) == 1:
-        return float(ndtr(drift * math.sqrt(shares[0]) - ndtri((1 + level) / 2)))
-    bounds = boundaries(shares, level, ended=True)
-    return float(crossing_chances(shares, bounds.tolist(), drift)[1].sum())

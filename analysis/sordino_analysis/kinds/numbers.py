@@ -55,7 +55,6 @@ class NumbersKind(LinearKind):
     name = "numbers"
     extras = NumberExtras
     takes_questions = False
-    compares_arms = False
     terms = ("compared", "plan_device", "plan_analyst")
     why_unused = "they apply to pairwise statistics; this workload asks about numbers"
 

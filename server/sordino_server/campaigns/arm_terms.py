@@ -29,7 +29,7 @@ def arms_of(named: Sequence[ArmTerms], kind: str) -> tuple[Arm, ...]:
     """
     if named and not kind_named(kind).compares_arms:
         asks = f"this plan asks a question of kind {kind}"
-        raise InvalidValue(f"/arms: arms are compared by shares; {asks}: ask for a histogram or prefix sums", kind)
+        raise InvalidValue(f"/arms: arms are compared by shares and means; {asks}: ask linear queries", kind)
     return tuple(Arm(each.name, each.weight) for each in named)
 
 

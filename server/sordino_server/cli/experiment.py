@@ -24,6 +24,7 @@ from sordino_server.cli.experiment_options import LooksOption, share_of
 from sordino_server.cli.output import console
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Shown, remote_command
+from sordino_server.cli.statistics import fake_reports
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.experiments import WHOLE_ARM_WEIGHT
@@ -74,7 +75,8 @@ def create(
     planning = {"workload": registered(remote, file), "epsilon": epsilon}
     order |= {"plan_request": awaited_plan(remote, planning, population, Patience(timeout))}
     status = remote.post("/v1/campaigns", order)
-    shown = status, lambda: console.print(_created(status), highlight=False)
+    said = _fake_reports(remote.get(f"/v1/plan-requests/{order['plan_request']}")["summary"], order["arms"])
+    shown = status, lambda: console.print(f"{_created(status)}\n{said}", highlight=False)
     if open_now:
         open_new(remote, status, shown)
     return shown
@@ -122,6 +124,13 @@ def lines_of(found: dict[str, Any]) -> Sequence[str]:
         warned = (warning for each in last["comparisons"] for warning in each.get("warnings", ()))
         lines += [f"warning: {warning}" for warning in dict.fromkeys(warned)]
     return lines
+
+
+def _fake_reports(plan: dict[str, Any], arms: Sequence[dict[str, Any]]) -> str:
+    """How far fake reports, which choose their arm, move a difference of the plan's worst answer."""
+    least = min(arms, key=lambda arm: arm["weight"])
+    moved = plan["manipulation"] * WHOLE_ARM_WEIGHT / least["weight"]
+    return f"{fake_reports('a difference', moved, unit=plan.get('unit'))}, if all of them are in arm {least['name']}"
 
 
 def _created(status: dict[str, Any]) -> str:

@@ -28,7 +28,7 @@ _FAKE = 0.01
 
 DifferenceOption = Annotated[
     str | None,
-    typer.Option(metavar="X", help="Size an experiment instead: the difference between two arms to be found, as 1%."),
+    typer.Option(metavar="X", help='Size an experiment instead: the difference between two arms to be found, as 1% or "50 ms".'),
 ]
 ArmsOption = Annotated[int, typer.Option(metavar="N", help="Arms of the experiment, of one size.")]
 PowerOption = Annotated[str, typer.Option(metavar="P", help="Chance that the difference is found.")]
@@ -41,9 +41,13 @@ SpreadOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentSize:
-    """What is asked: `difference` and `spread` are shares of a query's scale, `daily` is of all arms together."""
+    """What is asked: `difference` and `spread` are shares of a query's scale, `daily` is of all arms together.
+
+    People read `difference_text`.
+    """
 
     difference: float
+    difference_text: str
     arms: int
     power: float
     level: float
@@ -52,11 +56,12 @@ class ExperimentSize:
     looks: Looks
 
     @classmethod
-    def of(cls, options: dict[str, Any]) -> ExperimentSize:
+    def of(cls, options: dict[str, Any], difference: float, text: str) -> ExperimentSize:
         """From the command's options; raises InvalidValue for what nobody can ask."""
         spread = 0.5 if options["spread"] is None else share_of("--spread", options["spread"])
         asked = cls(
-            difference=share_of("--difference", options["difference"]),
+            difference=difference,
+            difference_text=text,
             arms=options["arms"],
             power=share_of("--power", options["power"]),
             level=options["level"],
@@ -98,7 +103,7 @@ class ExperimentSize:
             print_json({name: getattr(self, name) for name in names} | {"looks": self.looks.value, "rows": rows})
             return
         found = (
-            f"a difference of {chosen(self.difference)} is found with {percent(self.power)} at {percent(self.level)}"
+            f"a difference of {self.difference_text} is found with {percent(self.power)} at {percent(self.level)}"
         )
         console.print(f"users in {quantity(self.arms, 'arm')} together: {found}", highlight=False)
         table = Table(box=None, pad_edge=False, header_style="bold")

@@ -164,9 +164,10 @@ def _cache(given: dict[str, Any]) -> PlanCache | None:
 def _size_experiment(context: typer.Context) -> None:
     refuse_given(context, _OF_MARGINS, "they do not go with --difference, which sizes an experiment")
     given = context.params
-    asked = ExperimentSize.of(given)
     named = given["workload"] is not None or given["size"] is not None or given["file"] is not None
     question = asked_specification(given["workload"], given["size"], given["file"]) if named else _YES_OR_NO
+    difference = margin_of(given["difference"], question, "--difference")
+    asked = ExperimentSize.of(given, difference.share, str(difference))
     options = {name: given[name] for name in ("objective", "mechanism", "effort")}
     kind, planned = kind_of_question(question), partial(finished_plan, cache=_cache(given))
     planning = [PlanningOptions.of(epsilon=each, **options) for each in given["epsilon"] or DEFAULT_EPSILONS]
@@ -227,11 +228,11 @@ class Margin:
         return f"{amount(self.share * self.scale, self.unit)} ({percent(self.share)} of the range)"
 
 
-def margin_of(text: str, asked: WrittenQuestion) -> Margin:
-    """From a share such as 0.01 or 1%, or a number in the unit of the answers such as "50 ms"."""
+def margin_of(text: str, asked: WrittenQuestion, option: str = "--margin") -> Margin:
+    """From a share such as 0.01 or 1%, or a number in the unit of the answers such as "50 ms"; of an `option`."""
     written = _MARGIN.fullmatch(text.strip())
     if written is None:
-        raise InvalidValue(f'--margin takes a number such as 0.01 or 1%, or "50 ms", not {text!r}', text)
+        raise InvalidValue(f'{option} takes a number such as 0.01 or 1%, or "50 ms", not {text!r}', text)
     number, unit = float(written["number"]), written["unit"]
     numbers = kind_of_question(asked).scale_and_unit(asked)
     if unit in ("", "%"):
@@ -239,5 +240,5 @@ def margin_of(text: str, asked: WrittenQuestion) -> Margin:
         return Margin(share=share) if numbers is None else Margin(share=share, scale=numbers[0], unit=numbers[1])
     if numbers is None or unit != numbers[1]:
         asks = "shares or answers of several units" if numbers is None else f"answers in {numbers[1] or 'no unit'}"
-        raise InvalidValue(f"--margin is in {unit}, and the workload asks for {asks}: give 0.01 or 1%", text)
+        raise InvalidValue(f"{option} is in {unit}, and the workload asks for {asks}: give 0.01 or 1%", text)
     return Margin(share=number / numbers[0], scale=numbers[0], unit=unit)

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from sordino_analysis.figures import figure
+from sordino_analysis.figures import amount, span
 from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import found
 from sordino_server.experiments import repository
@@ -54,17 +54,19 @@ def _finding(made: list[dict[str, Any]], days: int) -> str:
         return f"the look of day {last['day']} could not be made: {last['error']}"
     if not last["comparisons"]:
         return f"day {last['day']} of {days}: an arm has no reports yet"
-    told = "; ".join(map(_compared, last["comparisons"]))
+    # Looks that were stored before have no unit.
+    told = "; ".join(_compared(each, last.get("unit") or "") for each in last["comparisons"])
     alarm = last["sample_ratio"]["alarm"]
     ratio = "the counts of the arms are not those of their weights: no verdict" if alarm else "sample ratio ok"
     return f"day {last['day']} of {days}: {told}; {ratio}"
 
 
-def _compared(one: dict[str, Any]) -> str:
+def _compared(one: dict[str, Any], unit: str) -> str:
     sides = f"{one['arm']} − {one['compared_to']}"
     if one["boundary"] is None:
         return f"{sides}: nothing to say at this look"
-    reach = f"{figure(one['lower'])} … {figure(one['upper'])}"
+    value = amount(one["value"], unit, one["standard_error"])
+    reach = span((one["lower"], one["upper"]), unit, one["standard_error"])
     verdict = {
         "higher": f"{one['arm']} is higher",
         "lower": f"{one['arm']} is lower",
@@ -72,5 +74,5 @@ def _compared(one: dict[str, Any]) -> str:
     }.get(one["verdict"], "no difference found yet")
     if one["note"]:
         # The interval first: what stops early is overstated.
-        return f"{verdict}, {sides} is {reach} ({figure(one['value'])} now; {one['note']})"
-    return f"{verdict}, {sides} = {figure(one['value'])} ({reach})"
+        return f"{verdict}, {sides} is {reach} ({value} now; {one['note']})"
+    return f"{verdict}, {sides} = {value} ({reach})"

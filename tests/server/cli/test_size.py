@@ -81,6 +81,19 @@ def test_an_experiment_says_users_days_and_what_weeks_find(json_of, run_command)
     assert three["manipulation"] == pytest.approx(1.5 * row["manipulation"])
 
 
+def test_a_difference_of_means_is_given_in_their_unit(json_of, run_command, tmp_path):
+    file = tmp_path / "starts.yaml"
+    file.write_text(
+        "name: starts\ndomain: [{name: load_ms, kind: number, low: 0, high: 5000, unit: ms}]\nqueries: {load_ms: mean}"
+    )
+    asked = ("size", "--file", str(file), "--epsilon", "1", "--difference")
+    (row,) = json_of(*asked, "50 ms")["rows"]
+    # 391,800 for 1 % of the range, by the page of the variance .998.
+    assert row["one_look_users"] == pytest.approx(391_800, rel=1e-3)
+    assert json_of(*asked, "1%")["rows"] == [row]
+    assert "a difference of 50 ms (1 % of the range) is found" in run_command(*asked, "50 ms", COLUMNS="80").stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -96,6 +109,7 @@ def test_an_experiment_says_users_days_and_what_weeks_find(json_of, run_command)
         (("--difference", "1%", "--two-campaigns"), "leave out --two-campaigns"),
         (("--difference", "1%", "--arms", "17"), "2 to 16 arms"),
         (("--difference", "0"), "between 0 and 1"),
+        (("--difference", "5 ms"), "--difference is in ms, and the workload asks for shares"),
         (("--difference", "1%", "--power", "100%"), "the power must lie between"),
         (("--difference", "1%", "--spread", "60%"), "at most 50%"),
     ],

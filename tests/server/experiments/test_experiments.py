@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
 from sqlalchemy import select, update
 from typer.testing import CliRunner
 
+from sordino_analysis.figures import figure
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_client import Caps, Client, PureEpsilon
 from sordino_server import aggregates
@@ -91,6 +93,39 @@ def test_looks_are_made_on_planned_days_and_stop_at_a_difference(running_any: An
     running.work()
     assert running.api.get(path).json()["made"] == second["made"]
     assert running.api.get(f"/v1/campaigns/{campaign['id']}/status").json()["state"] == "closed"
+
+
+NUMBERS = {
+    "name": "starts",
+    "domain": [{"name": "load_ms", "kind": "number", "low": 0, "high": 5000, "unit": "ms"}],
+    "queries": {"load_ms": "mean"},
+}
+
+
+def test_a_mean_decides_and_is_said_in_its_unit(running: Any) -> None:
+    plan = running.ready_plan(workload=running.workload(NUMBERS), epsilon=4, mechanism=None)["id"]
+    order = order_of(running, primary="mean of load_ms", looks="end", days=1, users=3000, spread=0.1)
+    campaign = running.api.post("/v1/campaigns", json=order | {"plan_request": plan}).raise_for_status().json()["id"]
+    running.api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
+    Arms(running, campaign).answer(3000, 1000.0, 1500.0)
+    running.clock.advance(DAY_S)
+    running.work()
+    shown = running.api.get(f"/v1/campaigns/{campaign}/experiment").json()
+    (look,) = shown["made"]
+    (one,) = look["comparisons"]
+    # Numbers at one place of the range: the error is that of the randomizer, and of rounding to 17 levels.
+    assert abs(one["value"] - 500) < 5 * one["standard_error"] < 250
+    assert (one["verdict"], look["unit"]) == ("higher", "ms")
+    assert all(abs(arm["value"] - truth) < 150 for arm, truth in zip(look["arms"], (1000, 1500), strict=True))
+    assert re.search(r"B is higher, B − A = \d+ ms \(\d+ … \d+ ms\)", shown["finding"])
+
+
+def test_the_square_of_a_number_is_no_primary_metric(running: Any, check_problem: Any) -> None:
+    workload = NUMBERS | {"queries": {"load_ms": ["mean", "sd"]}}
+    plan = running.ready_plan(workload=running.workload(workload), epsilon=4, mechanism=None)["id"]
+    for primary in ("sd of load_ms", "mean square of load_ms"):
+        refused = running.api.post("/v1/campaigns", json=order_of(running, primary=primary) | {"plan_request": plan})
+        check_problem(refused, Problem.INVALID_REQUEST, "it has 'mean of load_ms'")
 
 
 def test_the_pinned_end_has_the_last_look(running: Any) -> None:
@@ -237,6 +272,12 @@ def test_the_command_creates_shows_and_ends(running: Any, tmp_path: Any, monkeyp
     terms = ("--name", "start", "--population", "app", "--purpose", "x", "--file", str(file), "--epsilon", "1")
     rule = ("--primary", PRIMARY, "--days", "3", "--daily", "500", "--arms", "old:3,new:1")
     made = json.loads(run("create", *terms, *rule, "--open", "--json"))
+    told = run("create", *terms, *rule, "--name", "told")
+    # One of four is in the smaller arm: a share of fake reports there is four times that of all.
+    figures = running.api.get("/v1/plan-requests").json()["plan_requests"][0]["id"]
+    moved = running.api.get(f"/v1/plan-requests/{figures}").json()["summary"]["manipulation"]
+    assert f"1 % of fake reports can move a difference by up to {figure(0.04 * moved, 3)}" in told
+    assert "if all of them are in arm new" in told
     plans_before = len(running.api.get("/v1/plan-requests").json()["plan_requests"])
     assert [(arm["name"], arm["weight"]) for arm in made["arms"]] == [("old", 49152), ("new", 16384)]
     assert "no look was made yet" in run("show", "start")
