@@ -109,7 +109,13 @@ COLUMNS: tuple[Column, ...] = (
     _answer("consistent", "number", "the answer of the nearest valid histogram: biased", _NOT_LINEAR),
     _answer("best", "number", "the answer of the best guess at the histogram: biased", _NO_GUESS, exported=False),
     _answer("cut", "truth", "whether the best guess is cut to what shares can be", _NO_GUESS, exported=False),
-    _answer("verdict", "text", "`higher`, `lower` or `undecided`", _NO_COMPARISON, exported=False),
+    _answer(
+        "verdict",
+        "text",
+        "`higher`, `lower`, `undecided`, or `withheld` where counts of arms contradict their weights",
+        _NO_COMPARISON,
+        exported=False,
+    ),
     _answer(
         "coverage", "number", "how often intervals like this one hold, from the exact law", "where the law is unknown"
     ),

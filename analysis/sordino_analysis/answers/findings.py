@@ -61,7 +61,10 @@ def _differences(table: AnswerTable) -> tuple[str, ...]:
         table.ends("band_"),
         strict=True,
     )
-    told = [row for row in rows if row[1] != "undecided" and row[7] is not None]
+    shown = list(rows)
+    if shown and all(row[1] == "withheld" for row in shown):
+        return ("no verdict: the counts of the arms are not those of their weights",)
+    told = [row for row in shown if row[1] in ("higher", "lower") and row[7] is not None]
     if not told:
         return (f"no difference can be told: {quantity(len(table), 'answer')} with bands that hold 0",)
     told.sort(key=lambda row: -abs(row[5]) / (row[6] or 1.0))

@@ -118,7 +118,8 @@ class Difference:
 
     `queries` (Q,) are their numbers in the workload of the right side. `mean` has the errors, of which `unasked` says
     what sampling adds. Unbiased answers are subtracted, never best guesses or consistent ones. With `population` the
-    band is about the populations that the users are samples of.
+    band is about the populations that the users are samples of. `common` is the quantile of a band that holds further
+    differences too.
     """
 
     workload: Workload
@@ -131,6 +132,7 @@ class Difference:
     population: bool
     bias_bound: float
     warnings: tuple[str, ...]
+    common: float | None = None
 
     @property
     def labels(self) -> list[str]:
@@ -174,6 +176,8 @@ class Difference:
 
         From the covariances of both sides where they are known, else Šidák's, which holds for any (1967).
         """
+        if self.common is not None:
+            return self.common
         roots = [(weight, part.root(sampled=self.population)) for weight, part in self.mean.parts]
         known = [weight * root for weight, root in roots if root is not None]
         if len(known) < len(roots):

@@ -8,7 +8,7 @@ from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtri
 
 from sordino_analysis.arrays import NEARLY_ZERO
 from sordino_analysis.evaluation.manipulation import largest_moves

@@ -11,6 +11,7 @@ from functools import cache
 from importlib.metadata import entry_points
 from typing import Any
 
+from sordino_analysis.kinds.arms import ArmsKind
 from sordino_analysis.kinds.base import KindOfAnswers, KindOfQuestion
 from sordino_analysis.kinds.concepts import ConceptsKind
 from sordino_analysis.kinds.linear import LinearKind
@@ -28,7 +29,7 @@ _KINDS: dict[str, KindOfQuestion] = {
 }
 # Answers that follow from no question of a campaign's own.
 _FURTHER: dict[str, KindOfAnswers] = {
-    kind.name: kind for kind in (OnDemandKind(), SeriesKind(), ReleaseKind(), ComparisonKind())
+    kind.name: kind for kind in (OnDemandKind(), SeriesKind(), ReleaseKind(), ComparisonKind(), ArmsKind())
 }
 
 

@@ -20,6 +20,7 @@ class ComparedCampaign(BaseModel):
 
     campaign_id: str
     name: str = Field(description="As the columns `left` and `right` have it.")
+    arm: str | None = Field(None, exclude_if=lambda value: value is None, description="The arm of an experiment.")
     users: int
     epsilon: float
     mechanism: str
@@ -35,6 +36,11 @@ class ComparisonExtras(Extras):
     left: ComparedCampaign
     right: ComparedCampaign
     population: bool
+    decided: str | None = Field(
+        None,
+        exclude_if=lambda value: value is None,
+        description="Of two arms: which row is that of the experiment's last look, whose rule decides it.",
+    )
 
 
 class ComparisonKind(KindOfAnswers):
@@ -54,7 +60,8 @@ class ComparisonKind(KindOfAnswers):
         """Who reported on either side, and for how much."""
         extras = estimate.extras
         assert isinstance(extras, ComparisonExtras)
-        return [_described(side, each) for side, each in (("left", extras.left), ("right", extras.right))]
+        sides = [_described(side, each) for side, each in (("left", extras.left), ("right", extras.right))]
+        return [*sides, *([] if extras.decided is None else [extras.decided])]
 
     def caption(self, estimate: EstimateDocument, users: str) -> str:
         """Whose answers are subtracted."""

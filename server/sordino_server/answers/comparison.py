@@ -1,4 +1,4 @@
-"""Two closed campaigns that are compared: which rounds answer, or why none does.
+"""Two closed campaigns, or arms of them, that are compared: which rounds answer, or why none does.
 
 `comparison_computing` computes the differences, in the process that answers questions.
 """
@@ -23,10 +23,20 @@ _ID_DIGITS = 12
 
 @dataclass(frozen=True)
 class ComparedRound:
-    """A closed round that is compared, and the name of its campaign."""
+    """A closed round that is compared, or its arm of this number, and the name of its campaign.
+
+    `arms` are the names of all arms of the campaign.
+    """
 
     name: str
     closed: AnsweringRound
+    arm: int | None = None
+    arms: tuple[str, ...] = ()
+
+    @property
+    def arm_name(self) -> str | None:
+        """The name of the arm; None where the whole round is compared."""
+        return None if self.arm is None else self.arms[self.arm]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,25 +53,26 @@ def compared_round(session: Session, given: str, now: int) -> ComparedRound:
     campaign, colon, arm = given.partition(":")
     try:
         row = campaigns.get(session, campaign)
-        if colon:
-            raise ServerError(Problem.INVALID_REQUEST, _why_no_arm(row.manifest, campaign, arm))
+        names = tuple(each.name for each in Manifest.read(row.manifest).arms)
+        if colon and arm not in names:
+            raise ServerError(Problem.INVALID_REQUEST, _why_no_arm(names, arm))
         closed = answering_round(session, campaign, now)
     except ServerError as error:
         raise ServerError(error.problem, f"campaign {campaign}: {error.detail}", **error.extra) from error
-    return ComparedRound(row.name, closed)
+    return ComparedRound(row.name, closed, names.index(arm) if colon else None, names)
 
 
-def _why_no_arm(manifest: bytes, campaign: str, arm: str) -> str:
-    if arm not in {each.name for each in Manifest.read(manifest).arms}:
-        return f"it has no arm {arm!r}: name the campaign alone"
-    return f"its arms are compared with each other alone, see /v1/campaigns/{campaign}/experiment: name the campaign"
+def _why_no_arm(names: tuple[str, ...], arm: str) -> str:
+    return f"it has no arm {arm!r}: " + (f"its arms are {', '.join(names)}" if names else "name the campaign alone")
 
 
 def names_of(left: ComparedRound, right: ComparedRound) -> tuple[str, str]:
-    """The names of both campaigns, with the first digits of their ids where these are the same."""
-    if left.name != right.name:
-        return left.name, right.name
-    first, second = (f"{each.name} {each.closed.campaign[:_ID_DIGITS]}" for each in (left, right))
+    """The names of both: of arms of one campaign those of the arms, else of campaigns, which ids tell apart."""
+    if left.arm_name is not None and right.arm_name is not None and left.closed == right.closed:
+        return left.arm_name, right.arm_name
+    first, second = (each.name if each.arm is None else f"{each.name} {each.arm_name}" for each in (left, right))
+    if first == second:
+        first, second = (f"{first} {each.closed.campaign[:_ID_DIGITS]}" for each in (left, right))
     return first, second
 
 
@@ -84,7 +95,10 @@ def _compare(url: str, left: ComparedRound, right: ComparedRound, terms: Compari
 
 def _compared_rounds(context: Context, left: str, right: str) -> tuple[ComparedRound, ComparedRound]:
     if left == right:
-        raise InvalidValue(f"/query/right: {right} is the left campaign too: compare two campaigns", right)
+        raise InvalidValue(f"/query/right: {right} is the left campaign too: compare two campaigns, or two arms", right)
     now = context.clock.now()
     with context.database.read("read compared rounds") as session:
-        return compared_round(session, left, now), compared_round(session, right, now)
+        found = compared_round(session, left, now), compared_round(session, right, now)
+    if found[0].closed == found[1].closed and None in (found[0].arm, found[1].arm):
+        raise InvalidValue("/query/right: an arm is a part of its campaign: compare two arms, or two campaigns", right)
+    return found

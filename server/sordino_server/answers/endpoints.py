@@ -15,6 +15,7 @@ from sordino_analysis.answers.columns import ColumnType
 from sordino_analysis.answers.csv_text import CSV_TYPE, csv_lines
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
 from sordino_server.answers import stored
+from sordino_server.answers.arms import arms_document
 from sordino_server.answers.comparison import ComparisonTerms, comparison_document
 from sordino_server.answers.export import MOST_CAMPAIGNS, Export, export_of
 from sordino_server.answers.on_demand import AnswersKind, answers_document
@@ -86,6 +87,17 @@ async def get_series(
     return as_asked(request, await series_document(context, campaign_id, question), form, NOT_STORED)
 
 
+@router.get("/campaigns/{campaign_id}/arms", response_model=schema_of("arms"), responses=CSV_RESPONSES)
+async def get_arms(
+    context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, form: Form = None
+) -> Response:
+    """The answers of each arm of a closed experiment, one below the other; a table with `format=csv`.
+
+    Whether arms differ is said by `/v1/comparisons` of two of them.
+    """
+    return as_asked(request, await arms_document(context, campaign_id), form, IMMUTABLE)
+
+
 _Text = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 Texts = list[_Text] | None
 # A campaign, or one of its arms.
@@ -153,8 +165,8 @@ async def get_comparison(
     context: Injected,
     _: Analyst,
     request: Request,
-    left: Annotated[ComparedText, Query(description="Id of a closed campaign.")],
-    right: Annotated[ComparedText, Query(description="Id of the campaign from which `left` is subtracted.")],
+    left: Annotated[ComparedText, Query(description="Id of a closed campaign, or one of its arms: `ID:ARM`.")],
+    right: Annotated[ComparedText, Query(description="Campaign or arm from which `left` is subtracted.")],
     query: Annotated[
         Texts, Query(max_length=MOST_QUESTIONS, description="Label of a query; default: all of both. May be repeated.")
     ] = None,
@@ -166,7 +178,9 @@ async def get_comparison(
 ) -> Response:
     """The answers of a closed campaign less those of another one to the queries that both ask, with a verdict on each.
 
-    The domains must be the same, and a query must be the same row under its label; plans and ε may differ.
+    The domains must be the same, and a query must be the same row under its label; plans and ε may differ. Arms of one
+    experiment are always about the population; the band holds all arms less `left`, and the row of the query that
+    decides is that of the last look.
     """
     terms = ComparisonTerms(level=level, queries=tuple(query or ()), population=population)
     return as_asked(request, await comparison_document(context, left, right, terms), form, IMMUTABLE)

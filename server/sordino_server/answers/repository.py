@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
-from sordino_server.models import Accumulator, Batch, Estimate, Round
+from sordino_server.models import Accumulator, Batch, Estimate, ExperimentRow, LookRow, Round
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,3 +62,12 @@ def find_last(session: Session, campaign: str) -> bytes | None:
     """The stored bytes of the estimate of the campaign's last round that has one."""
     query = select(Estimate.content).join(Round).where(Round.campaign_id == campaign)
     return session.scalars(query.order_by(Round.index.desc()).limit(1)).first()
+
+
+def primary_and_looks(session: Session, campaign: str) -> tuple[str, Sequence[bytes]] | None:
+    """The label of the query that decides an experiment, and its looks by day; None for any other campaign."""
+    row = session.get(ExperimentRow, campaign)
+    if row is None:
+        return None
+    query = select(LookRow.content).where(LookRow.campaign_id == campaign).order_by(LookRow.day)
+    return row.primary_query, session.scalars(query).all()

@@ -17,7 +17,7 @@ _CAMPAIGN = "id, the first digits of an id (4 or more), or name"
 @remote_command
 def compare(
     remote: Remote,
-    left: Annotated[str, typer.Argument(metavar="LEFT", help=f"Campaign: {_CAMPAIGN}.")],
+    left: Annotated[str, typer.Argument(metavar="LEFT", help=f"Campaign: {_CAMPAIGN}; with :ARM one of its arms.")],
     right: Annotated[str, typer.Argument(metavar="RIGHT", help="Campaign from which LEFT is subtracted.")],
     query: Annotated[
         list[str] | None, typer.Option(metavar="LABEL", help="Compare this query; repeat it. Default: all of both.")
@@ -33,6 +33,7 @@ def compare(
     Example:
 
         sordino campaigns compare may june --query "delay ≤ 15 min"
+        sordino campaigns compare faster-start:A faster-start:B
 
     A verdict is higher or lower where the band of all compared queries says so. Use the interval for a query that you
     chose before you saw any answer.

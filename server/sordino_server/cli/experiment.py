@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -20,10 +21,11 @@ from sordino_server.cli.creation import (
     open_new,
     registered,
 )
+from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.experiment_options import LooksOption, share_of
 from sordino_server.cli.output import console
 from sordino_server.cli.remote import Remote
-from sordino_server.cli.remote_command import Shown, remote_command
+from sordino_server.cli.remote_command import Csv, CsvOption, Shown, remote_command
 from sordino_server.cli.statistics import fake_reports
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 from sordino_shared.errors import InvalidValue
@@ -71,11 +73,12 @@ def create(
     """
     rule: dict[str, Any] = {"primary": primary, "looks": looks.value, "days": days, "users": days * daily}
     rule |= {"spread": share_of("--spread", spread)}
-    order = {"name": name, "purpose": purpose, "population": population, "arms": arms_of(arms), "experiment": rule}
+    drawn = arms_of(arms)
+    order = {"name": name, "purpose": purpose, "population": population, "arms": drawn, "experiment": rule}
     planning = {"workload": registered(remote, file), "epsilon": epsilon}
     order |= {"plan_request": awaited_plan(remote, planning, population, Patience(timeout))}
     status = remote.post("/v1/campaigns", order)
-    said = _fake_reports(remote.get(f"/v1/plan-requests/{order['plan_request']}")["summary"], order["arms"])
+    said = _fake_reports(remote.get(f"/v1/plan-requests/{order['plan_request']}")["summary"], drawn)
     shown = status, lambda: console.print(f"{_created(status)}\n{said}", highlight=False)
     if open_now:
         open_new(remote, status, shown)
@@ -88,6 +91,15 @@ def show(remote: Remote, campaign: CampaignArgument) -> Shown:
     """Print what the last look says: one verdict by one rule. Nothing else of an open experiment is shown."""
     found = remote.get(f"/v1/campaigns/{remote.campaign_id(campaign)}/experiment")
     return found, lambda: console.print("\n".join(lines_of(found)), highlight=False)
+
+
+@app.command()
+@remote_command
+def arms(remote: Remote, campaign: CampaignArgument, as_csv: CsvOption = False) -> Shown:
+    """Print the answers of each arm of a closed experiment; `sordino campaigns compare NAME:A NAME:B` compares them."""
+    path = f"/v1/campaigns/{remote.campaign_id(campaign)}/arms"
+    document = remote.get(path)
+    return document, Csv(remote.text(path, format="csv")) if as_csv else partial(print_estimate, document)
 
 
 @app.command()

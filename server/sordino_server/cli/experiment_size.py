@@ -28,7 +28,9 @@ _FAKE = 0.01
 
 DifferenceOption = Annotated[
     str | None,
-    typer.Option(metavar="X", help='Size an experiment instead: the difference between two arms to be found, as 1% or "50 ms".'),
+    typer.Option(
+        metavar="X", help='Size an experiment instead: the difference between two arms to be found, as 1% or "50 ms".'
+    ),
 ]
 ArmsOption = Annotated[int, typer.Option(metavar="N", help="Arms of the experiment, of one size.")]
 PowerOption = Annotated[str, typer.Option(metavar="P", help="Chance that the difference is found.")]
@@ -102,9 +104,7 @@ class ExperimentSize:
             names = ("difference", "arms", "power", "level", "daily", "spread")
             print_json({name: getattr(self, name) for name in names} | {"looks": self.looks.value, "rows": rows})
             return
-        found = (
-            f"a difference of {self.difference_text} is found with {percent(self.power)} at {percent(self.level)}"
-        )
+        found = f"a difference of {self.difference_text} is found with {percent(self.power)} at {percent(self.level)}"
         console.print(f"users in {quantity(self.arms, 'arm')} together: {found}", highlight=False)
         table = Table(box=None, pad_edge=False, header_style="bold")
         rules = {Looks.PLANNED: "daily looks", Looks.ANY: "any time"}

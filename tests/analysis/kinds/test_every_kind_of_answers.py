@@ -23,6 +23,8 @@ from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.plan import plan_release
 from sordino_analysis.curator.release import measure
 from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.kinds.arms import ArmReports, document_of_arms
+from sordino_analysis.kinds.linear import LinearExtras
 from sordino_analysis.kinds.on_demand import OnDemandExtras
 from sordino_analysis.kinds.reading import UnreadableEstimate, estimate_of, read_estimate
 from sordino_analysis.kinds.registry import kind_of_answers, kinds, kinds_of_answers
@@ -89,10 +91,33 @@ def of_two_campaigns() -> EstimateDocument:
     )
 
 
+def of_arms() -> EstimateDocument:
+    plan = sa.plan(sa.histogram(3), epsilon=1, mechanism="randomized_response")
+    found = []
+    for name, sums in (("A", [3000, 2000, 1000]), ("B", [20, 30, 10])):
+        linear = sa.estimate(plan, sa.Aggregate(sum(sums), np.array(sums)))
+        columns = {"kind": ["histogram"] * 3} | dict(linear.table.columns)
+        terms = {"campaign_id": "c", "plan_device": "d", "plan_analyst": "a", "target": "reporters"}
+        terms |= {"validity": "worst_case"}
+        extras = {
+            "workload": "w",
+            "objective": "max",
+            "unbiased": True,
+            "predicted_rmse_max": 0.1,
+            "warnings": ("few",),
+        }
+        document = EstimateDocument.of_columns(
+            "linear", columns, LinearExtras.model_validate(extras), **(dict(linear.table.terms) | terms)
+        )
+        found.append((ArmReports(name=name, weight=2**15, reports=sum(sums)), document))
+    return document_of_arms([*found, (ArmReports(name="C", weight=1, reports=0), None)])
+
+
 SAMPLES: dict[str, tuple[Callable[[], EstimateDocument], ...]] = {
     "answers": (on_demand,),
     "series": (of_series,),
     "comparison": (of_two_campaigns,),
+    "arms": (of_arms,),
     "release": (lambda: of_release("replace"), lambda: of_release("add-remove")),
 }
 if missing := kinds_of_answers().keys() - kinds().keys() - SAMPLES.keys():
@@ -163,3 +188,12 @@ def test_a_release_says_what_it_keeps() -> None:
     assert whole[1].endswith("protects the content of one flight")
     assert counted[0].startswith("release r from flights: counts, of about ")
     assert counted[1].endswith("protects one flight, and whether it is there")
+
+
+def test_arms_are_tables_of_their_own_and_one_without_reports_is_named() -> None:
+    found = of_arms()
+    first, second = kind_of_answers("arms").tables(found, 2)
+    assert (first.title, second.title) == ("A: 6,000 users", "B: 60 users")
+    assert len(first.rows) == 2
+    assert second.warnings == ("A: few", "B: few", "C: no reports, so no answers")
+    assert (found.table.cells("arm"), found.table.cells("users")) == (["A"] * 3 + ["B"] * 3, [6000] * 3 + [60] * 3)

@@ -126,10 +126,11 @@ def test_answers_are_given_a_group(running: Any, check_problem: Check) -> None:
     assert "/query/given" in check_problem(refused, Problem.INVALID_REQUEST)["detail"]
 
 
-def test_an_arm_is_no_side_of_a_comparison_and_the_refusal_does_not_deny_it(running: Any, check_problem: Check) -> None:
+def test_an_arm_that_is_not_there_is_refused(running: Any, check_problem: Check) -> None:
     terms = {"name": "start", "purpose": "x", "population": "app", "plan_request": running.ready_plan(epsilon=4)["id"]}
     arms = [{"name": name, "weight": 2**15} for name in ("A", "B")]
     campaign = running.api.post("/v1/campaigns", json=terms | {"arms": arms}).raise_for_status().json()["id"]
-    for arm, said in (("B", f"see /v1/campaigns/{campaign}/experiment"), ("C", "no arm 'C'")):
-        refused = running.api.get(f"/v1/comparisons?left={campaign}:{arm}&right={campaign}:A")
-        assert said in check_problem(refused, Problem.INVALID_REQUEST)["detail"]
+    refused = running.api.get(f"/v1/comparisons?left={campaign}:C&right={campaign}:A")
+    assert "no arm 'C': its arms are A, B" in check_problem(refused, Problem.INVALID_REQUEST)["detail"]
+    refused = running.api.get(f"/v1/comparisons?left={campaign}:A&right={campaign}:B")
+    check_problem(refused, Problem.ESTIMATE_NOT_READY)

@@ -1,0 +1,79 @@
+"""The query that decides an experiment among all answers of two arms: its row is that of the look that decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sordino_analysis.answers.columns import Cell
+
+_ERRORS = ("standard_error", "population_standard_error")
+_LOWER = ("lower", "population_lower", "band_lower")
+_UPPER = ("upper", "population_upper", "band_upper")
+# What is worked out for an interval of one look, and is not known of the rule's.
+_UNKNOWN = ("coverage", "population_coverage", "enough_reports")
+_MIRRORED = {"higher": "lower", "lower": "higher"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecidedRow:
+    """`primary` of two arms as a look on `day` has it: columns and cells, right less left.
+
+    `alarm` withholds the verdicts of all rows.
+    """
+
+    primary: str
+    day: int
+    cells: Mapping[str, Cell]
+    alarm: bool
+
+    @property
+    def sentence(self) -> str:
+        """Which row is another one's."""
+        return f"{self.primary}: the row is that of the look of day {self.day}, by the experiment's rule"
+
+    def put_into(self, columns: Mapping[str, Sequence[Cell]]) -> dict[str, Sequence[Cell]]:
+        """The columns of all answers with this row in its place, where it was asked."""
+        labels = list(columns["label"])
+        found = {name: list(cells) for name, cells in columns.items()}
+        if self.primary in labels:
+            row = labels.index(self.primary)
+            for name in found.keys() & self.cells.keys():
+                found[name][row] = self.cells[name]
+        if self.alarm:
+            found["verdict"] = ["withheld"] * len(labels)
+        return dict(found)
+
+
+def decided_row(primary: str, looks: Sequence[Mapping[str, Any]], left: str, right: str) -> DecidedRow | None:
+    """What the looks say of two arms, by day; None where no look compares these two.
+
+    A comparison that was decided is repeated in later looks: its row is that of the first of them.
+    """
+    made = [each for each in looks if each["comparisons"]]
+    one = _of_arms(made[-1], left, right) if made else None
+    if one is None:
+        return None
+    known = ("value", "information_share")
+    first = next(
+        look
+        for look in made
+        if (other := _of_arms(look, left, right)) is not None and all(other[name] == one[name] for name in known)
+    )
+    sides = {each["arm"]: each["value"] for each in first["arms"]}
+    cells: dict[str, Cell] = {"left_value": sides[left], "right_value": sides[right]}
+    mirrored = one["arm"] != right
+    low, high = one["lower"], one["upper"]
+    if mirrored and low is not None:
+        low, high = -high, -low
+    cells |= {"value": -one["value"] if mirrored else one["value"]}
+    cells |= {"verdict": _MIRRORED.get(one["verdict"], one["verdict"]) if mirrored else one["verdict"]}
+    cells |= dict.fromkeys(_ERRORS, one["standard_error"]) | dict.fromkeys(_LOWER, low) | dict.fromkeys(_UPPER, high)
+    alarm = made[-1]["sample_ratio"]["alarm"]
+    return DecidedRow(primary=primary, day=first["day"], cells=cells | dict.fromkeys(_UNKNOWN), alarm=alarm)
+
+
+def _of_arms(look: Mapping[str, Any], left: str, right: str) -> Mapping[str, Any] | None:
+    arms = {left, right}
+    return next((each for each in look["comparisons"] if {each["arm"], each["compared_to"]} == arms), None)

@@ -1,0 +1,135 @@
+"""All queries of a closed experiment: the estimates of its arms, and arms compared with each other and elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import numpy as np
+from typer.testing import CliRunner
+
+from sordino_analysis.comparisons.difference import Side, difference
+from sordino_analysis.comparisons.several import differences
+from sordino_server import aggregates, rounds
+from sordino_server.cli import app
+from sordino_server.models import Role
+from sordino_server.plans import service as plans
+from sordino_shared.protocol import Problem
+from tests.server.experiments.test_experiments import DAY_S, PRIMARY, Arms, order_of
+
+THREE = [{"name": "A", "weight": 32768}, {"name": "B", "weight": 16384}, {"name": "C", "weight": 16384}]
+
+
+def closed(running: Any, of_a: float, of_b: float, users: int = 3000, **order: Any) -> str:
+    """An experiment of one day with this many users; `of_b` is the value of all arms but the first."""
+    campaign = running.api.post("/v1/campaigns", json=order_of(running, days=1) | order).raise_for_status().json()["id"]
+    running.api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
+    Arms(running, campaign).answer(users, of_a, of_b)
+    running.clock.advance(DAY_S)
+    running.work()
+    return str(campaign)
+
+
+def test_arms_have_estimates_of_their_own(running: Any, check_problem: Any) -> None:
+    campaign = closed(running, 30.0, -5.0)
+    path = f"/v1/campaigns/{campaign}/arms"
+    document = running.api.get(path).raise_for_status().json()
+    table, arms = document["table"], document["extras"]["arms"]
+    assert [arm["name"] for arm in arms] == ["A", "B"]
+    assert sum(arm["reports"] for arm in arms) == 3000
+    assert table["arm"] == ["A"] * 3 + ["B"] * 3
+    assert table["users"] == [arm["reports"] for arm in arms for _ in range(3)]
+    truth = np.array([0, 0, 1, 1, 1, 1])
+    assert (np.abs(np.array(table["value"]) - truth) <= 6 * np.array(table["standard_error"])).all()
+    # All reports together say what the arms do, by their reports.
+    whole = running.api.get(f"/v1/campaigns/{campaign}/estimates").json()["table"]["uncut"]
+    uncut, reports = np.array(table["uncut"]).reshape(2, 3), [arm["reports"] for arm in arms]
+    np.testing.assert_allclose(whole, reports @ uncut / 3000)
+    rows = list(csv.DictReader(io.StringIO(running.api.get(f"{path}?format=csv").text)))
+    assert [row["arm"] for row in rows] == table["arm"]
+    plain = running.campaign("open", "close")["id"]
+    check_problem(running.api.get(f"/v1/campaigns/{plain}/arms"), Problem.NOT_FOUND, "no arms")
+    assert running.client(running.key(Role.UPLOADER)).get(path).status_code == 403
+    shown = CliRunner().invoke(
+        app, ["experiment", "arms", campaign], env={"SORDINO_SERVER": running.address, "SORDINO_KEY": running.admin_key}
+    )
+    assert f"A {arms[0]['reports']:,} users, B {arms[1]['reports']:,} users" in shown.stdout, shown.output
+
+
+def test_two_arms_are_compared_over_all_queries_and_the_rule_decides_its_own(running: Any) -> None:
+    campaign = closed(running, 30.0, -5.0)
+    document = running.api.get(f"/v1/comparisons?left={campaign}:A&right={campaign}:B").raise_for_status().json()
+    table, extras = document["table"], document["extras"]
+    assert (set(table["left"]), set(table["right"])) == ({"A"}, {"B"})
+    assert (extras["left"]["arm"], extras["left"]["name"]) == ("A", "faster-start")
+    assert extras["population"] is True
+    assert not any("different people" in warning for warning in extras["warnings"])
+    assert table["verdict"] == ["higher", "higher", "undecided"]
+    (look,) = running.api.get(f"/v1/campaigns/{campaign}/experiment").json()["made"]
+    (one,) = look["comparisons"]
+    row = table["label"].index(PRIMARY)
+    for name in ("value", "lower", "upper", "verdict"):
+        assert table[name][row] == one[name]
+    assert (table["band_lower"][row], table["population_upper"][row]) == (one["lower"], one["upper"])
+    assert "the look of day 1" in extras["decided"]
+    # By hand: the arms' own answers, and errors that add up in squares.
+    own = running.api.get(f"/v1/campaigns/{campaign}/arms").json()["table"]
+    value, error = np.array(own["uncut"]).reshape(2, 3), np.array(own["standard_error"]).reshape(2, 3)
+    np.testing.assert_allclose(table["value"][1:], (value[1] - value[0])[1:])
+    np.testing.assert_allclose(table["standard_error"][1:], np.sqrt((error**2).sum(axis=0))[1:])
+    back = running.api.get(f"/v1/comparisons?left={campaign}:B&right={campaign}:A").json()["table"]
+    assert back["verdict"] == ["lower", "lower", "undecided"]
+    assert (back["lower"][row], back["upper"][row]) == (-one["upper"], -one["lower"])
+    assert (back["left_value"][row], back["right_value"][row]) == (table["right_value"][row], table["left_value"][row])
+
+
+def test_one_band_holds_all_arms_less_the_left_one(running: Any, check_problem: Any) -> None:
+    campaign = closed(running, 30.0, 30.0, arms=THREE)
+    row = running.api.get(f"/v1/campaigns/{campaign}/status").json()["rounds"][0]
+    with running.database.read("plan") as session:
+        plan = plans.device_part(session, row["device_digest"]), plans.analyst_part(session, row["analyst_digest"])
+        number = rounds.of_campaign(session, campaign)[0].id
+    sums = aggregates.arms_of(running.database, number, plan[0].randomizer)
+    sides = [Side.of_plan(*plan, each, 0.95) for each in sums]
+    both = differences(sides[0], sides[1:], population=True)
+    alone = difference(sides[0], sides[1], population=True)
+    for arm, found in zip("BC", both, strict=True):
+        asked = f"/v1/comparisons?left={campaign}:A&right={campaign}:{arm}"
+        table = running.api.get(asked).raise_for_status().json()["table"]
+        np.testing.assert_allclose(table["band_upper"][1:], found.band[1:, 1])
+        assert table["verdict"] == ["undecided"] * 3
+    assert both[0].quantile == both[1].quantile > alone.quantile + 0.1
+    refused = running.api.get(f"/v1/comparisons?left={campaign}&right={campaign}:A")
+    check_problem(refused, Problem.INVALID_REQUEST, "an arm is a part of its campaign")
+    refused = running.api.get(f"/v1/comparisons?left={campaign}:A&right={campaign}:A")
+    check_problem(refused, Problem.INVALID_REQUEST, "or two arms")
+
+
+def test_an_alarm_of_the_sample_ratio_withholds_all_verdicts(running: Any) -> None:
+    campaign = running.api.post("/v1/campaigns", json=order_of(running, days=1)).json()["id"]
+    running.api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
+    arms = Arms(running, campaign)
+    arms.answer(2000, 30.0, -5.0, moved=300)
+    running.clock.advance(DAY_S)
+    running.work()
+    document = running.api.get(f"/v1/comparisons?left={campaign}:A&right={campaign}:B").raise_for_status().json()
+    assert document["table"]["verdict"] == ["withheld"] * 3
+    assert min(document["table"]["lower"][:2]) > 0.5
+    printed = CliRunner().invoke(
+        app,
+        ["campaigns", "compare", f"{campaign}:A", f"{campaign}:B"],
+        env={"SORDINO_SERVER": running.address, "SORDINO_KEY": running.admin_key, "COLUMNS": "200"},
+    )
+    assert "no verdict: the counts of the arms are not those of their weights" in printed.stdout, printed.output
+
+
+def test_an_arm_is_compared_with_another_campaign(running: Any) -> None:
+    first = closed(running, 30.0, -5.0)
+    second = closed(running, 30.0, 30.0, name="again")
+    document = running.api.get(f"/v1/comparisons?left={second}:A&right={first}:B").raise_for_status().json()
+    assert set(document["table"]["right"]) == {"faster-start B"}
+    assert document["extras"]["population"] is False
+    assert document["table"]["verdict"][0] == "higher"
+    assert json.loads(json.dumps(document))["extras"].get("decided") is None
