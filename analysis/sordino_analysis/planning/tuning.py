@@ -88,7 +88,7 @@ class PairCertificatesTuning:
     least_of_some_types: float = 2.5
     """Where some types stand for more of them: below it the trace bound of all of them proves more."""
     largest_epsilon: float = 11.0
-    """Beyond it neither proved anything."""
+    """Beyond it neither proved more than the trace bound."""
 
 
 MIXED_TYPES = MixedTypeCertificatesTuning()

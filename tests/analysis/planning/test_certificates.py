@@ -61,12 +61,12 @@ def test_a_quick_plan_has_them_for_its_own_objective():
 @pytest.mark.parametrize(
     ("size", "largest", "least"), [(100, 32, 0.003), pytest.param(400, 128, 0.01, marks=pytest.mark.slow)]
 )
-def test_some_of_many_types_prove_a_mean_where_the_trace_bound_of_all_proves_nothing(monkeypatch, size, largest, least):
+def test_some_of_many_types_prove_a_mean_where_the_trace_bound_of_all_proves_little(monkeypatch, size, largest, least):
     """With as many types as the bound takes, and with fewer, which takes a fraction of the 14 s."""
     monkeypatch.setattr(pair_certificates, "LARGEST_TYPES", largest)
     workload, bound = builtin("prefix", size), bound_of("prefix", size, "8", "mean")
     assert isinstance(bound, PairBound)
-    assert trace_bound(workload.operator.dense(), 8.0, "mean").value == 0
+    assert trace_bound(workload.operator.dense(), 8.0, "mean").value < 0.2 * bound.value
     assert bound.value > least
     assert recheck_bound(bound, workload, 8.0, "mean") == bound.value
     types, weights = ndarray(bound.types), ndarray(bound.query_weights)
@@ -80,7 +80,7 @@ def test_some_of_many_types_prove_a_mean_where_the_trace_bound_of_all_proves_not
 
 
 @pytest.mark.slow
-def test_some_of_many_types_prove_a_maximum_where_the_trace_bound_of_all_proves_nothing():
+def test_some_of_many_types_prove_a_maximum_where_the_trace_bound_of_all_proves_little():
     """127 thresholds of 399 with type weights of their own, in 24 s of a processor."""
     workload, bound = builtin("prefix", 400), bound_of("prefix", 400, "8", "max")
     assert isinstance(bound, OwnTypesBound)

@@ -8,8 +8,9 @@ tr(A X⁺ Aᵀ)·tr(R′X) ≥ (tr (A R′ Aᵀ)^½)². Hence
 
     Σ ρ_q π_x Var_q(x)  ≥  (tr (A R′ Aᵀ)^½)² / t − ‖A D_π^½‖_F².
 
-R′ = D_π − cosh²(ε/2) ππᵀ is the trace bound. Here R′ comes from non-negative multipliers of products of the bounds
-a ≤ u_x ≤ e^ε·a (see `row_forms`): the dual of a doubly non-negative relaxation of the moments E (u,a)(u,a)ᵀ.
+R′ = D_π − cosh²(ε/2) ππᵀ is the trace bound without its limit on eigenvalues. Here R′ comes from non-negative
+multipliers of products of the bounds a ≤ u_x ≤ e^ε·a (see `row_forms`): the dual of a doubly non-negative relaxation of
+the moments E (u,a)(u,a)ᵀ.
 """
 
 from collections.abc import Callable
@@ -19,8 +20,8 @@ import numpy as np
 
 from sordino_analysis.arrays import SUM_TOLERANCE, Floats
 from sordino_analysis.optimisation.bounds.dual_ascent import DualAscent, DualPoint
-from sordino_analysis.optimisation.bounds.row_forms import row_form
-from sordino_analysis.optimisation.bounds.trace import trace_bound
+from sordino_analysis.optimisation.bounds.row_forms import RowForm, row_form
+from sordino_analysis.optimisation.bounds.trace import recheck, trace_bound
 from sordino_analysis.optimisation.bounds.tuning import LARGEST_EPSILON, LARGEST_TYPES, PAIR_BOUND
 from sordino_analysis.optimisation.factorization import Factorization, counted_rows, factorize
 from sordino_analysis.request_terms import Objective
@@ -56,7 +57,7 @@ def recheck_doubly_nonnegative(
     levels: Floats,
     pairs: Floats,
 ) -> float:
-    """The bound that these weights and multipliers prove, or 0 where they prove nothing.
+    """The bound that these weights and multipliers prove, or that of `trace.recheck` for the weights if it is larger.
 
     Any weights on the simplex and any non-negative multipliers do. R′ is lifted until it is non-negative on
     πᵀz = 0 with the rounding of its eigenvalues counted in: a lift of δ costs δ·k(e^ε − 1) of spread, since u_x ≤ e^ε
@@ -66,7 +67,12 @@ def recheck_doubly_nonnegative(
     _check_epsilon(epsilon)
     _check_weights(matrix, query_weights, type_weights)
     _check_multipliers(matrix.shape[1], levels, pairs)
-    form = row_form(levels, pairs, epsilon)
+    of_form = _of_form(matrix, row_form(levels, pairs, epsilon), epsilon, query_weights, type_weights)
+    return max(of_form, recheck(matrix, epsilon, query_weights, type_weights))
+
+
+def _of_form(matrix: Floats, form: RowForm, epsilon: float, query_weights: Floats, type_weights: Floats) -> float:
+    """The bound that R′ proves, or 0 where it proves nothing."""
     if form.level <= 0:
         return 0.0
     reduced, rounding = form.reduced(), _ROUNDING * form.magnitude()

@@ -1,6 +1,6 @@
 """Lower bounds for prefix sums and ranges over any number of types, with spectra in closed form or of tridiagonals.
 
-They are the trace bound ‖A‖_*²/sinh²(ε/2) − ‖A‖_F² with A = D_ρ^½ (W − Wπ1ᵀ) D_π^½, see `trace.recheck`.
+They are the trace bound of A = D_ρ^½ (W − Wπ1ᵀ) D_π^½, see `trace.recheck`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import numpy as np
 from scipy.linalg import lapack
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.bounds.information import information_limits, least_variance
 from sordino_analysis.optimisation.bounds.trace import ascended_weights
 from sordino_analysis.optimisation.bounds.tuning import INTERVALS
 from sordino_analysis.request_terms import Objective
@@ -23,8 +24,7 @@ MOST_SEARCHED = 4096
 def even_prefix_bound(types: int, epsilon: float) -> float:
     """For all prefix sums but the constant one, ρ and π even: singular values 1/(2 sin(πj/2k)), j = 1 … k − 1."""
     values = 1 / (2 * np.sin(np.pi * np.arange(1, types) / (2 * types)))
-    scale = types * (types - 1)
-    return _bound(float(values.sum()) / math.sqrt(scale), (types + 1) / (6 * types), epsilon)
+    return least_variance(values / math.sqrt(types * (types - 1)), information_limits(epsilon))
 
 
 def even_range_bound(types: int, queries: int, epsilon: float) -> float:
@@ -36,10 +36,8 @@ def even_range_bound(types: int, queries: int, epsilon: float) -> float:
     """
     odd = np.pi * np.arange(1, types // 2 + 1) / (types + 1)
     even = np.pi * np.arange(1, (types + 1) // 2) / types
-    nuclear = math.sqrt(types + 1) * float((1 / (2 * np.sin(np.concatenate([odd, even])))).sum())
-    lengths = np.arange(1, types, dtype=float)
-    squares = float(((types - lengths + 1) * lengths * (types - lengths)).sum()) / types**2
-    return _bound(nuclear / math.sqrt(types * queries), squares / queries, epsilon)
+    values = math.sqrt((types + 1) / (types * queries)) / (2 * np.sin(np.concatenate([odd, even])))
+    return least_variance(values, information_limits(epsilon))
 
 
 def prefix_bound(types: int, epsilon: float, query_density: Floats, type_density: Floats) -> float:
@@ -58,8 +56,7 @@ def prefix_bound(types: int, epsilon: float, query_density: Floats, type_density
     values, _, _, failed = lapack.dpteqr(diagonal, off_diagonal, np.zeros((1, 1)), compute_z=0)
     if failed:
         raise InvalidValue("the weights of a bound have no spectrum", query_density)
-    below = np.cumsum(columns)[:-1]
-    return _bound(float((values**-0.5).sum()), float(rows @ (below * (1 - below))), epsilon)
+    return least_variance(values**-0.5, information_limits(epsilon))
 
 
 def spread(density: Floats, count: int) -> Floats:
@@ -92,30 +89,29 @@ def best_prefix_densities(types: int, epsilon: float, objective: Objective) -> t
     return max(bounds, key=lambda one: one[0])
 
 
-def _bound(nuclear: float, squares: float, epsilon: float) -> float:
-    return max(0.0, nuclear**2 / math.sinh(epsilon / 2) ** 2 - squares)
-
-
 def even_plane_bound(first: int, second: int, epsilon: float, queries: int | None = None) -> float:
     """For the prefix sums [0, a) × [0, b) of first × second types, ρ and π even; `queries` are counted.
 
-    It is the trace bound ‖A‖_*²/sinh²(ε/2) − ‖A‖_F² of `trace.recheck` with even weights and A = (W − W̄1ᵀ)/√(kQ).
-
     Prefix sums of n types have the singular values 1/(2 sin((2j − 1)π/(4n + 2))), j = 1 … n, and those of two
-    attributes the products of these. To take off the means W̄1ᵀ is a change of rank one, so that the nuclear norm falls
-    by ‖W̄‖·‖1‖ at most. The query of all these types adds nothing, since without its mean it is 0; it is counted where
-    there are further types, which have no weight.
+    attributes, W, the products of these. To take off the means W̄1ᵀ is a change of rank one, so that the nuclear norm
+    falls by ‖W̄‖·‖1‖ at most. The least second moment f of `information.py` is the square of a norm, too, as
+    tr(A X⁻¹ Aᵀ) is convex in both: √f falls by ‖W̄‖·‖1‖/tanh(ε/2) at most. All eigenvalues at their limit leave
+    ‖A‖_F²/sinh²(ε/2). The largest of the three is the bound. The query of all these types adds nothing, since without
+    its mean it is 0; it is counted where there are further types, which have no weight.
     """
     types = first * second
     counted = types - 1 if queries is None else queries
     if not counted:
         return 0.0
-    nuclear = float(_singular_values(first).sum() * _singular_values(second).sum())
+    limits = information_limits(epsilon)
+    values = np.outer(_singular_values(first), _singular_values(second)).ravel()
     means = _even_means(first) * _even_means(second)
     squares = types * (_whole_squares(first) * _whole_squares(second) - means)
-    centred = max(0.0, nuclear - types * math.sqrt(means))
-    value = (centred**2 / math.sinh(epsilon / 2) ** 2 / types - squares) / counted
-    return max(0.0, value)
+    of_means = types * math.sqrt(means)
+    nuclear = max(0.0, float(values.sum()) - of_means) / math.sqrt(limits.trace)
+    moment = math.sqrt(least_variance(values, limits) + float(values @ values))
+    least = max(nuclear, moment - of_means / math.sqrt(limits.eigenvalue))
+    return max(least**2 / types - squares, squares * limits.least_excess) / counted
 
 
 def _singular_values(types: int) -> Floats:

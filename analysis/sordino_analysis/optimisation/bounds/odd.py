@@ -10,7 +10,8 @@ E m = 1 is ½(e^ε − 1)a·min(1 − a, a·e^ε − 1), whose maximum over a is
     s²(ε) = tanh²(ε/2) for ε ≤ ln 3, and (e^ε − 1)/8 above.
 
 So the odd block of the information matrix has a trace of at most s², where the trace bound has sinh²(ε/2) for all of
-it. The inverse's odd block is at least the inverse of the odd block (Schur), and the rest is as in the trace bound.
+it, and its eigenvalues are at most tanh²(ε/2) as those of the whole are. The inverse's odd block is at least the
+inverse of the odd block (Schur), and the rest is as in the trace bound.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.optimisation.bounds.information import InformationLimits, information_limits, least_variance
 from sordino_analysis.optimisation.bounds.trace import Ascent, check_weights
 from sordino_analysis.optimisation.bounds.tuning import ODD
 from sordino_analysis.optimisation.factorization import Factorization, counted_rows
@@ -68,10 +70,11 @@ def largest_odd_trace(epsilon: float) -> float:
 
 
 def recheck_odd(matrix: Floats, epsilon: float, query_weights: Floats, type_weights: Floats) -> float | None:
-    """‖A‖_*²/s²(ε) − ‖A‖_F² with A = D_ρ^½ (W − c1ᵀ) D_π^½, or 0 where that is negative; None where W is not odd.
+    """Σ σ_i²(1/x_i − 1) of the singular values σ of A = D_ρ^½ (W − c1ᵀ) D_π^½; None where W is not odd.
 
-    π is averaged with its reflection under σ first. Raises InvalidValue for weights that are negative or do not sum to
-    1. `matrix` W (Q, k), `query_weights` ρ (Q,), `type_weights` π (k,).
+    x_i = min(tanh²(ε/2), μσ_i) with Σx_i ≤ s²(ε): where no x_i is at its limit, ‖A‖_*²/s²(ε) − ‖A‖_F². π is averaged
+    with its reflection under σ first. Raises InvalidValue for weights that are negative or do not sum to 1.
+    `matrix` W (Q, k), `query_weights` ρ (Q,), `type_weights` π (k,).
     """
     check_weights(query_weights, type_weights)
     odd = oddness(matrix)
@@ -79,8 +82,12 @@ def recheck_odd(matrix: Floats, epsilon: float, query_weights: Floats, type_weig
         return None
     types = (type_weights + type_weights[odd.partner]) / 2
     scaled = np.sqrt(query_weights)[:, None] * (matrix - odd.centre[:, None]) * np.sqrt(types)
-    nuclear = np.linalg.svd(scaled, compute_uv=False).sum()
-    return max(0.0, float(nuclear**2 / largest_odd_trace(epsilon) - (scaled**2).sum()))
+    return least_variance(np.asarray(np.linalg.svd(scaled, compute_uv=False)), odd_limits(epsilon))
+
+
+def odd_limits(epsilon: float) -> InformationLimits:
+    """Those of the odd block of an ε-LDP kernel's information matrix."""
+    return information_limits(epsilon, largest_odd_trace(epsilon))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -107,7 +114,7 @@ def odd_bound(matrix: Floats, epsilon: float, objective: Objective, start: Facto
     scale = float(np.ptp(matrix, axis=1).max())
     centred = (matrix - odd.centre[:, None])[counted] / scale
     columns = (start.column_weights + start.column_weights[odd.partner]) / 2
-    ascent = Ascent(centred, largest_odd_trace(epsilon), objective)
+    ascent = Ascent(centred, odd_limits(epsilon), objective)
     best = ascent.run(start.row_weights[counted], columns, ODD.most_iterations, lambda: False)
     weights = np.zeros(len(matrix))
     weights[counted] = best.rows

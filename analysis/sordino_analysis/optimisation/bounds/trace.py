@@ -6,6 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import SUM_TOLERANCE, Floats
+from sordino_analysis.optimisation.bounds.information import (
+    InformationLimits,
+    information_limits,
+    least_excesses,
+    least_variance,
+)
 from sordino_analysis.optimisation.bounds.tuning import TRACE
 from sordino_analysis.optimisation.factorization import Factorization, counted_rows, factorize
 from sordino_analysis.optimisation.factorization.weighted import weighted_spectrum
@@ -35,20 +41,18 @@ class TraceBound:
 
 
 def recheck(matrix: Floats, epsilon: float, query_weights: Floats, type_weights: Floats) -> float:
-    """‖A‖_*² / sinh²(ε/2) − ‖A‖_F² with A = D_ρ^½ (W − Wπ1ᵀ) D_π^½, or 0 where that is negative.
+    """Σ σ_i²(1/x_i − 1) of the singular values σ of A = D_ρ^½ (W − Wπ1ᵀ) D_π^½: above 0 unless A is 0.
 
-    ρ and π must be on the simplex. Why it is a bound: with X = D_π^½ KᵀD⁻¹K D_π^½, D = diag(Kπ), the least averaged
-    second moment is tr(A X⁺ Aᵀ); each output's likelihood ratios lie in [a, a·e^ε] around a mean of 1, hence
-    tr X − 1 ≤ max_a (1 − a)(a·e^ε − 1) = sinh²(ε/2), where the 1 belongs to √π, which A does not see; and
-    tr(A X⁺ Aᵀ) ≥ ‖A‖_*² / tr X on the rest, by Cauchy–Schwarz.
+    ρ and π must be on the simplex. x_i = min(tanh²(ε/2), μσ_i) with Σx_i ≤ sinh²(ε/2) are the eigenvalues of the most
+    informative matrix that an ε-LDP kernel can have about A; `information.py` has the proof. Where no x_i is at the
+    first limit the value is ‖A‖_*²/sinh²(ε/2) − ‖A‖_F².
     `matrix` W (Q, k), `query_weights` ρ (Q,), `type_weights` π (k,).
     Raises InvalidValue for weights that are negative or do not sum to 1.
     """
     check_weights(query_weights, type_weights)
     spread = matrix - (matrix @ type_weights)[:, None]
     scaled = np.sqrt(query_weights)[:, None] * spread * np.sqrt(type_weights)
-    nuclear = np.linalg.svd(scaled, compute_uv=False).sum()
-    return max(0.0, float(nuclear**2 / np.sinh(epsilon / 2) ** 2 - (scaled**2).sum()))
+    return least_variance(np.asarray(np.linalg.svd(scaled, compute_uv=False)), information_limits(epsilon))
 
 
 def check_weights(query_weights: Floats, type_weights: Floats) -> None:
@@ -83,11 +87,12 @@ def trace_bound(
         raise InvalidValue(f'start the "{objective}" bound at a centred factorization of the same matrix', start)
     counted = counted_rows(matrix, centred=True)
     scale = float(np.ptp(matrix, axis=1).max())
-    ascent = Ascent(matrix[counted] / scale, _most(epsilon), objective)
+    ascent = Ascent(matrix[counted] / scale, information_limits(epsilon), objective)
     best = ascent.run(start.row_weights[counted], start.column_weights, max_iterations, should_stop)
+    best = max(best, ascent.of_two_types(best), key=lambda point: point.value)
     weights = np.zeros(len(matrix))
     weights[counted] = best.rows
-    value = max(0.0, best.value) * scale**2
+    value = best.value * scale**2
     return TraceBound(
         value=value, query_weights=weights, type_weights=best.columns, objective=objective, epsilon=epsilon
     )
@@ -96,7 +101,7 @@ def trace_bound(
 def ascended_weights(matrix: Floats, epsilon: float, objective: Objective) -> tuple[Floats, Floats]:
     """ρ (Q,) and π (k,) of a bound on W (Q, k), ascended from even weights; ρ stays even for the mean."""
     queries, types = matrix.shape
-    ascent = Ascent(matrix, _most(epsilon), objective)
+    ascent = Ascent(matrix, information_limits(epsilon), objective)
     best = ascent.run(np.full(queries, 1 / queries), np.full(types, 1 / types), TRACE.ascents, lambda: False)
     return best.rows, best.columns
 
@@ -110,16 +115,11 @@ class AscentPoint:
     column_slopes: Floats
 
 
-def _most(epsilon: float) -> float:
-    """The most that tr X − 1 can be."""
-    return float(np.sinh(epsilon / 2) ** 2)
-
-
 class Ascent:
-    """‖A‖_*²/most − ‖A‖_F² over weights of the rows and columns of a matrix; for the mean rows keep theirs."""
+    """The bound of `recheck` over weights of the rows and columns of a matrix (Q, k); for the mean rows keep theirs."""
 
-    def __init__(self, matrix: Floats, most: float, objective: Objective) -> None:
-        self.matrix, self.objective, self.most = matrix, objective, most
+    def __init__(self, matrix: Floats, limits: InformationLimits, objective: Objective) -> None:
+        self.matrix, self.objective, self.limits = matrix, objective, limits
 
     def run(self, rows: Floats, columns: Floats, max_iterations: int, should_stop: Callable[[], bool]) -> AscentPoint:
         """The best point within `max_iterations`; a step that loses ground is taken back and shortened.
@@ -142,15 +142,30 @@ class Ascent:
                 break
         return best
 
+    def of_two_types(self, point: AscentPoint) -> AscentPoint:
+        """The point of two types alone, even, and for the maximum of the query that differs most between its two.
+
+        Where ε is large every x_i is at its limit, and no other weights prove more of a maximum.
+        """
+        query, rows = int(np.argmax(np.ptp(self.matrix, axis=1))), point.rows
+        if self.objective == "max":
+            rows = _few(len(rows), [query])
+        chosen = self.matrix[query]
+        return self._evaluate(rows, _few(len(chosen), [int(np.argmin(chosen)), int(np.argmax(chosen))]))
+
     def _evaluate(self, rows: Floats, columns: Floats) -> AscentPoint:
-        """The bound and its slopes: ∂‖A‖_*²/∂ρ_q = ‖A‖_*‖L_q‖², likewise for π, up to a constant on the simplex."""
-        spread = self.matrix - (self.matrix @ columns)[:, None]
-        spectrum = weighted_spectrum(spread, rows, columns)
-        nuclear, squares = spectrum.nuclear_norm, spread**2
-        row_slopes = nuclear * spectrum.row_squares() / self.most - squares @ columns
-        column_slopes = nuclear * spectrum.column_squares() / self.most - rows @ squares
-        value = nuclear**2 / self.most - float(rows @ squares @ columns)
-        return AscentPoint(rows=rows, columns=columns, value=value, row_slopes=row_slopes, column_slopes=column_slopes)
+        """The bound and its slopes: those of Σσ²(1/x − 1) for fixed x, as x is the best; up to a constant for π."""
+        spectrum = weighted_spectrum(self.matrix - (self.matrix @ columns)[:, None], rows, columns)
+        values = spectrum.least_singular_values
+        excesses = least_excesses(values, self.limits)
+        moments = spectrum.singular_values**2 * excesses
+        return AscentPoint(
+            rows=rows,
+            columns=columns,
+            value=float(values**2 @ excesses),
+            row_slopes=spectrum.row_squares(moments),
+            column_slopes=spectrum.column_squares(moments),
+        )
 
     def _step(self, point: AscentPoint, exponent: float) -> AscentPoint:
         columns = _reweighted(point.columns, point.column_slopes, exponent)
@@ -161,8 +176,14 @@ class Ascent:
 
 
 def _reweighted(weights: Floats, slopes: Floats, exponent: float) -> Floats:
-    # A constant added to all slopes changes nothing on the simplex, and makes them positive where ε is large.
-    positive = slopes + max(0.0, -2.0 * float(slopes.min())) + np.finfo(float).tiny
+    positive = slopes + np.finfo(float).tiny
     moved = weights * (positive / positive.max()) ** exponent
     floored = np.maximum(moved / moved.sum(), _WEIGHT_FLOOR / len(moved))
     return np.asarray(floored / floored.sum())
+
+
+def _few(count: int, chosen: list[int]) -> Floats:
+    """Weights (count,) that sum to 1: equal ones of those chosen, and the floor for all others."""
+    weights = np.full(count, _WEIGHT_FLOOR / count)
+    weights[chosen] = 1.0
+    return np.asarray(weights / weights.sum())

@@ -31,9 +31,14 @@ class WeightedSpectrum:
 
     @property
     def nuclear_norm(self) -> float:
-        """Σσᵢ from below: short of it by rounding only, since Weyl's error is taken off each eigenvalue."""
+        """Σσᵢ from below: short of it by rounding only."""
+        return float(self.least_singular_values.sum())
+
+    @property
+    def least_singular_values(self) -> Floats:
+        """σᵢ from below in increasing order: Weyl's error is taken off each eigenvalue. Shape (min(Q, k),)."""
         error = 8 * len(self.eigenvalues) * np.finfo(float).eps * self.eigenvalues[-1]
-        return float(np.sqrt(np.maximum(self.eigenvalues - error, 0.0)).sum())
+        return np.asarray(np.sqrt(np.maximum(self.eigenvalues - error, 0.0)))
 
     @property
     def singular_values(self) -> Floats:
@@ -41,13 +46,15 @@ class WeightedSpectrum:
         largest = max(float(self.eigenvalues[-1]), np.finfo(float).tiny)
         return np.sqrt(np.maximum(self.eigenvalues, _FLOOR**2 * largest))
 
-    def row_squares(self) -> Floats:
-        """‖L_q‖² of every query. Shape (Q,)."""
-        return self._near_squares() if self.wide else self._far_squares()
+    def row_squares(self, moments: Floats | None = None) -> Floats:
+        """‖L_q‖² of every query: Σ_i m_i p_iq²/u_q for m = σ, or for the `moments` m (min(Q, k),). Shape (Q,)."""
+        moments = self.singular_values if moments is None else moments
+        return self._near_squares(moments) if self.wide else self._far_squares(moments)
 
-    def column_squares(self) -> Floats:
-        """‖R_x‖² of every type. Shape (k,)."""
-        return self._far_squares() if self.wide else self._near_squares()
+    def column_squares(self, moments: Floats | None = None) -> Floats:
+        """‖R_x‖² of every type, likewise Σ_i m_i q_ix²/v_x. Shape (k,)."""
+        moments = self.singular_values if moments is None else moments
+        return self._far_squares(moments) if self.wide else self._near_squares(moments)
 
     def factors(self) -> tuple[Floats, Floats]:
         """L (r×Q) and R (r×k) with LᵀR = C up to rounding; negligible rows are left out. Shapes (r, Q) and (r, k)."""
@@ -65,11 +72,11 @@ class WeightedSpectrum:
         order = np.argsort(sizes)
         return np.sort(order[np.cumsum(sizes[order]) > _NEGLIGIBLE])[::-1]
 
-    def _near_squares(self) -> Floats:
-        return np.asarray((self.basis**2 @ self.singular_values) / self.near)
+    def _near_squares(self, moments: Floats) -> Floats:
+        return np.asarray((self.basis**2 @ moments) / self.near)
 
-    def _far_squares(self) -> Floats:
-        return np.asarray(self._projected() ** 2 @ (1.0 / self.singular_values))
+    def _far_squares(self, moments: Floats) -> Floats:
+        return np.asarray(self._projected() ** 2 @ (moments / self.singular_values**2))
 
     def _projected(self) -> Floats:
         return np.asarray(self.tall @ (np.sqrt(self.near)[:, None] * self.basis))

@@ -13,7 +13,8 @@ form). For a spectrum c ≥ 0, multipliers g ≥ c on the characters r ≠ 0, an
 
 with P = t(0) + Σ_{z≠0} t(z)₊ and N = Σ_{z≠0} t(z)₋. A mechanism mixes outputs, so this holds for its λ. The best
 decoder of queries with squared coefficients n_r has the mean variance Σ_r n_r(1/λ_r − 1), which is at least
-(Σ_r √(n_r c_r))²/F − Σ_r n_r. Equal g and μ = −g/k give F = g·sinh²(ε/2): the trace bound.
+(Σ_r √(n_r c_r))²/F − Σ_r n_r, and more where some λ_r = μ√(n_r/c_r) would be above tanh²(ε/2), the largest eigenvalue
+of an information matrix: see `bounds.information`. Equal g and μ = −g/k give F = g·sinh²(ε/2): the trace bound.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import SUM_TOLERANCE, Floats
+from sordino_analysis.optimisation.bounds.information import information_limits, least_variance
 from sordino_analysis.optimisation.symmetry.group_orbits import GroupOrbits, group_orbits
 from sordino_analysis.optimisation.symmetry.programs import best_multipliers
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
@@ -56,7 +58,7 @@ def recheck_characters(
     multipliers: Floats,
     level: float,
 ) -> float:
-    """(Σ √(n c))²/F − Σ n, or 0 where that is negative, for weights of the blocks of queries that sum to one.
+    """Σ n(1/λ − 1) for λ = min(tanh²(ε/2), μ√(n/c)) and Σ cλ ≤ F; weights of the blocks of queries sum to one.
 
     `spectrum` c has a number for each orbit that queries use, `multipliers` g one for each orbit of the group but the
     zero, or one for all; then `level` is not used. Raises InvalidValue for numbers that are not a certificate.
@@ -78,9 +80,8 @@ def recheck_characters(
         most = _largest_form(orbits, multipliers, level, epsilon)
     if short:
         raise InvalidValue("a multiplier must not be below the spectrum that it stands for", multipliers)
-    first = float(np.sqrt(sizes * needed * spectrum).sum() ** 2 / most)
-    second = float(needed.sum())
-    return max(0.0, first - second - _ROUNDING * (first + second))
+    limits = information_limits(epsilon, most)
+    return (1 - _ROUNDING) * least_variance(np.sqrt(needed / sizes), limits, sizes, spectrum)
 
 
 def character_bound(operator: CharacterMap, epsilon: float, block_weights: Floats) -> SymmetricBound:

@@ -6,7 +6,9 @@ the shift, up to constants. With even types and weights of the blocks, character
 nuclear norm of `odd.recheck_odd` is a sum over the orbits: with N_o characters in orbit o, and n_o the squares of the
 mean query's coefficients there,
 
-    Σ_B weight_B · (mean variance of block B) ≥ (Σ_o √(N_o n_o))²/s²(ε) − Σ_o n_o.
+    Σ_B weight_B · (mean variance of block B) ≥ Σ_o n_o (1/λ_o − 1) ≥ (Σ_o √(N_o n_o))²/s²(ε) − Σ_o n_o
+
+for λ_o = min(tanh²(ε/2), μ√(n_o/N_o)) with Σ_o N_o λ_o ≤ s²(ε).
 """
 
 from __future__ import annotations
@@ -17,7 +19,8 @@ from itertools import combinations
 import numpy as np
 
 from sordino_analysis.arrays import SUM_TOLERANCE, Floats
-from sordino_analysis.optimisation.bounds.odd import largest_odd_trace
+from sordino_analysis.optimisation.bounds.information import least_variance
+from sordino_analysis.optimisation.bounds.odd import odd_limits
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.questions.linear.characters import Kind, OrbitKey
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -37,7 +40,7 @@ def odd_under_a_shift(operator: CharacterMap) -> bool:
 
 
 def recheck_odd_characters(operator: CharacterMap, epsilon: float, block_weights: Floats) -> float | None:
-    """The bound above, or 0 where it is negative; None where no shift makes the queries odd.
+    """The bound above; None where no shift makes the queries odd.
 
     Raises InvalidValue for weights that are negative or do not sum to 1. `block_weights` (blocks,).
     """
@@ -51,9 +54,7 @@ def recheck_odd_characters(operator: CharacterMap, epsilon: float, block_weights
     if not odd_under_a_shift(operator):
         return None
     needed = block_weights @ needs.by_orbit
-    first = float(np.sqrt(sizes * needed).sum() ** 2 / largest_odd_trace(epsilon))
-    second = float(needed.sum())
-    return max(0.0, first - second - _ROUNDING * (first + second))
+    return (1 - _ROUNDING) * least_variance(np.sqrt(needed / sizes), odd_limits(epsilon), sizes)
 
 
 def _choices(keys: list[OrbitKey]) -> Iterator[tuple[Kind, ...]]:

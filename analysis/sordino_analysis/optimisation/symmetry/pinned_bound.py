@@ -6,7 +6,9 @@ of free attributes, and WᵀDW mixes χ_T only with itself at the two members y.
 attributes of the 2 × 2 matrices of √π_y √π_z f_T(y) f_T(z), averaged over queries and f_∅ without its mean; all N_j
 sets have the same by exchange, so the nuclear norm is a sum of two roots of eigenvalues for each, and
 
-    Σ_B weight_B · (mean variance of block B) ≥ (Σ_j √N_j tr √G_j)²/sinh²(ε/2) − Σ_j tr G_j.
+    Σ_B weight_B · (mean variance of block B) ≥ (Σ_j √N_j tr √G_j)²/sinh²(ε/2) − Σ_j tr G_j,
+
+or more, where ε is large and singular values differ: each has its x of `bounds.information` with N_j copies.
 
 If a mistake about one member costs five times the other, most types that vary are of that member, and so is the best π.
 """
@@ -19,6 +21,7 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from sordino_analysis.arrays import SUM_TOLERANCE, Floats
+from sordino_analysis.optimisation.bounds.information import information_limits, least_variance
 from sordino_analysis.optimisation.symmetry.tuning import PINNED_BOUND
 from sordino_analysis.questions.linear.widths import CharacterBlock, CharacterMap
 from sordino_shared.errors import InvalidValue
@@ -28,7 +31,7 @@ _ROUNDING = 1e-10
 
 
 def recheck_pinned(operator: CharacterMap, epsilon: float, block_weights: Floats, member_weight: float) -> float:
-    """The bound above for binary attributes, the pinned one last in each block, or 0 where it is negative.
+    """The bound above for binary attributes, the pinned one last in each block.
 
     `member_weight` is that of the pinned attribute's second member. Raises InvalidValue for weights (blocks,) that are
     negative or do not sum to 1, and for a member's weight that is not between 0 and 1.
@@ -48,10 +51,9 @@ def recheck_pinned(operator: CharacterMap, epsilon: float, block_weights: Floats
         mixed = _mixed(block, np.array([1 - member_weight, member_weight]))
         total[: len(mixed)] += weight * mixed
     sets = np.array([math.comb(free, size) for size in range(len(total))], dtype=float)
-    roots = np.sqrt(np.maximum(np.linalg.eigvalsh(total), 0.0)).sum(axis=1)
-    first = float((np.sqrt(sets) * roots).sum() ** 2 / math.sinh(epsilon / 2) ** 2)
-    second = float(np.trace(total, axis1=1, axis2=2).sum())
-    return max(0.0, first - second - _ROUNDING * (first + second))
+    values = np.sqrt(np.maximum(np.linalg.eigvalsh(total), 0.0) / sets[:, None])
+    counts = np.repeat(sets, 2)
+    return (1 - _ROUNDING) * least_variance(values.ravel(), information_limits(epsilon), counts)
 
 
 def best_member_weight(operator: CharacterMap, epsilon: float, block_weights: Floats) -> float:

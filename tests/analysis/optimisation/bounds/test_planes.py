@@ -34,6 +34,8 @@ def test_the_bound_of_256_by_256_types() -> None:
     assert even_plane_bound(256, 256, 1.0) == pytest.approx(122.6, abs=0.05)
 
 
-def test_nothing_is_proved_of_one_type_or_at_a_huge_epsilon() -> None:
+def test_nothing_is_proved_of_one_type_and_little_at_a_huge_epsilon() -> None:
     assert even_plane_bound(1, 1, 1.0) == 0.0
-    assert even_plane_bound(8, 8, 30.0) == 0.0
+    queries, rows, columns = _weighted(8, 8)
+    for epsilon in (4.0, 30.0):
+        assert 0 < even_plane_bound(8, 8, epsilon) <= recheck(queries, epsilon, rows, columns) * (1 + 1e-12)

@@ -111,9 +111,11 @@ def test_scaling_a_workload_scales_the_bound_by_the_square(objective):
     assert trace_bound(matrix, 0.7, objective).value == pytest.approx(expected, rel=1e-6)
 
 
-def test_large_epsilon_gives_zero_and_never_less():
-    assert trace_bound(prefix(4), 8.0).value == 0.0
-    assert trace_bound(np.random.default_rng(0).normal(size=(3, 3)), 100.0).value == 0.0
+def test_large_epsilon_leaves_what_two_types_of_the_worst_query_have():
+    assert trace_bound(prefix(4), 8.0).value == pytest.approx(0.25 / np.sinh(4) ** 2, rel=1e-6)
+    matrix = np.random.default_rng(0).normal(size=(3, 3))
+    worst = np.ptp(matrix, axis=1).max() ** 2 / 4
+    assert trace_bound(matrix, 100.0).value == pytest.approx(worst / np.sinh(50) ** 2, rel=1e-6)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, float("nan"), float("inf"), 1000.0])
