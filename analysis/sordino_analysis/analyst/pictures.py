@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import singledispatch
 from pathlib import Path
 
+from sordino_analysis.analyst.comparisons import EstimateComparison
 from sordino_analysis.analyst.estimates import Estimate
 from sordino_analysis.analyst.items import Items
 from sordino_analysis.analyst.plans import Plan
@@ -45,15 +46,15 @@ class Picture:
 
 @singledispatch
 def chart(of: object) -> Picture:
-    """The picture of an Estimate, Items, RankedRules, a Plan (its kernel), several plans of one question, or a series.
+    """The picture of an Estimate, an EstimateComparison, Items, RankedRules, a Plan (its kernel), plans, or a series.
 
-    Several plans show their variances against ε with the bounds. Raises TypeError for anything else, InvalidValue for a
-    plan whose reports are too many to draw.
+    Several plans of one question show their variances against ε with the bounds. Raises TypeError for anything else,
+    InvalidValue for a plan whose reports are too many to draw.
 
     >>> chart(estimate(three, Aggregate(600, np.array([300, 200, 100])))).svg[:4]
     '<svg'
     """
-    known = "an Estimate, Items, RankedRules, a Plan, a list of plans or a series"
+    known = "an Estimate, an EstimateComparison, Items, RankedRules, a Plan, a list of plans or a series"
     raise TypeError(f"chart draws {known}, not a {type(of).__name__}")
 
 
@@ -61,6 +62,12 @@ def chart(of: object) -> Picture:
 def _of_estimate(of: Estimate) -> Picture:
     subtitle = f"{quantity(of.users, 'user')}, ε = {chosen(of.plan.epsilon)}"
     return Picture(draw_answers_of(of.table, of.workload.name, subtitle))
+
+
+@chart.register
+def _of_comparison(of: EstimateComparison) -> Picture:
+    subtitle = f"{of.right} less {of.left}, {quantity(of.found.users, 'user')}"
+    return Picture(draw_answers_of(of.table, "Differences", subtitle))
 
 
 @chart.register

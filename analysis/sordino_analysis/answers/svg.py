@@ -8,15 +8,19 @@ from typing import Any
 
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.charts import (
+    DifferenceChart,
+    DifferenceRow,
     EstimateChart,
     RankedChart,
     RankedRow,
     SeriesChart,
     SeriesPoint,
+    draw_differences,
     draw_estimate,
     draw_ranked,
     draw_series,
 )
+from sordino_analysis.charts.differences import band_of_all
 from sordino_analysis.figures import only_unit
 from sordino_analysis.percentages import percent
 from sordino_shared.errors import SordinoError
@@ -37,7 +41,7 @@ class NoPicture(SordinoError):
 
 
 def draw_answers_of(table: AnswerTable, title: str, subtitle: str, base: Base | None = None) -> str:
-    """The text of an SVG file: rules by loss, a series over its periods, or shares with intervals and band.
+    """The text of an SVG file: rules by loss, a series, differences around zero, or answers with a band.
 
     Rules are compared with the loss of `base`, which has a name and a number. Raises NoPicture for a table without
     a band and for one without rows.
@@ -46,6 +50,8 @@ def draw_answers_of(table: AnswerTable, title: str, subtitle: str, base: Base | 
         return draw_series(_series(table, title, subtitle))
     if not is_drawable(table):
         raise NoPicture("there are pictures of lists of answers with a band; the table has all of these answers")
+    if "verdict" in table.columns:
+        return draw_differences(_differences(_on_one_axis(table), title, subtitle))
     if "may_be_best" in table.columns:
         return draw_ranked(_rules(table, title, subtitle, base))
     return draw_estimate(_answers(_on_one_axis(table), title, subtitle))
@@ -79,6 +85,24 @@ def _answers(table: AnswerTable, title: str, subtitle: str) -> EstimateChart:
         answer_unit=only_unit(unit or "" for unit in map(_text, table.cells("unit"))),
         kinds=kinds if has_kinds else (),
         bounds=bounds if has_kinds else (),
+    )
+
+
+def _differences(table: AnswerTable, title: str, subtitle: str) -> DifferenceChart:
+    rows = zip(
+        _texts(table, "label"), table.numbers("value"), _pairs(table, "band_"), table.cells("verdict"), strict=True
+    )
+    unit = _text(table.cells("unit")[0]) or ""
+    return DifferenceChart(
+        title=title,
+        subtitle=subtitle,
+        axis=f"{table.cells('right')[0]} − {table.cells('left')[0]}",
+        band=band_of_all(table.level),
+        unit=unit,
+        rows=[
+            DifferenceRow(label, value, band, str(verdict), verdict != "undecided")
+            for label, value, band, verdict in rows
+        ],
     )
 
 

@@ -1,6 +1,7 @@
 """Charts as SVG text: nothing to install, nothing to load, readable in any browser, on light and dark ground."""
 
 from sordino_analysis.charts.answers import AnswerChart, draw_answers
+from sordino_analysis.charts.differences import DifferenceChart, DifferenceRow, draw_differences
 from sordino_analysis.charts.estimate_shapes import EstimateChart
 from sordino_analysis.charts.estimates import draw_estimate
 from sordino_analysis.charts.heat_maps import HeatMap, draw_heat_maps
@@ -12,6 +13,8 @@ from sordino_analysis.charts.variances import PlanVariances, VarianceChart, draw
 
 __all__ = [
     "AnswerChart",
+    "DifferenceChart",
+    "DifferenceRow",
     "EstimateChart",
     "HeatMap",
     "PlanVariances",
@@ -23,6 +26,7 @@ __all__ = [
     "StepCurve",
     "VarianceChart",
     "draw_answers",
+    "draw_differences",
     "draw_estimate",
     "draw_heat_maps",
     "draw_kernel",

@@ -78,7 +78,7 @@ def heading(title: str, subtitle: str) -> list[str]:
 
 
 def legend(entries: Sequence[tuple[str, str]], top: float = 80.0) -> list[str]:
-    """A row of samples, each with its text; a sample is a style class of lines, `band`, `point`, `mark` or `answer`."""
+    """A row of samples, each with its text; a sample is a class of lines or of boxes, `point`, `mark` or `answer`."""
     drawn: list[str] = []
     starts = [float(LEFT)]
     for _, label in entries:
@@ -91,10 +91,10 @@ def legend(entries: Sequence[tuple[str, str]], top: float = 80.0) -> list[str]:
 def _sample(kind: str, start: float, top: float) -> str:
     if kind == "answer":
         return line((start, top), (start + 24, top), "estimate") + dot((start + 12, top), 2.4, "point")
-    if kind in ("band", "point", "mark"):
-        half = 6 if kind == "band" else 3
+    if kind in ("band", "doubt", "point", "mark"):
+        half = 6 if kind in ("band", "doubt") else 3
         middle = start + 12
-        left, right = (start, start + 24) if kind == "band" else (middle - half, middle + half)
+        left, right = (start, start + 24) if half == 6 else (middle - half, middle + half)
         corners = [(left, top - half), (right, top - half), (right, top + half), (left, top + half)]
         return path(corners, kind, closed=True)
     return line((start, top), (start + 24, top), kind)

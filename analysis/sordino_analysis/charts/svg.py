@@ -26,6 +26,9 @@ text {{ fill: {quiet}; }}
 .band {{ fill: {blue}; fill-opacity: {band}; }}
 .estimate {{ stroke: {blue}; }}
 .point {{ fill: {blue}; }}
+.doubt {{ fill: {quiet}; fill-opacity: {band}; }}
+.unsure {{ stroke: {quiet}; }}
+.grey {{ fill: {quiet}; }}
 .limit, .other {{ stroke: {amber}; }}
 .mark {{ fill: {amber}; }}
 {shades}
@@ -36,7 +39,7 @@ text {{ fill: {quiet}; }}
 STYLE = (
     f"text {{ font: {_FONT}; }}\n.title {{ font-size: 18px; font-weight: 600; }}\n.small {{ font-size: 12px; }}\n"
     ".grid { stroke-width: 1; }\n.zero { stroke-width: 1.2; }\n"
-    ".truth, .estimate, .other, .limit { fill: none; stroke-width: 1.6; }\n.limit { stroke-dasharray: 6 4; }"
+    ".truth, .estimate, .other, .limit, .unsure { fill: none; stroke-width: 1.6; }\n.limit { stroke-dasharray: 6 4; }"
     + _rules("#12161d", "#3d4451", "#e4e7ec", "#ffffff", "#2563eb", "#b45309", ".16")
     + "@media (prefers-color-scheme: dark) {"
     + _rules("#edf0f5", "#c3cad6", "#2e3644", "#12161d", "#7aa7ff", "#f0b25a", ".26")

@@ -56,6 +56,8 @@ class Visitor:
 
 _READABLE = (
     Link("/console/campaigns", "Campaigns"),
+    Link("/console/compare", "Compare"),
+    Link("/console/experiments", "Experiments"),
     Link("/console/plans", "Plans"),
     Link("/console/populations", "Populations"),
 )

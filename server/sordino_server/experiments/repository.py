@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from sqlalchemy import exists, func, select
+from sqlalchemy import exists, func, select, tuple_
 from sqlalchemy.orm import Session
 
 from sordino_analysis.experiments.looks import Looks
+from sordino_server.kit.pagination import Page, newest_first
 from sordino_server.models import Campaign, ExperimentRow, LookRow, Round
 from sordino_shared.protocol import RoundState
 
@@ -65,3 +66,23 @@ def add(session: Session, campaign: str, day: int, over: bool, content: bytes, n
     session.add(LookRow(campaign_id=campaign, day=day, over=over, content=content, created_at=now))
     session.flush()
     return True
+
+
+def listed(session: Session, page: Page) -> Sequence[Campaign]:
+    """A page of the campaigns that are experiments, newest first, and one row more."""
+    every = select(Campaign).join(ExperimentRow, ExperimentRow.campaign_id == Campaign.id)
+    return session.scalars(newest_first(every, Campaign.created_at, Campaign.id, page)).all()
+
+
+def rules(session: Session, campaigns: Collection[str]) -> Mapping[str, ExperimentRow]:
+    """The rules of these campaigns."""
+    found = session.scalars(select(ExperimentRow).where(ExperimentRow.campaign_id.in_(campaigns)))
+    return {rule.campaign_id: rule for rule in found}
+
+
+def last_looks(session: Session, campaigns: Collection[str]) -> Mapping[str, LookRow]:
+    """The last look of each campaign that has one."""
+    last = select(LookRow.campaign_id, func.max(LookRow.day)).where(LookRow.campaign_id.in_(campaigns))
+    places = last.group_by(LookRow.campaign_id)
+    found = session.scalars(select(LookRow).where(tuple_(LookRow.campaign_id, LookRow.day).in_(places)))
+    return {look.campaign_id: look for look in found}

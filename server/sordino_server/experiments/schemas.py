@@ -1,4 +1,4 @@
-"""Bodies of /v1/campaigns/{id}/experiment."""
+"""Bodies of /v1/experiments and /v1/campaigns/{id}/experiment."""
 
 from __future__ import annotations
 
@@ -22,3 +22,26 @@ class ExperimentDocument(BaseModel):
     level: float = Field(description="Of all arms and all looks together.")
     made: list[dict[str, Any]] = Field(description="The looks that were made, by day; none of them ever changes.")
     finding: str = Field(description="What the last look says, in one sentence.")
+
+
+class ExperimentEntry(BaseModel):
+    """An experiment in a list: its rule, and what its last look says."""
+
+    campaign: str
+    name: str
+    state: str
+    arms: list[str]
+    primary: str = Field(description="Label of the query that decides.")
+    looks: str = Field(description="`planned` (every day), `end` (once) or `any` (no end).")
+    days: int
+    users: int = Field(description="Planned users of all arms.")
+    day: int | None = Field(description="Day of the last look; null before the first.")
+    finding: str = Field(description="What the last look says, in one sentence.")
+    created_at: int
+
+
+class ExperimentList(BaseModel):
+    """A page of experiments, newest first."""
+
+    experiments: list[ExperimentEntry]
+    next_page_token: str | None

@@ -18,7 +18,7 @@ from sordino_shared.protocol import Manifest
 def finding(session: Session, campaign: str) -> str | None:
     """What the last look says, in one sentence; None for a campaign that is no experiment."""
     row = repository.find(session, campaign)
-    return None if row is None else _finding(_made(session, campaign), row.days)
+    return None if row is None else finding_of(_made(session, campaign), row.days)
 
 
 def document(session: Session, campaign: str) -> ExperimentDocument:
@@ -38,7 +38,7 @@ def document(session: Session, campaign: str) -> ExperimentDocument:
         spread=row.spread,
         level=row.level,
         made=made,
-        finding=_finding(made, row.days),
+        finding=finding_of(made, row.days),
     )
 
 
@@ -46,7 +46,8 @@ def _made(session: Session, campaign: str) -> list[dict[str, Any]]:
     return [json.loads(each.content) for each in repository.looks(session, campaign)]
 
 
-def _finding(made: list[dict[str, Any]], days: int) -> str:
+def finding_of(made: list[dict[str, Any]], days: int) -> str:
+    """What the last of the looks that were `made` says, in one sentence."""
     if not made:
         return "no look was made yet: the first one is made when the first day is over"
     last = made[-1]

@@ -302,5 +302,5 @@ def test_text_and_lines_can_be_told_from_the_ground_in_light_and_dark() -> None:
         }
         assert contrast(colours["text"], colours["paper"]) >= 4.5
         assert contrast(colours["title"], colours["paper"]) >= 4.5
-        for line in ("estimate", "truth", "limit", "other", "point", "mark"):
+        for line in ("estimate", "truth", "limit", "other", "point", "mark", "unsure", "grey"):
             assert contrast(colours[line], colours["paper"]) >= 3, line

@@ -32,6 +32,8 @@ PAGES: dict[str, dict[Role | None, int]] = {
     "/console/campaigns/{campaign_id}": READ,
     "/console/campaigns/{campaign_id}/estimate": READ,
     "/console/campaigns/{campaign_id}/answers": READ,
+    "/console/compare": READ,
+    "/console/experiments": READ,
     "/console/plans": READ,
     "/console/plans/{request_id}": READ,
     "/console/populations": READ,
@@ -59,11 +61,18 @@ OTHER_GETS: dict[str, dict[Role | None, int]] = {
     "/console/campaigns/{campaign_id}/reports.svg": PICTURE,
     # The campaign is no series.
     "/console/campaigns/{campaign_id}/series.svg": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    # It is no experiment either.
+    "/console/experiments/{campaign_id}": {None: 303, Role.ANALYST: 404, Role.ADMIN: 404},
+    "/console/experiments/{campaign_id}.json": {None: 401, Role.ANALYST: 404, Role.ADMIN: 404},
+    "/console/experiments/{campaign_id}.csv": {None: 401, Role.ANALYST: 404, Role.ADMIN: 404},
     "/console/campaigns/{campaign_id}/series": {None: 303, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console/campaigns/{campaign_id}/series.json": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console/campaigns/{campaign_id}/series.csv": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     # A picture of no question.
     "/console/campaigns/{campaign_id}/answers.svg": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    # A picture of no two campaigns, and of a campaign that is no experiment.
+    "/console/compare.svg": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/experiments/{campaign_id}/looks.svg": {None: 401, Role.ANALYST: 404, Role.ADMIN: 404},
     "/console/plans/{request_id}/kernel.svg": PICTURE,
     "/console/plans/{request_id}/variances.svg": PICTURE,
     "/console/populations/{population_id}/ledger.svg": PICTURE,

@@ -22,6 +22,7 @@ FEW, MANY = 5, 50
 LISTS = {
     "/console/campaigns": "campaigns",
     "/console/campaigns?sort=name": "campaigns",
+    "/console/experiments": "experiments",
     "/console/plans": "plan_requests",
     "/console/populations": "populations",
     "/console/populations/{population}": "entries",
@@ -83,6 +84,15 @@ class Rows:
         session.add(models.Accumulator(round_id=stored.id, shard="writer", count=3, sums=b""))
         session.add(models.ReportChunk(round_id=stored.id, count=3, payloads=b"abc", created_at=moment))
         session.add(models.RefusalCount(campaign_id=campaign, reason="plan-mismatch", count=number))
+        rule = {"primary_query": "late", "looks": "planned", "days": 9, "users": 900, "spread": 0.5, "level": 0.95}
+        session.add(models.ExperimentRow(campaign_id=campaign, **rule))
+        for day in range(1, number % 4):
+            look = {"day": day, "comparisons": []}
+            session.add(
+                models.LookRow(
+                    campaign_id=campaign, day=day, over=False, content=json.dumps(look).encode(), created_at=moment
+                )
+            )
         for source in ("came", "late"):
             session.add(models.Source(campaign_id=campaign, name=source, max_reports=9, created_at=moment))
             session.add(

@@ -26,7 +26,7 @@ def _whole_pages(window: Window, known: dict[str, str]) -> list[str]:
     return [*PAGES, *found, "/console/campaigns/{campaign_id}/answers?pick=..15"]
 
 
-def _look_at(window: Window, address: str, name: str) -> None:
+def look_at(window: Window, address: str, name: str) -> None:
     """In light and dark, at a desk and on a phone."""
     window.page.emulate_media(color_scheme="light")
     window.page.set_viewport_size(DESKTOP)
@@ -44,7 +44,7 @@ def _look_at(window: Window, address: str, name: str) -> None:
 
 def test_pages_are_accessible_and_fit_a_phone(window: Window, known: dict[str, str]) -> None:
     for path in _whole_pages(window, known):
-        _look_at(window, path.format(**known), _name(path))
+        look_at(window, path.format(**known), _name(path))
 
 
 def _opened(running: Any, **terms: Any) -> dict[str, Any]:
@@ -72,7 +72,7 @@ def test_so_are_the_pages_of_a_series_and_of_public_campaigns(window: Window, ru
         ("status-closed", f"/status/{closed['id']}"),
         ("series", f"/console/campaigns/{series['id']}/series"),
     ):
-        _look_at(window, path, name)
+        look_at(window, path, name)
 
 
 def test_a_fault_of_a_page_is_found(window: Window, known: dict[str, str]) -> None:
