@@ -15,8 +15,10 @@ from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.arrays import Floats
 from sordino_analysis.comparisons.columns import columns_of_difference
-from sordino_analysis.comparisons.difference import Difference, Side, Verdict, difference
+from sordino_analysis.comparisons.difference import Side, Verdict
+from sordino_analysis.comparisons.measures import AnyDifference, compared
 from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.kinds.measured_side import with_measures
 from sordino_analysis.panel.period_answers import PeriodAnswers
 from sordino_shared.errors import InvalidValue
 
@@ -25,12 +27,12 @@ Comparable = Estimate | Simulation | PeriodAnswers
 
 @dataclass(frozen=True, eq=False, repr=False)
 class EstimateComparison(AnswersShown):
-    """The answers of `right` less those of `left` to the Q queries that both were asked, in their `units`.
+    """The answers of `right` less those of `left` to the Q queries that both were asked, in their units.
 
     `found` has the errors; `left` and `right` are the names that were given.
     """
 
-    found: Difference
+    found: AnyDifference
     left: str
     right: str
 
@@ -91,7 +93,7 @@ class EstimateComparison(AnswersShown):
         return AnswerTable.of_columns(
             columns_of_difference(found, self.left, self.right),
             users=found.users,
-            compared=len(found.queries),
+            compared=len(found.labels),
             level=found.level,
             bias_bound=found.bias_bound,
             warnings=joined(found.warnings),
@@ -122,11 +124,11 @@ def compare(
     """The answers of `right` less those of `left`, with intervals, a band over all of them, and a verdict on each.
 
     The two are estimates, simulations, or periods or windows of two series, over the same domain; their queries are
-    matched by label and row, `only` those with these labels. Their plans and ε may differ. Answers are about the users
-    who reported on either side; with `population` also about the people that these are samples of, which assumes
-    different people on the two sides. Raises NotComparable with the first difference between two domains or rows, and
-    where there is no query in common, EstimationError for a level that is not between 0 and 1, and InvalidValue for
-    one that is not that of a series.
+    matched by label and row, measures of numbers by their labels, `only` those with these labels. Their plans and ε may
+    differ. Answers are about the users who reported on either side; with `population` also about the people that these
+    are samples of, which assumes different people on the two sides. Raises NotComparable with the first difference
+    between two domains or rows, and where there is no query in common, EstimationError for a level that is not between
+    0 and 1, and InvalidValue for one that is not that of a series.
 
     >>> before, after = (Aggregate(6000, np.array([3000, 2000, 1000])), Aggregate(6000, np.array([2000, 3000, 1000])))
     >>> print(*compare(estimate(three, before), estimate(three, after)).findings, sep="\\n")
@@ -136,7 +138,7 @@ def compare(
     """
     if len(names) != 2:
         raise WrongType(f"compare: names must be two names, for the left and the right side, not {names!r}", names)
-    found = difference(side_of(left, level), side_of(right, level), only=only, population=population)
+    found = compared(side_of(left, level), side_of(right, level), only=only, population=population)
     return EstimateComparison(found, *names)
 
 
@@ -152,7 +154,7 @@ def _(given: Estimate, level: float) -> Side:
     if given.workload is not plan.workload:
         return Side.of_estimate(given.workload, given.found, given.aggregate, level)
     estimator = LinearEstimator.of(plan.device, plan.analyst).among(given.aggregate, given.blanket)
-    return Side.of_round(estimator, given.aggregate, level)
+    return with_measures(Side.of_round(estimator, given.aggregate, level), estimator, given.aggregate)
 
 
 @side_of.register

@@ -99,10 +99,7 @@ def _differences(table: AnswerTable, title: str, subtitle: str) -> DifferenceCha
         axis=f"{table.cells('right')[0]} − {table.cells('left')[0]}",
         band=band_of_all(table.level),
         unit=unit,
-        rows=[
-            DifferenceRow(label, value, band, str(verdict), verdict != "undecided")
-            for label, value, band, verdict in rows
-        ],
+        rows=[DifferenceRow(label, value, band, str(verdict)) for label, value, band, verdict in rows],
     )
 
 

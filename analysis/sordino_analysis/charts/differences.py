@@ -19,13 +19,17 @@ _LABELS_END, _WORDS = 340, 110
 
 @dataclass(frozen=True)
 class DifferenceRow:
-    """A difference with the `band` that decides its `verdict`, and whether that tells it from zero."""
+    """A difference with the `band` that decides its `verdict`."""
 
     label: str
     value: float
     band: Interval
     verdict: str
-    told: bool
+
+    @property
+    def told(self) -> bool:
+        """Whether the verdict tells it from zero."""
+        return self.verdict in ("higher", "lower")
 
 
 @dataclass(frozen=True, kw_only=True)

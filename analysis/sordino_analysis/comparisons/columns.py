@@ -6,18 +6,17 @@ from collections.abc import Sequence
 
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.filling import cells_of_estimate
-from sordino_analysis.comparisons.difference import Difference
+from sordino_analysis.comparisons.measures import AnyDifference
 from sordino_analysis.estimation.normality import columns_of_laws
-from sordino_analysis.questions.linear.columns import columns_of_queries
 
 
-def columns_of_difference(found: Difference, left: str, right: str) -> dict[str, Sequence[Cell]]:
+def columns_of_difference(found: AnyDifference, left: str, right: str) -> dict[str, Sequence[Cell]]:
     """A row for each query, under the names of docs/results.md; `left` and `right` name the sides."""
-    rows = len(found.queries)
+    rows = len(found.labels)
     return {
         "left": [left] * rows,
         "right": [right] * rows,
-        **columns_of_queries(found.workload, found.queries),
+        **found.described,
         **cells_of_estimate(found),
         "left_value": found.left.tolist(),
         "right_value": found.right.tolist(),

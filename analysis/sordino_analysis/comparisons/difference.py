@@ -10,9 +10,10 @@ from typing import Literal
 
 import numpy as np
 
+from sordino_analysis.answers.columns import Cell
 from sordino_analysis.arrays import Floats
 from sordino_analysis.comparisons.matching import NotComparable, common_queries, measures_left_out, queries_by_label
-from sordino_analysis.comparisons.parts import NormalPart, SomeRows
+from sordino_analysis.comparisons.parts import MeasuredSide, NormalPart, SomeRows
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.doubts import doubts
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES
@@ -25,6 +26,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.panel.means import MeanPart, PooledMean, WeightedMean
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.columns import columns_of_queries
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
@@ -43,7 +45,8 @@ class Side:
     """One of two estimates: Q queries, and independent `parts` (w_b, θ̂_b) with Σ w_b θ̂_b their answers.
 
     `unasked` is the factor of the variance of the users as independent draws from a population: 0 where all of it
-    reported. `aggregates` are the sums of the reports that were counted.
+    reported. `aggregates` are the sums of the reports that were counted. `measures` are there where the workload asks
+    measures of numbers.
     """
 
     workload: Workload
@@ -53,6 +56,7 @@ class Side:
     level: float
     unasked: float = 1.0
     warnings: tuple[str, ...] = ()
+    measures: MeasuredSide | None = None
 
     @classmethod
     def of_round(cls, estimator: LinearEstimator, aggregate: Aggregate, level: float) -> Side:
@@ -140,6 +144,11 @@ class Difference:
         return [self.workload.label(query) for query in self.queries]
 
     @property
+    def described(self) -> dict[str, Sequence[Cell]]:
+        """Kind, label, bounds and unit of the Q queries, as columns."""
+        return columns_of_queries(self.workload, self.queries)
+
+    @property
     def value(self) -> Floats:
         """(Q,) unbiased, right less left."""
         return self.mean.answers
@@ -203,12 +212,7 @@ def difference(left: Side, right: Side, *, only: Sequence[str] | None = None, po
     About populations the sampling of both sides is independent too, which takes different people. Raises NotComparable
     as `common_queries` does, for different levels and for two sides that share reports.
     """
-    if left.level != right.level:
-        raise InvalidValue(f"the sides have the levels {left.level} and {right.level}: estimate both at one")
-    if any(one is other for one in left.aggregates for other in right.aggregates):
-        raise NotComparable(
-            "the two sides share reports: compare different rounds, or ask a series for the change between two windows"
-        )
+    check_sides(left, right)
     pairs = common_queries(left.workload, right.workload, only)
     ours, theirs = [one for one, _ in pairs], [other for _, other in pairs]
     parts = [(-weight, part) for weight, part in left.only(ours)] + right.only(theirs)
@@ -227,6 +231,16 @@ def difference(left: Side, right: Side, *, only: Sequence[str] | None = None, po
     )
     own = doubts(found.labels.__getitem__, found.users, found.level, found.normality)
     return replace(found, warnings=(*found.warnings, *own, *([DIFFERENT_PEOPLE] if population else [])))
+
+
+def check_sides(left: Side, right: Side) -> None:
+    """Raise InvalidValue for sides of different levels, NotComparable for those that share reports."""
+    if left.level != right.level:
+        raise InvalidValue(f"the sides have the levels {left.level} and {right.level}: estimate both at one")
+    if any(one is other for one in left.aggregates for other in right.aggregates):
+        raise NotComparable(
+            "the two sides share reports: compare different rounds, or ask a series for the change between two windows"
+        )
 
 
 def verdict_of(low: float, high: float) -> Verdict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 
 import numpy as np
@@ -40,17 +40,7 @@ def common_queries(left: Workload, right: Workload, only: Sequence[str] | None =
     """
     check_same_domain(left.held_domain, right.held_domain)
     places = [queries_by_label(workload) for workload in (left, right)]
-    if only is not None:
-        _check_labels(only, places)
-        chosen = list(dict.fromkeys(only))
-    else:
-        chosen = [label for label in places[0] if label in places[1]]
-    if not chosen:
-        raise NotComparable(
-            f"the estimates have no query in common: the left one asks {_some(places[0])}, the right one "
-            f"{_some(places[1])}",
-            (left.name, right.name),
-        )
+    chosen = common_labels(places, only)
     pairs = [(places[0][label], places[1][label]) for label in chosen]
     rounded = left.dithering is not None or right.dithering is not None
     if rounded and not (left.has_units and right.has_units):
@@ -63,6 +53,22 @@ def common_queries(left: Workload, right: Workload, only: Sequence[str] | None =
     if left.published != right.published and not rounded:
         _check_rows(left, right, pairs)
     return pairs
+
+
+def common_labels(places: Sequence[Mapping[str, object]], only: Sequence[str] | None = None) -> list[str]:
+    """The labels that both sides have, in the order of the left one, or `only` these.
+
+    Raises NotComparable for one of `only` that a side does not have, and where there is none in common.
+    """
+    if only is not None:
+        _check_labels(only, places)
+    chosen = [label for label in places[0] if label in places[1]] if only is None else list(dict.fromkeys(only))
+    if not chosen:
+        asked = [_some(place) for place in places]
+        raise NotComparable(
+            f"the estimates have no query in common: the left one asks {asked[0]}, the right one {asked[1]}", asked
+        )
+    return chosen
 
 
 def check_same_domain(left: Domain, right: Domain) -> None:
@@ -107,7 +113,7 @@ def measures_left_out(workload: Workload) -> int:
     return sum(each.label not in queries for each in Measures(workload.held_domain, workload.published).shown)
 
 
-def _check_labels(only: Sequence[str], places: Sequence[dict[str, int]]) -> None:
+def _check_labels(only: Sequence[str], places: Sequence[Mapping[str, object]]) -> None:
     for side, held in zip(("left", "right"), places, strict=True):
         if unknown := [label for label in only if label not in held]:
             raise NotComparable(f"the {side} estimate has no query {unknown[0]!r}; it has {_some(held)}", unknown[0])
@@ -133,7 +139,7 @@ def _check_rows(left: Workload, right: Workload, pairs: Pairs) -> None:
             )
 
 
-def _some(labels: dict[str, int]) -> str:
+def _some(labels: Mapping[str, object]) -> str:
     shown = ", ".join(repr(label) for label in list(labels)[:_LABELS])
     return f"{shown}, …" if len(labels) > _LABELS else shown
 

@@ -1,15 +1,19 @@
-"""Answers that are compared: some rows of a mean, and answers whose errors are known by their variances alone."""
+"""Answers that are compared: rows of a mean, answers whose errors are known by their variances, measures of numbers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from sordino_analysis.answers.columns import Cell
 from sordino_analysis.arrays import Floats
 from sordino_analysis.panel.exact_ends import Term
 from sordino_analysis.panel.means import MeanPart
+from sordino_shared.domains import Domain
+
+MeasureCells = Mapping[str, Cell]
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,3 +97,13 @@ class NormalPart:
 
     def root(self, *, sampled: bool) -> None:
         """No covariance is known."""
+
+
+@dataclass(frozen=True, eq=False)
+class MeasuredSide:
+    """The measures of one side over a `domain`: `at` has their cells, with intervals at the level that it is given."""
+
+    domain: Domain
+    users: int
+    bias: float
+    at: Callable[[float], Sequence[MeasureCells]]

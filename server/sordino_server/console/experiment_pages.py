@@ -91,7 +91,6 @@ def draw_looks(_: Analyst, context: Injected, campaign_id: DigestPath) -> Respon
             line.value,
             (line.lower, line.upper),
             line.verdict,
-            line.verdict in ("higher", "lower"),
         )
         for line in _lines(found)
         if line.lower is not None and line.upper is not None

@@ -19,9 +19,8 @@ def chart(*rows: DifferenceRow) -> DifferenceChart:
 
 
 def row(place: int, value: float, half: float) -> DifferenceRow:
-    told = abs(value) > half
-    verdict = ("higher" if value > 0 else "lower") if told else "undecided"
-    return DifferenceRow(f"row {place}", value, (value - half, value + half), verdict, told)
+    verdict = "undecided" if abs(value) <= half else "higher" if value > 0 else "lower"
+    return DifferenceRow(f"row {place}", value, (value - half, value + half), verdict)
 
 
 def test_what_is_told_is_blue_and_the_rest_grey_around_one_zero_line() -> None:

@@ -1,0 +1,35 @@
+"""Measures of numbers of a closed round, as one of two sides that are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from sordino_analysis.comparisons.difference import Side
+from sordino_analysis.comparisons.parts import MeasureCells, MeasuredSide
+from sordino_analysis.documents.number_queries import NumberQueries
+from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.kinds.numbers_document import rows_of_measures
+
+
+def with_measures(side: Side, estimator: LinearEstimator, aggregate: Aggregate) -> Side:
+    """The side of this round, with the measures that its workload asks, if it asks any."""
+    workload = estimator.workload
+    if not isinstance(workload.published, NumberQueries):
+        return side
+    bias = sum(abs(weight) * part.bias for weight, part in side.parts)
+    measured = MeasuredSide(workload.held_domain, side.users, bias, _Cells(estimator, aggregate))
+    return replace(side, measures=measured)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The cells of the measures of a round, at any level."""
+
+    estimator: LinearEstimator
+    aggregate: Aggregate
+
+    def __call__(self, level: float) -> Sequence[MeasureCells]:
+        found = self.estimator.estimate(self.aggregate, level)
+        return rows_of_measures(self.estimator, self.aggregate, found)
