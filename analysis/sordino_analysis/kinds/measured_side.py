@@ -7,10 +7,12 @@ from dataclasses import dataclass, replace
 
 from sordino_analysis.comparisons.difference import Side
 from sordino_analysis.comparisons.parts import MeasureCells, MeasuredSide
+from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.number_queries import NumberQueries
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.kinds.numbers_document import rows_of_measures
+from sordino_shared.protocol import DevicePart
 
 
 def with_measures(side: Side, estimator: LinearEstimator, aggregate: Aggregate) -> Side:
@@ -21,6 +23,14 @@ def with_measures(side: Side, estimator: LinearEstimator, aggregate: Aggregate) 
     bias = sum(abs(weight) * part.bias for weight, part in side.parts)
     measured = MeasuredSide(workload.held_domain, side.users, bias, _Cells(estimator, aggregate))
     return replace(side, measures=measured)
+
+
+def side_of_plan(
+    device: DevicePart, analyst: AnalystPart, aggregate: Aggregate, level: float, blanket: int = 0
+) -> Side:
+    """The side of a closed round of the plan with these two parts; raises as `Side.of_plan` does."""
+    side = Side.of_plan(device, analyst, aggregate, level, blanket)
+    return with_measures(side, LinearEstimator.of(device, analyst).among(aggregate, blanket), aggregate)
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,13 @@ from dataclasses import replace
 
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.comparisons.columns import columns_of_difference
-from sordino_analysis.comparisons.difference import DIFFERENT_PEOPLE, Difference, Side, difference
+from sordino_analysis.comparisons.difference import DIFFERENT_PEOPLE, Difference, Side
+from sordino_analysis.comparisons.measures import AnyDifference, compared
 from sordino_analysis.comparisons.several import differences
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.experiments.decided import DecidedRow, decided_row
+from sordino_analysis.kinds.measured_side import side_of_plan
 from sordino_analysis.kinds.two_campaigns import ComparedCampaign, ComparisonExtras, ComparisonKind
 from sordino_server.aggregates import LogPurged, aggregate
 from sordino_server.answers.comparison import ComparedRound, ComparisonTerms, names_of
@@ -39,7 +41,9 @@ def compute_comparison(url: str, left: ComparedRound, right: ComparedRound, term
         terms = replace(terms, population=True)
     try:
         sides = [_side(database, *pair, terms.level) for pair in zip((left, right), plans, strict=True)]
-        found = _arms(database, left, right, sides, plans, terms) if are_arms else _campaigns(sides, terms)
+        found: AnyDifference = (
+            _arms(database, left, right, sides, plans, terms) if are_arms else _campaigns(sides, terms)
+        )
     except EstimationError as error:
         raise ServerError(Problem.INVALID_REQUEST, str(error)) from error
     except LogPurged as error:
@@ -57,14 +61,14 @@ def compute_comparison(url: str, left: ComparedRound, right: ComparedRound, term
         columns if decided is None else decided.put_into(columns),
         extras,
         users=found.users,
-        compared=len(found.queries),
+        compared=len(found.labels),
         level=found.level,
         bias_bound=found.bias_bound,
     ).content()
 
 
-def _campaigns(sides: Sequence[Side], terms: ComparisonTerms) -> Difference:
-    return difference(*sides, only=terms.queries or None, population=terms.population)
+def _campaigns(sides: Sequence[Side], terms: ComparisonTerms) -> AnyDifference:
+    return compared(*sides, only=terms.queries or None, population=terms.population)
 
 
 def _arms(
@@ -96,7 +100,7 @@ def _decided(database: Database, of: ComparedRound, left: str, right: str) -> De
 
 def _side(database: Database, of: ComparedRound, plan: Plan, level: float) -> Side:
     total = aggregate(database, of.closed.number, plan[0].randomizer, arm=of.arm)
-    return Side.of_plan(*plan, total, level, of.closed.blanket)
+    return side_of_plan(*plan, total, level, of.closed.blanket)
 
 
 def _compared(of: ComparedRound, name: str, side: Side, plan: Plan) -> ComparedCampaign:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from sordino_analysis.charts import DifferenceChart, DifferenceRow, draw_differences
 from sordino_analysis.charts.differences import MOST_ROWS
+from sordino_analysis.figures import amount, span
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, page
 from sordino_server.console.picture_endpoints import svg
@@ -19,14 +20,14 @@ from sordino_server.experiments import listing, service
 from sordino_server.experiments.schemas import ExperimentDocument
 from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath
-from sordino_shared.protocol import Problem
+from sordino_shared.protocol import CampaignState, Problem
 from sordino_shared.quantities import quantity
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
 _LIST_COLUMNS = ("campaign", "name", "state", "primary", "looks", "day", "days", "users", "finding", "created_at")
 _LOOK_COLUMNS = (
-    "day", "arm", "compared_to", "value", "lower", "upper", "boundary", "information_share", "verdict", "note",
+    "day", "arm", "compared_to", "unit", "value", "lower", "upper", "boundary", "information_share", "verdict", "note",
     "reports", "sample_ratio_alarm",
 )  # fmt: skip
 RULES = {
@@ -51,6 +52,20 @@ class LookLine(BaseModel):
     note: str | None
     reports: int
     sample_ratio_alarm: bool
+    standard_error: float
+    unit: str
+
+    @property
+    def difference(self) -> str:
+        """The difference now, with its unit."""
+        return amount(self.value, self.unit, self.standard_error)
+
+    @property
+    def interval(self) -> str:
+        """The interval of the rule, or a dash at a look that spends nothing."""
+        if self.lower is None or self.upper is None:
+            return "–"
+        return span((self.lower, self.upper), self.unit, self.standard_error)
 
     @property
     def sides(self) -> str:
@@ -72,7 +87,9 @@ def get_experiment(_: Analyst, context: Injected, campaign_id: DigestPath) -> Co
     found = _document(context, campaign_id)
     lines = list(_lines(found))
     last = found.made[-1] if found.made else None
+    arms = found.arms
     values = {
+        "pairs": [(arms[0], arm) for arm in arms[1:]] if found.state == CampaignState.CLOSED else [],
         "rule": RULES[found.looks],
         "last": last,
         "warnings": [] if last is None else _warnings(last),
@@ -85,6 +102,7 @@ def get_experiment(_: Analyst, context: Injected, campaign_id: DigestPath) -> Co
 def draw_looks(_: Analyst, context: Injected, campaign_id: DigestPath) -> Response:
     """The difference at each look with the interval of the rule; 404 before the first look that has one."""
     found = _document(context, campaign_id)
+    lines = list(_lines(found))
     rows = [
         DifferenceRow(
             f"day {line.day}: {line.sides}",
@@ -92,7 +110,7 @@ def draw_looks(_: Analyst, context: Injected, campaign_id: DigestPath) -> Respon
             (line.lower, line.upper),
             line.verdict,
         )
-        for line in _lines(found)
+        for line in lines
         if line.lower is not None and line.upper is not None
     ]
     if not rows:
@@ -102,7 +120,7 @@ def draw_looks(_: Analyst, context: Injected, campaign_id: DigestPath) -> Respon
         subtitle=f"{found.primary}, {quantity(len(found.made), 'look')} of {quantity(found.days, 'day')}",
         axis="difference",
         band="interval of the rule",
-        unit="",
+        unit=lines[-1].unit,
         rows=rows[-MOST_ROWS:],
     )
     return svg(draw_differences(chart))
@@ -119,6 +137,8 @@ def _lines(found: ExperimentDocument) -> Iterator[LookLine]:
             "day": look["day"],
             "reports": sum(arm["reports"] for arm in look["arms"]),
             "sample_ratio_alarm": look.get("sample_ratio", {}).get("alarm", False),
+            # Looks that were stored before have no unit.
+            "unit": look.get("unit") or "",
         }
         for each in look["comparisons"]:
             yield LookLine.model_validate({name: each[name] for name in LookLine.model_fields if name in each} | common)

@@ -97,3 +97,16 @@ def test_a_look_that_could_not_be_made_is_said(running: Any, browsers: Any, monk
     browser = browsers.of(Role.ANALYST)
     assert "the look of day 1 could not be made" in browser.page(f"/console/experiments/{campaign}")
     assert "could not be made" in browser.page("/console/experiments")
+
+
+def test_once_it_is_closed_its_arms_are_compared_over_all_answers(running: Any, browsers: Any, looked_at: str) -> None:
+    browser, path = browsers.of(Role.ANALYST), f"/console/experiments/{looked_at}"
+    assert "/console/compare" not in browser.page(path).partition("<main")[2]
+    running.api.post(f"/v1/campaigns/{looked_at}/close").raise_for_status()
+    running.work()
+    (link,) = re.findall(r'href="(/console/compare\?left=[^"]*)"', browser.page(path))
+    page = unescape(browser.page(unescape(link)))
+    api = running.api.get("/v1/comparisons", params={"left": f"{looked_at}:A", "right": f"{looked_at}:B"}).json()
+    assert "B less A" in page
+    assert f'<option value="{looked_at}:B" selected>{looked_at[:12]}:B</option>' in page
+    assert re.findall(r'<td class="number">(higher|lower|undecided)</td>', page) == api["table"]["verdict"]
