@@ -107,6 +107,6 @@ def test_once_it_is_closed_its_arms_are_compared_over_all_answers(running: Any, 
     (link,) = re.findall(r'href="(/console/compare\?left=[^"]*)"', browser.page(path))
     page = unescape(browser.page(unescape(link)))
     api = running.api.get("/v1/comparisons", params={"left": f"{looked_at}:A", "right": f"{looked_at}:B"}).json()
-    assert "B less A" in page
+    assert "B − A = " in page
     assert f'<option value="{looked_at}:B" selected>{looked_at[:12]}:B</option>' in page
     assert re.findall(r'<td class="number">(higher|lower|undecided)</td>', page) == api["table"]["verdict"]
