@@ -11,6 +11,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.intervals import normal_quantile
+from sordino_analysis.experiments.always import AlwaysValid
 from sordino_analysis.experiments.any_time import any_time_quantile
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.planned_looks import boundaries
@@ -37,15 +38,17 @@ class Flow:
     @property
     def variance(self) -> float:
         """Of one report's contribution: what the plan pins."""
-        told = self._told(self.share)
-        return told * (1 - told) / self._gain**2
+        told = self.told(self.share)
+        return told * (1 - told) / self.gain**2
 
     @property
-    def _gain(self) -> float:
+    def gain(self) -> float:
+        """How far the share of a report moves with that of the users."""
         return math.tanh(self.epsilon / 2)
 
-    def _told(self, share: float) -> float:
-        return 0.5 + self._gain * (share - 0.5)
+    def told(self, share: float) -> float:
+        """The share of reports that say 1 where this share of the users holds the bit."""
+        return 0.5 + self.gain * (share - 0.5)
 
     @property
     def detectable(self) -> float:
@@ -58,12 +61,12 @@ class Flow:
         reports = int(self.daily / 2 * self.arriving)
         held = np.arange(1, self.days + 1) * reports
         means = [
-            generator.binomial(reports, self._told(self.share + added), (experiments, self.days)).cumsum(axis=1) / held
+            generator.binomial(reports, self.told(self.share + added), (experiments, self.days)).cumsum(axis=1) / held
             for added in (0.0, difference)
         ]
-        squares = sum(told * (1 - told) for told in means) / held / self._gain**2
+        squares = sum(told * (1 - told) for told in means) / held / self.gain**2
         planned = 4 * self.variance / (self.daily * self.days)
-        return (means[1] - means[0]) / self._gain, np.sqrt(squares), planned / squares
+        return (means[1] - means[0]) / self.gain, np.sqrt(squares), planned / squares
 
 
 @dataclass(frozen=True)
@@ -119,9 +122,37 @@ def any_time(flow: Flow, differences: Floats, errors: Floats, shares: Floats) ->
     return np.abs(differences) >= bounds * errors
 
 
+def always(flow: Flow, difference: float, experiments: int, seed: int) -> Outcome:
+    """Looks that hold for any number of reports, c₀ = 0; each report draws its arm, which such looks count on."""
+    generator = np.random.default_rng(seed)
+    low, high = (0.5 + side / 2 / flow.gain for side in (-1, 1))
+    daily, days = int(flow.daily * flow.arriving), np.arange(1, flow.days + 1)
+    second = generator.binomial(daily, 0.5, (experiments, flow.days))
+    arms = [(daily - second, 0.0), (second, difference)]
+    told = [generator.binomial(reports, flow.told(flow.share + added)) for reports, added in arms]
+    sums, squares = np.zeros(second.shape), np.zeros(second.shape)
+    for sign, (reports, _), ones in zip((-1, 1), arms, told, strict=True):
+        sums += 2 * sign * (ones * high + (reports - ones) * low)
+        squares += 4 * (ones * high**2 + (reports - ones) * low**2)
+    total = sums.cumsum(axis=1)
+    means = np.hstack([np.zeros((experiments, 1)), (total / (daily * days))[:, :-1]])
+    variation = (squares - 2 * means * sums + means**2 * daily).cumsum(axis=1)
+    rule = AlwaysValid(
+        weights=(0.5, 0.5),
+        low=low,
+        high=high,
+        centre=0.0,
+        level=LEVEL,
+        variance=4 * flow.variance * flow.daily * flow.days,
+    )
+    wealth = np.maximum(rule.log_wealth(total, variation), rule.log_wealth(-total, variation))
+    return stopped(wealth >= math.log(2 / (1 - LEVEL)), total / (daily * days), difference)
+
+
 RULES = {"± 1.96 every day": naive, "one look": one_look, "planned looks": planned, "any time": any_time}
+FIRST_FLOW = Flow(epsilon=1, daily=2000)
 FLOWS = {
-    "ε = 1, 2,000 a day": Flow(epsilon=1, daily=2000),
+    "ε = 1, 2,000 a day": FIRST_FLOW,
     "ε = 4, 400 a day": Flow(epsilon=4, daily=400),
     "half arrives": Flow(epsilon=1, daily=2000, arriving=0.5),
     "twice arrives": Flow(epsilon=1, daily=2000, arriving=2.0),
@@ -154,6 +185,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             found = stopped(rule(flow, *true), true[0], flow.detectable)
             told = f"{found.day:.1f} | {found.early:.2f} | {found.exaggeration:.2f}"
             print(f"| {named} | {name} | {false.found:.3f} | {found.found:.2f} | {told} |", flush=True)
+        false, found = always(flow, 0.0, count, 1), always(flow, flow.detectable, count, 2)
+        told = f"{found.day:.1f} | {found.early:.2f} | {found.exaggeration:.2f}"
+        print(f"| {named} | always | {false.found:.3f} | {found.found:.2f} | {told} |", flush=True)
     print("\n| split | running | once at the end | every day at .001 |\n|---|---|---|---|")
     for split in (0.5, 0.51, 0.52):
         print(

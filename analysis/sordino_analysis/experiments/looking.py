@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from sordino_analysis.estimation.fieller import JointErrors, fieller_set
 from sordino_analysis.estimation.intervals import bonferroni_quantile
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.experiments.always import AlwaysValid, ArmSums, Contributions
 from sordino_analysis.experiments.any_time import any_time_quantile
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.planned_looks import boundaries
@@ -56,12 +57,14 @@ class MadeLook:
     """What earlier looks leave for the next one: each arm's share of the planned information, and what was decided.
 
     `shares` (arms − 1,) are of the arms after the first. `decided` (arms − 1,) are their comparisons as they were
-    stored where no look of the arm follows, else None. `alarm`: the sample ratio was off.
+    stored where no look of the arm follows, else None. `alarm`: the sample ratio was off. `sums` (arms,) are those of
+    looks that hold always, none where an arm had no reports.
     """
 
     alarm: bool
     shares: tuple[float, ...]
     decided: tuple[Mapping[str, Any] | None, ...]
+    sums: tuple[ArmSums, ...] = ()
 
 
 def look(
@@ -93,8 +96,10 @@ def look(
         return found
     estimator = LinearEstimator.of(device, analyst)
     sides = [Side.of_round(estimator, each, design.level) for each in aggregates]
-    planned = planned_information(design, estimator)
     [found["unit"]] = units_of(estimator.workload, [_query_of(design.primary, estimator.workload)])
+    for shown, own in zip(found["arms"], _arms(design, estimator, sides, aggregates), strict=True):
+        shown |= own
+    rules = _Rules.of(design, estimator, [*before, made(found, design)], ended)
     for place, (arm, side) in enumerate(zip(design.arms[1:], sides[1:], strict=True)):
         kept = next((each for one in before if (each := one.decided[place]) is not None), None)
         if kept is not None:
@@ -102,16 +107,13 @@ def look(
             found["comparisons"].append({**kept} | ({"verdict": "withheld"} if alarm else {}))
             continue
         compared = _of_primary(design.primary, sides[0], side)
-        share = compared.share_of(planned[place])
-        shares = [*(one.shares[place] for one in before), share]
-        boundary = _boundary(design, shares, ended)
+        share = compared.share_of(rules.planned[place])
+        ends = rules.ends(compared, place, share)
         found["comparisons"].append(
             {"arm": arm.name, "compared_to": design.arms[0].name}
-            | compared.document(boundary, share, ended)
-            | {"verdict": "withheld" if alarm else compared.verdict(boundary)}
+            | compared.document(ends, share, ended)
+            | {"verdict": "withheld" if alarm else ends.verdict}
         )
-    for shown, side in zip(found["arms"], sides, strict=True):
-        shown |= _primary_of(design.primary, side)
     return found
 
 
@@ -120,13 +122,15 @@ def made(stored: Mapping[str, Any], design: ExperimentDesign) -> MadeLook:
     found, ratio = stored["comparisons"], stored.get("sample_ratio")
     # A look that could not be made has no ratio.
     alarm = ratio is not None and ratio["alarm"]
+    sums = [ArmSums(each["reports"], each["sum"], each["squares"]) for each in stored["arms"] if "squares" in each]
     if not found:
         nothing = len(design.arms) - 1
-        return MadeLook(alarm=alarm, shares=(0.0,) * nothing, decided=(None,) * nothing)
+        return MadeLook(alarm=alarm, shares=(0.0,) * nothing, decided=(None,) * nothing, sums=tuple(sums))
     return MadeLook(
         alarm=alarm,
         shares=tuple(each["information_share"] for each in found),
         decided=tuple(each if _arm_is_decided(each, design) else None for each in found),
+        sums=tuple(sums),
     )
 
 
@@ -156,6 +160,81 @@ def planned_information(design: ExperimentDesign, estimator: LinearEstimator) ->
     return [design.users / (noise * (1 / shares[0] + 1 / share)) for share in shares[1:]]
 
 
+@dataclass(frozen=True)
+class _Ends:
+    """What the rule leaves of a difference, `boundary` standard errors from it; inf where it says nothing."""
+
+    low: float
+    high: float
+    boundary: float
+
+    @property
+    def verdict(self) -> Verdict:
+        return verdict_of(self.low, self.high)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Rules:
+    """The rule of a design at the last of the `looks`: `planned` (arms − 1,) is the information at the end.
+
+    `contributions` are known for looks that hold always.
+    """
+
+    design: ExperimentDesign
+    planned: Sequence[float]
+    contributions: Contributions | None
+    looks: Sequence[MadeLook]
+    ended: bool
+
+    @classmethod
+    def of(cls, design: ExperimentDesign, estimator: LinearEstimator, looks: Sequence[MadeLook], ended: bool) -> _Rules:
+        return cls(
+            design=design,
+            planned=planned_information(design, estimator),
+            contributions=_contributions(design, estimator),
+            looks=looks,
+            ended=ended,
+        )
+
+    def ends(self, compared: _Compared, place: int, share: float) -> _Ends:
+        """Of the arm `place` + 1 against the first; `share` is that of the planned information now."""
+        if self.contributions is None:
+            shares = [*(one.shares[place] for one in self.looks[:-1]), share]
+            return compared.within(_boundary(self.design, shares, self.ended))
+        low, high = self._always(self.contributions, place)
+        low, high = low - compared.found.bias_bound, high + compared.found.bias_bound
+        return _Ends(low, high, (high - low) / 2 / compared.error)
+
+    def _always(self, of: Contributions, place: int) -> tuple[float, float]:
+        whole = sum(arm.weight for arm in self.design.arms)
+        valid = AlwaysValid(
+            weights=(self.design.arms[0].weight / whole, self.design.arms[place + 1].weight / whole),
+            low=float(of.values.min()),
+            high=float(of.values.max()),
+            centre=of.centre,
+            variance=self.design.users**2 / self.planned[place],
+            level=self.design.comparison_level,
+        )
+        known = [each.sums for each in self.looks if each.sums]
+        return valid.interval([(sum(arm.reports for arm in sums), sums[0], sums[place + 1]) for sums in known])
+
+
+def _contributions(design: ExperimentDesign, estimator: LinearEstimator) -> Contributions | None:
+    if design.looks is not Looks.ALWAYS:
+        return None
+    return Contributions.of(estimator, _query_of(design.primary, estimator.workload))
+
+
+def _arms(
+    design: ExperimentDesign, estimator: LinearEstimator, sides: Sequence[Side], aggregates: Sequence[Aggregate]
+) -> Iterator[dict[str, float]]:
+    """The primary metric of each arm; where looks hold always, its squares too."""
+    of = _contributions(design, estimator)
+    for side, aggregate in zip(sides, aggregates, strict=True):
+        squares = {} if of is None else {"squares": of.sums_of(aggregate).squares}
+        yield _primary_of(design.primary, side) | squares
+
+
 def _boundary(design: ExperimentDesign, shares: Sequence[float], ended: bool) -> float:
     level = design.comparison_level
     if design.looks is Looks.ANY:
@@ -180,27 +259,24 @@ class _Compared:
     def share_of(self, planned: float) -> float:
         return 1 / (self.error**2 * planned)
 
-    def ends(self, boundary: float) -> tuple[float, float]:
+    def within(self, boundary: float) -> _Ends:
+        """So many standard errors on either side."""
         if not math.isfinite(boundary):
-            return -math.inf, math.inf
+            return _Ends(-math.inf, math.inf, boundary)
         low, high = self.found.mean.population_interval(boundary)[0].tolist()
-        return low, high
+        return _Ends(low, high, boundary)
 
-    def verdict(self, boundary: float) -> Verdict:
-        return verdict_of(*self.ends(boundary))
-
-    def document(self, boundary: float, share: float, ended: bool) -> dict[str, Any]:
-        low, high = self.ends(boundary)
-        shown = math.isfinite(boundary)
-        early = not ended and share < 1 and self.verdict(boundary) != "undecided"
+    def document(self, ends: _Ends, share: float, ended: bool) -> dict[str, Any]:
+        shown = math.isfinite(ends.boundary)
+        early = not ended and share < 1 and ends.verdict != "undecided"
         return {
             "value": float(self.found.value[0]),
             "standard_error": self.error,
             "information_share": share,
-            "boundary": boundary if shown else None,
-            "lower": low if shown else None,
-            "upper": high if shown else None,
-            "lift": self._lift(boundary) if shown else None,
+            "boundary": ends.boundary if shown else None,
+            "lower": ends.low if shown else None,
+            "upper": ends.high if shown else None,
+            "lift": self._lift(ends.boundary) if shown else None,
             "note": OVERSTATED if early else None,
             "warnings": [each for each in self.found.warnings if each != DIFFERENT_PEOPLE],
         }

@@ -6,8 +6,12 @@ from enum import StrEnum
 
 
 class Looks(StrEnum):
-    """The rule of looks: every day of the plan, once at the end, or every day with no end planned."""
+    """The rule of looks: every day of the plan, once at the end, or every day with no end planned.
+
+    `always` holds for any number of reports, without a normal law, and takes more of them.
+    """
 
     PLANNED = "planned"
     END = "end"
     ANY = "any"
+    ALWAYS = "always"

@@ -116,10 +116,10 @@ def needed_drift(looks: Looks, planned: int, level: float, power: float) -> floa
     """The mean of d/se at the planned end that is found with chance `power` in so many looks, evenly spread.
 
     2.80 for one look at .95 and .8; 2.90 for thirty planned ones, so 7 % more users; 3.88 at any time, as one look at
-    the planned end finds it: 1.9 times the users.
+    the planned end finds it: 1.9 times the users. Looks that hold always need about as many at ε = 1, and more above.
     """
     one = float(ndtri((1 + level) / 2))
-    if looks is Looks.ANY:
+    if looks in (Looks.ANY, Looks.ALWAYS):
         return any_time_quantile(1.0, level) + float(ndtri(power))
     if looks is Looks.END or planned == 1:
         return one + float(ndtri(power))

@@ -38,7 +38,9 @@ class ExperimentTerms(StrictModel):
 
     primary: str = Field(min_length=1, max_length=200, description="Label of the query that decides.")
     looks: Looks = Field(
-        Looks.PLANNED, description="`planned`: every day, `end`: once, `any`: every day with no end planned."
+        Looks.PLANNED,
+        description="`planned`: every day, `end`: once, `any`: every day with no end planned, `always`: the same for "
+        "any number of reports.",
     )
     days: Annotated[int, Field(strict=True, ge=1, le=366, description="The campaign closes after so many days.")]
     users: Annotated[int, Field(strict=True, ge=2, lt=2**53, description="Planned users of all arms.")]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.kinds.registry import kind_named
 from sordino_server.plans import service as plans
 from sordino_server.workloads import service as workloads
@@ -27,8 +28,8 @@ def contents_of_plan(session: Session, plan_request: str) -> PlanContents | None
     return ready.device, device, ready.analyst, analyst
 
 
-def check_primary(primary: str, plan: PlanContents) -> None:
-    """Raise InvalidValue unless the plan has a query of this label, whose answer depends on the users."""
+def check_primary(primary: str, looks: Looks, plan: PlanContents) -> None:
+    """Raise InvalidValue unless the plan has a query of this label that varies, and reports that the looks need."""
     # Imported here since the process that answers requests imports this module, and must not hold the estimators.
     from sordino_analysis.comparisons.matching import queries_by_label
     from sordino_analysis.documents.analyst_part import AnalystPart
@@ -47,3 +48,11 @@ def check_primary(primary: str, plan: PlanContents) -> None:
         raise InvalidValue(
             f"/experiment/primary: {primary!r} has the same answer for all values: name a query that varies", primary
         )
+    if looks is Looks.ALWAYS:
+        from sordino_analysis.estimation.linear import LinearEstimator
+        from sordino_analysis.experiments.always import Contributions
+
+        try:
+            Contributions.of(LinearEstimator.of(device, analyst), labels[primary])
+        except InvalidValue as error:
+            raise InvalidValue(f"/experiment/looks: {error}", looks) from error

@@ -10,7 +10,11 @@ from sordino_analysis.experiments.looks import Looks
 from sordino_shared.errors import InvalidValue
 
 LooksOption = Annotated[
-    Looks, typer.Option(metavar="RULE", help="When one looks: planned (every day), end (once), or any (no end).")
+    Looks,
+    typer.Option(
+        metavar="RULE",
+        help="When one looks: planned (every day), end (once), any (no end), always (no end, for few reports too).",
+    ),
 ]
 
 

@@ -107,7 +107,7 @@ class ExperimentSize:
         found = f"a difference of {self.difference_text} is found with {percent(self.power)} at {percent(self.level)}"
         console.print(f"users in {quantity(self.arms, 'arm')} together: {found}", highlight=False)
         table = Table(box=None, pad_edge=False, header_style="bold")
-        rules = {Looks.PLANNED: "daily looks", Looks.ANY: "any time"}
+        rules = {Looks.PLANNED: "daily looks", Looks.ANY: "any time", Looks.ALWAYS: "always"}
         headings = ["ε", "one look", rules[self.looks]] if self.looks is not Looks.END else ["ε", "one look"]
         headings += [] if self.daily is None else ["days", *(f"± {day} d" for day in _STATED_DAYS)]
         headings += [f"{percent(_FAKE)} fake"]

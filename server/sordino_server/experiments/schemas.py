@@ -15,7 +15,9 @@ class ExperimentDocument(BaseModel):
     state: str
     arms: list[str]
     primary: str = Field(description="Label of the query that decides.")
-    looks: str = Field(description="`planned` (every day), `end` (once) or `any` (no end).")
+    looks: str = Field(
+        description="`planned` (every day), `end` (once), `any` (no end) or `always` (no end, for few reports too)."
+    )
     days: int = Field(description="The experiment ends after so many days.")
     users: int = Field(description="Planned users of all arms.")
     spread: float = Field(description="Planned standard deviation of the users' values, as a share of the scale.")

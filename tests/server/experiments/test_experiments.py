@@ -149,6 +149,26 @@ def test_the_pinned_end_has_the_last_look(running: Any) -> None:
     assert look["sample_ratio"]["chance"] is not None
 
 
+def test_looks_that_hold_always_need_reports_that_are_counted(running: Any, check_problem: Any) -> None:
+    plan = running.ready_plan(epsilon=1, mechanism="subset_selection")["id"]
+    refused = running.api.post("/v1/campaigns", json=order_of(running, looks="always") | {"plan_request": plan})
+    check_problem(refused, Problem.INVALID_REQUEST, "/experiment/looks: looks that hold always need reports")
+    campaign = running.api.post("/v1/campaigns", json=order_of(running, looks="always")).raise_for_status().json()["id"]
+    running.api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
+    arms = Arms(running, campaign)
+    for day in (1, 2):
+        arms.answer(1000, 30.0, -5.0)
+        running.clock.advance(DAY_S)
+        running.work()
+        looks = running.api.get(f"/v1/campaigns/{campaign}/experiment").json()["made"]
+        # The first look decides: none follows.
+        assert len(looks) == 1, day
+    (one,) = looks[0]["comparisons"]
+    assert one["verdict"] == "higher"
+    assert one["lower"] < one["value"] < one["upper"]
+    assert all(arm["squares"] > 0 for arm in looks[0]["arms"])
+
+
 def test_a_query_that_the_plan_lacks_is_refused_before_any_device_spends(running: Any, check_problem: Any) -> None:
     order = order_of(running, primary="load = slow")
     response = running.api.post("/v1/campaigns", json=order)
