@@ -39,7 +39,7 @@ def _line(name: str, plan: CuratorPlan, users: int) -> str:
     generator = np.random.default_rng(0)
     people = list(zipf_people(plan.workload.size, users, _DRAWS))
     noisy = [measure(plan, counts, noise).astype(float) for counts in people]
-    deviation = float(plan.strategy.noise_variance(RHO)) ** 0.5
+    deviation = np.sqrt(plan.law.variances())
 
     def measured(counts: Counts) -> Floats:
         """With and without the projection: the same noise."""

@@ -46,6 +46,7 @@ _STATING = (
     "curator.noise",
     "curator.plan",
     "curator.shell_index",
+    "curator.simulated_quantiles",
     "curator.usefulness",
     "pairwise.decoded_reports",
     "pairwise.drawn_campaigns",

@@ -11,11 +11,14 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.certificate import CuratorCertificate
 from sordino_analysis.curator.character_strategy import CharacterStrategy, squared_sensitivity_of_scales
+from sordino_analysis.curator.decoding import decoded_strategy
 from sordino_analysis.curator.design import asked_rows
+from sordino_analysis.curator.laws import BlockLaw, GaussianLaw, NoiseLaw
+from sordino_analysis.curator.loss import check_covered
 from sordino_analysis.curator.orbit_design import binary_orbits, certificate_of_orbits
 from sordino_analysis.curator.plan import CuratorPlan
 from sordino_analysis.curator.strategy import IntegerStrategy, Strategy, squared_sensitivity
-from sordino_analysis.documents.curator_part import CharacterScales, CuratorPart, ProvedBound
+from sordino_analysis.documents.curator_part import BlockNoise, CharacterScales, CuratorPart, ProvedBound
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.planning.audit import Check, computing_what_was_published
 from sordino_analysis.questions.linear.building import build_workload
@@ -24,6 +27,7 @@ from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import NANO, PureEpsilon
 
 # Sums of products in another order, on another machine; figures that differ by more are of another strategy.
 _RELATIVE = 1e-6
@@ -40,10 +44,9 @@ def part_of(plan: CuratorPlan) -> CuratorPart:
         queries=plan.workload.published,
         objective=plan.objective,
         neighbours=plan.neighbours,
-        nano_rho=plan.guarantee.nano_rho,
+        guarantee=plan.guarantee,
         strategy=strategy.published(),
-        squared_sensitivity=str(strategy.squared_sensitivity),
-        noise_variance=str(strategy.noise_variance(plan.guarantee)),
+        noise=plan.law.published(),
         max_variance=summary.max_variance,
         mean_variance=summary.mean_variance,
         max_bound=_bound(plan.design.max_certificate),
@@ -52,31 +55,55 @@ def part_of(plan: CuratorPlan) -> CuratorPart:
 
 
 def audit_curator(part: CuratorPart) -> Iterator[Check]:
-    """Every claim of the part: Δ², σ², that answers are unbiased, variances, and bounds.
+    """Every claim of the part: Δ² and σ², or ε of blocks of noise; that answers are unbiased, variances, and bounds.
 
-    Raises InvalidValue where strategy and queries do not even fit together.
+    Raises InvalidValue where strategy, noise and queries do not even fit together.
     """
     workload = build_workload(part.domain, part.queries, part.workload)
     neighbours: Neighbours = "replace" if part.neighbours == "replace" else "add-remove"
-    guarantee, sensitivity = Zcdp(part.nano_rho), _sensitivity(part, neighbours)
-    yield Check(
-        "Δ²",
-        sensitivity > 0 and str(sensitivity) == part.squared_sensitivity,
-        part.squared_sensitivity,
-        str(sensitivity),
-    )
-    variance = sensitivity / (2 * guarantee.exact)
-    yield Check("σ²", _same_fraction(part.noise_variance, variance), part.noise_variance, str(variance))
-    strategy = _strategy(part, workload, neighbours, sensitivity)
+    sensitivity = _sensitivity(part, neighbours)
+    law = _law(part, sensitivity)
+    strategy = _strategy(part, workload, neighbours, sensitivity, law)
+    yield from _of_noise(part, strategy, sensitivity)
     if isinstance(strategy, IntegerStrategy):
         yield _unbiased(strategy, workload)
     with computing_what_was_published():
-        variances, weights = strategy.variances(guarantee), _weights(workload, neighbours)
+        variances, weights = strategy.variances_under(law.variances()), _weights(workload, neighbours)
     yield _close("max variance", part.max_variance, float(variances.max()))
     yield _close("mean variance", part.mean_variance, float(np.mean(weights * variances)))
     for name, bound in (("max", part.max_bound), ("mean", part.mean_bound)):
         if bound is not None:
             yield from _checked_bound(f"lower bound, {name}", bound, workload, neighbours)
+
+
+def _law(part: CuratorPart, sensitivity: int) -> NoiseLaw:
+    """The noise of the guarantee for this Δ², or the blocks that are published."""
+    if isinstance(part.noise, BlockNoise):
+        assert isinstance(part.guarantee, PureEpsilon)
+        return BlockLaw(guarantee=part.guarantee, blocks=part.noise.blocks)
+    assert isinstance(part.guarantee, Zcdp)
+    return GaussianLaw.of(sensitivity, _measured(part), part.guarantee)
+
+
+def _of_noise(part: CuratorPart, strategy: Strategy, sensitivity: int) -> Iterator[Check]:
+    if isinstance(part.noise, BlockNoise):
+        assert isinstance(part.guarantee, PureEpsilon)
+        loss = strategy.loss(part.noise.blocks)
+        allowed = Fraction(part.guarantee.nano, NANO)
+        yield Check("ε", 0 < loss <= allowed, str(part.guarantee), f"ε = {float(loss):.12g}, from whole numbers")
+        return
+    assert isinstance(part.guarantee, Zcdp)
+    published = part.noise.squared_sensitivity
+    yield Check("Δ²", sensitivity > 0 and str(sensitivity) == published, published, str(sensitivity))
+    variance = sensitivity / (2 * part.guarantee.exact)
+    yield Check("σ²", _same_fraction(part.noise.variance, variance), part.noise.variance, str(variance))
+
+
+def _measured(part: CuratorPart) -> int:
+    if isinstance(part.strategy, CharacterScales):
+        bits = len(part.domain.shape)
+        return sum(math.comb(bits, degree) for degree, scale in enumerate(part.strategy.scales) if scale)
+    return part.strategy.rows.shape[0]
 
 
 def _bound(certificate: CuratorCertificate | None) -> ProvedBound | None:
@@ -102,7 +129,9 @@ def _sensitivity(part: CuratorPart, neighbours: Neighbours) -> int:
     return squared_sensitivity(ndarray(rows).astype(np.int64), neighbours)
 
 
-def _strategy(part: CuratorPart, workload: Workload, neighbours: Neighbours, sensitivity: int) -> Strategy:
+def _strategy(
+    part: CuratorPart, workload: Workload, neighbours: Neighbours, sensitivity: int, law: NoiseLaw
+) -> Strategy:
     if isinstance(part.strategy, CharacterScales):
         operator = character_map(workload.operator)
         if binary_orbits(operator, neighbours) is None or len(part.strategy.scales) != 1 + operator.characters.width:
@@ -110,27 +139,10 @@ def _strategy(part: CuratorPart, workload: Workload, neighbours: Neighbours, sen
         return CharacterStrategy(
             neighbours=neighbours, operator=operator, scales=part.strategy.scales, squared_sensitivity=sensitivity
         )
-    return _decoded(ndarray(part.strategy.rows).astype(np.int64), workload, neighbours, sensitivity)
-
-
-def _decoded(rows: Floats, workload: Workload, neighbours: Neighbours, sensitivity: int) -> IntegerStrategy:
-    """The decoder of least variance for these rows, which the part need not state."""
-    matrix, _ = asked_rows(workload, neighbours)
-    scaled, wanted, offset = rows.astype(float), matrix, np.zeros(len(matrix))
-    if neighbours == "replace":
-        scaled = scaled - scaled.mean(axis=1, keepdims=True)
-        wanted = matrix - matrix.mean(axis=1, keepdims=True)
-    size = float(np.abs(scaled).max()) or 1.0
-    decoder = np.asarray(np.linalg.lstsq(scaled.T / size, wanted.T, rcond=None)[0].T / size, dtype=float)
-    if neighbours == "replace":
-        offset = matrix.mean(axis=1) - decoder @ rows.mean(axis=1)
-    return IntegerStrategy(
-        neighbours=neighbours,
-        rows=rows.astype(np.int64),
-        squared_sensitivity=sensitivity,
-        decoder=decoder,
-        offset=offset,
-    )
+    rows, (matrix, _) = ndarray(part.strategy.rows).astype(np.int64), asked_rows(workload, neighbours)
+    if isinstance(part.noise, BlockNoise):
+        check_covered(len(rows), part.noise.blocks)
+    return decoded_strategy(rows, matrix, neighbours, law.variances())
 
 
 def _unbiased(strategy: IntegerStrategy, workload: Workload) -> Check:

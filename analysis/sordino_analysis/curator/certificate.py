@@ -3,7 +3,8 @@
 zCDP at order 2 bounds χ²(M(X′)‖M(X)) by e^{2ρ} − 1, and Hammersley, Chapman and Robbins then bound the covariance of an
 unbiased M at X: yᵀCov⁻¹y ≤ e^{2ρ} − 1 for every difference y from X to a neighbour. With the dual of the covariance
 problem the mean variance is at least γ²/(e^{2ρ} − 1), for any noise, also one that depends on the data. The Gaussian
-has 2ρ for e^{2ρ} − 1. (Edmonds, Nikolov and Ullman 2020, Section 5, with its constant.)
+has 2ρ for e^{2ρ} − 1. Under pure ε χ² is at most 4 sinh²(ε/2), which takes the place of e^{2ρ} − 1. (Edmonds,
+Nikolov and Ullman 2020, Section 5, with its constant.)
 """
 
 from __future__ import annotations
@@ -11,13 +12,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.guarantees import Guarantee
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.gaussian.covariance import GaussianOptimum, dual_value, proof_from_types
 from sordino_analysis.request_terms import Neighbours
+from sordino_shared.guarantees import PureEpsilon
 
 # Relative rounding of γ, of which the bound takes the square.
 _ROUNDING = 1e-9
@@ -25,7 +29,9 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CuratorCertificate:
-    """(1/Q) Σ w_q Var_q ≥ norm²/(e^{2ρ} − 1) in squared counts, for unbiased mechanisms.
+    """(1/Q) Σ w_q Var_q ≥ norm²/χ² in squared counts, for unbiased mechanisms.
+
+    χ² is e^{2ρ} − 1 under ρ and 4 sinh²(ε/2) under ε.
 
     It is proved by `query_weights` w and `weights` P alone. w has one for each query, or for each orbit of queries of
     bits. P is (k, k) on pairs, (k,) on types, or (d,) on the distances of d bits, where `add-remove` needs none. It
@@ -52,9 +58,19 @@ class CuratorCertificate:
             holds_from_n=cover_size(weights > 0) if on_pairs else 0,
         )
 
-    def mean_variance(self, guarantee: Zcdp) -> float:
-        """The bound at this ρ, rounded down, in squared counts."""
-        return (1 - _ROUNDING) * self.norm**2 / math.expm1(2 * guarantee.rho)
+    def mean_variance(self, guarantee: Guarantee) -> float:
+        """The bound at this ρ or ε, rounded down, in squared counts."""
+        return (1 - _ROUNDING) * self.norm**2 / largest_chi_square(guarantee)
+
+
+def largest_chi_square(guarantee: Guarantee) -> float:
+    """What χ² of neighbours may be: e^{2ρ} − 1 under zCDP, 4 sinh²(ε/2) under ε, as of randomised response."""
+    match guarantee:
+        case Zcdp():
+            return math.expm1(2 * guarantee.rho)
+        case PureEpsilon():
+            return 4 * math.sinh(guarantee.epsilon / 2) ** 2
+    assert_never(guarantee)
 
 
 def certify(

@@ -7,17 +7,19 @@ One scale c_j serves all characters of j bits, so that neither the measurement n
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.curator.loss import loss_of_characters
 from sordino_analysis.curator.strategy import Integers, IntegerStrategy, Nearest, Strategy, check_sensitivity
-from sordino_analysis.documents.curator_part import CharacterScales
+from sordino_analysis.documents.curator_part import CharacterScales, NoiseBlock
 from sordino_analysis.estimation.few_attributes import LocalShares
 from sordino_analysis.estimation.intervals import independent_quantile
-from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.symmetry.krawtchouk import krawtchouk_integers
 from sordino_analysis.questions.linear.widths import CharacterMap
 from sordino_analysis.questions.linear.workload import Workload
@@ -53,14 +55,18 @@ class CharacterStrategy(Strategy):
     def published(self) -> CharacterScales:
         return CharacterScales(self.scales)
 
-    def variances(self, guarantee: Zcdp) -> Floats:
-        inverse = _inverse_squares(self.scales)
+    def loss(self, blocks: Sequence[NoiseBlock]) -> Fraction:
+        return loss_of_characters(self.bits, self.scales, blocks, self.neighbours)
+
+    def variances_under(self, noise: Floats) -> Floats:
+        """Noise of one degree has one variance in every plan; of several the largest is taken."""
+        inverse = _inverse_squares(self.scales) * self.by_degree(noise)
         found = np.zeros(self.operator.shape[0])
         for block in self.operator.blocks:
             found[block.queries] = block.table**2 @ inverse[degrees(block.shape)]
         if self.neighbours == "add-remove":
             found = np.append(found, inverse[0])
-        return np.asarray(float(self.noise_variance(guarantee)) * found)
+        return np.asarray(found)
 
     def exact(self, counts: Integers) -> Integers:
         if self.bits > _MAX_BITS:
@@ -77,9 +83,10 @@ class CharacterStrategy(Strategy):
         return np.asarray((scales * sums[cells])[scales > 0])
 
     def decode(self, noisy: Floats) -> Floats:
-        answers = self.operator.answers([self._coefficients(noisy)] * len(self.operator.blocks))
+        coefficients = self._coefficients(noisy)
+        answers = self.operator.answers([coefficients] * len(self.operator.blocks))
         if self.neighbours == "add-remove":
-            return np.append(answers, self._coefficients(noisy)[0])
+            return np.concatenate([answers, coefficients[:1]])
         return answers
 
     def known_part(self) -> Floats:
@@ -88,23 +95,23 @@ class CharacterStrategy(Strategy):
             known[block.queries] = block.table[:, 0]
         return known if self.neighbours == "replace" else np.zeros(len(known) + 1)
 
-    def total_covariances(self) -> Floats:
+    def total_covariances(self, noise: Floats) -> Floats:
         known = np.zeros(self.operator.shape[0])
         for block in self.operator.blocks:
             known[block.queries] = block.table[:, 0]
-        return np.asarray(known * _inverse_squares(self.scales)[0])
+        return np.asarray(known * (_inverse_squares(self.scales) * self.by_degree(noise))[0])
 
     def band_quantile(self, level: float) -> float:
         """By Šidák's inequality: listing the covariance of all answers would take too long."""
         return independent_quantile(level, self.operator.shape[0])
 
-    def nearest(self, workload: Workload, noisy: Floats, deviation: float, users: int) -> Nearest:
+    def nearest(self, workload: Workload, noisy: Floats, deviations: Floats, users: int) -> Nearest:
         """Each marginal's nearest distribution; those that share attributes need not agree. `noisy` (r,)."""
         shares = LocalShares.nearest(self.operator, self.decode(noisy) / users + self.known_part())
         squares = shares.weigh([block.values**2 for block in self.operator.blocks])
         return Nearest(shares.answers, squares, ())
 
-    def nearest_counts(self, workload: Workload, noisy: Floats, deviation: float) -> Floats:
+    def nearest_counts(self, workload: Workload, noisy: Floats, deviations: Floats) -> Floats:
         answers = self.decode(noisy)
         people = max(answers[-1], 0.0)
         if people == 0:
@@ -126,10 +133,19 @@ class CharacterStrategy(Strategy):
         )
 
     def _coefficients(self, noisy: Floats) -> Floats:
-        """(1 + p,) total and character sums, 0 where nothing is measured; the total of `replace` is known."""
+        """(1 + p, …) total and character sums, 0 where nothing is measured; the total of `replace` is known."""
         scales = self._each_scale()
-        found = np.zeros(len(scales))
-        found[scales > 0] = noisy / scales[scales > 0]
+        found = np.zeros((len(scales), *noisy.shape[1:]))
+        found[scales > 0] = (noisy.T / scales[scales > 0]).T
+        return found
+
+    def by_degree(self, noise: Floats) -> Floats:
+        """(w + 1,) the largest of the variances (r,) of each number of bits, 0 where nothing is measured."""
+        found, start = np.zeros(len(self.scales)), 0
+        for degree, scale in enumerate(self.scales):
+            if scale:
+                stop = start + math.comb(self.bits, degree)
+                found[degree], start = noise[start:stop].max(), stop
         return found
 
     def _each_scale(self) -> Integers:

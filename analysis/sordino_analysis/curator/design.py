@@ -9,7 +9,8 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.certificate import CuratorCertificate, certify
-from sordino_analysis.curator.strategy import Strategy, integer_strategy
+from sordino_analysis.curator.rounding import integer_strategy
+from sordino_analysis.curator.strategy import Strategy
 from sordino_analysis.curator.usefulness import uniform_error
 from sordino_analysis.optimisation.gaussian.covariance import optimal_covariance
 from sordino_analysis.optimisation.gaussian.worst_query import weigh_worst_query
@@ -23,7 +24,7 @@ MAX_TYPES, MAX_QUERIES = 1024, 16_384
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Design:
-    """A strategy for m answers of `weights` (m,), with bounds for unbiased releases.
+    """A strategy of Gaussian noise for m answers of `weights` (m,), with bounds for unbiased releases.
 
     `mean_certificate` bounds the mean variance under the workload's own weights. `max_certificate` bounds the worst
     variance: the mean under any weights does. Both are None where no bound speaks of so few users. `gap` is proved: no

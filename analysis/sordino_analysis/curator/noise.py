@@ -59,7 +59,7 @@ class CuratorNoise:
 
         Raises InvalidValue for another scale.
         """
-        _check_scale(scale)
+        check_scale(scale)
         return self._until(count, lambda chunk: self._accepted_laplace(scale, chunk))
 
     def ball(self, scale: Fraction, dimension: int, count: int) -> Integers:
@@ -70,7 +70,7 @@ class CuratorNoise:
         B_d of type B, whose coefficients are positive: r is a sum of d + 1 geometric variables and an index of B_d.
         Raises InvalidValue for a scale above 2⁴⁰ or of another form, or a dimension outside 1 to 1024.
         """
-        _check_scale(scale)
+        check_scale(scale)
         if scale > _MAX_BALL_SCALE:
             raise InvalidValue(f"the scale of a ball must be at most 2^40, got {scale}", scale)
         index = ShellIndex(dimension, scale)
@@ -137,7 +137,8 @@ def check_variance(variance: Fraction) -> None:
         raise InvalidValue(f"the variance must be a fraction above 0 and at most 2^80, got {variance!r}", variance)
 
 
-def _check_scale(scale: Fraction) -> None:
+def check_scale(scale: Fraction) -> None:
+    """Raise InvalidValue for a scale that `laplace` does not draw."""
     if not isinstance(scale, Fraction) or scale < _LEAST_SCALE or scale.numerator > _MAX_SCALE:
         raise InvalidValue(
             f"the scale must be a fraction of at least 1/1000 with a numerator up to 2^50, got {scale!r}", scale

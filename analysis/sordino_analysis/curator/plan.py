@@ -1,50 +1,70 @@
-"""The plan of a trusted curator: an integer strategy for a workload, its errors at ρ, and the certificate beside it."""
+"""The plan of a trusted curator: a strategy with noise for a workload, its errors, and the certificate beside it."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from sordino_analysis.curator.candidate import Candidate
 from sordino_analysis.curator.design import Design, check_listed, dense_design
+from sordino_analysis.curator.laws import NoiseLaw
 from sordino_analysis.curator.orbit_design import binary_orbits, orbit_design
+from sordino_analysis.curator.pure_design import check_epsilon, pure_candidates
 from sordino_analysis.curator.strategy import Strategy
 from sordino_analysis.curator.usefulness import useful_from
-from sordino_analysis.documents.curator_summary import CuratorSummary
-from sordino_analysis.guarantees.approximate import DELTA, approximate_of
+from sordino_analysis.documents.curator_summary import ConsideredRelease, CuratorSummary, promise_of
+from sordino_analysis.guarantees import ConcentratedComposition, Guarantee
+from sordino_analysis.guarantees.approximate import DELTA, Approximate, zcdp_within
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours, Objective
 from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import NANO, PureEpsilon
 
 # The search ends at .5 % for means and at 1 % for the worst query.
 _LARGEST_GAP = 0.0101
+# Names of what is compared: Gaussian noise under ρ, and two families under ε.
+GAUSSIAN, PURE_FAMILIES = "gaussian", ("laplace", "blocks")
+FAMILIES = (GAUSSIAN, *PURE_FAMILIES)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CuratorPlan:
-    """An unbiased release under ρ-zCDP.
+    """An unbiased release under ρ-zCDP or under pure ε.
 
     `replace` neighbours differ in the row of one person; the strategy answers the queries that vary. With `add-remove`
-    the number of people is secret, so the strategy answers every query and, last, that number.
+    the number of people is secret, so the strategy answers every query and, last, that number. `chosen` is the best of
+    the releases `considered`; `design` has the bounds and the strategy of Gaussian noise.
     """
 
     workload: Workload
-    guarantee: Zcdp
     objective: Objective
     users: int | None
     design: Design
+    chosen: Candidate
+    considered: tuple[ConsideredRelease, ...]
     seconds: float
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What the release keeps."""
+        return self.chosen.guarantee
 
     @property
     def strategy(self) -> Strategy:
         """What is measured, and how answers follow from it."""
-        return self.design.strategy
+        return self.chosen.strategy
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The noise on what is measured."""
+        return self.chosen.law
 
     @property
     def neighbours(self) -> Neighbours:
@@ -52,22 +72,22 @@ class CuratorPlan:
         return self.strategy.neighbours
 
     def summary(self, delta: Fraction = DELTA) -> CuratorSummary:
-        """The plan in numbers, with (ε, δ) at this δ."""
-        design, variances = self.design, self.strategy.variances(self.guarantee)
+        """The plan in numbers, with the (ε, δ) that ρ implies at this δ."""
+        design, variances = self.design, self.chosen.variances
         worst, mean = float(variances.max()), float(np.mean(design.weights * variances))
         bound_mean = design.mean_certificate and design.mean_certificate.mean_variance(self.guarantee)
         bound_max = design.max_certificate and design.max_certificate.mean_variance(self.guarantee)
         certificates = [each for each in (design.mean_certificate, design.max_certificate) if each is not None]
+        promise = promise_of(self.guarantee, delta)
         return CuratorSummary(
             workload=self.workload.name,
             k=self.workload.size,
             queries=self.workload.queries,
-            rho=self.guarantee.rho,
-            epsilon=approximate_of(self.guarantee, delta).nano_epsilon / 1e9,
-            delta=float(delta),
+            **promise.model_dump(),
+            rho_cost=ConcentratedComposition().price(self.guarantee) / NANO,
             neighbours=self.neighbours,
             objective=self.objective,
-            mechanism="discrete gaussian",
+            mechanism=self.chosen.name,
             max_variance=worst,
             mean_variance=mean,
             bias_bound=0.0,
@@ -76,9 +96,9 @@ class CuratorPlan:
             ratio_max=bound_max and worst / bound_max,
             ratio_mean=bound_mean and mean / bound_mean,
             holds_from_n=max((each.holds_from_n for each in certificates), default=None),
-            squared_sensitivity=self.strategy.squared_sensitivity,
-            noise_variance=float(self.strategy.noise_variance(self.guarantee)),
+            noise=self.law.published().shown(),
             useful_from_n=useful_from(mean, design.uniform_error),
+            considered=self.considered,
             seconds=self.seconds,
             warnings=self._warnings(),
             users=self.users,
@@ -99,35 +119,93 @@ class CuratorPlan:
 
 def plan_release(
     workload: Workload,
-    guarantee: Zcdp,
+    asked: Guarantee | Approximate,
     objective: Objective = "max",
     users: int | None = None,
     should_stop: Callable[[], bool] = lambda: False,
     neighbours: Neighbours = "replace",
+    families: Sequence[str] = FAMILIES,
 ) -> CuratorPlan:
     """The plan with the least worst or mean variance of counts, or the best one when `should_stop()`.
 
-    Raises InvalidValue for ρ = 0, fewer than one user or a number of them that is secret, or a workload of more than
-    1,024 types or 16,384 queries that are not all marginals or parities of a few bits.
+    ρ is kept by Gaussian noise and pure ε by blocks of noise. For (ε, δ) both are compared: Gaussian noise of the
+    largest ρ that implies it, and pure ε. `families` restricts what is compared to some of gaussian, laplace, blocks.
+
+    Raises InvalidValue for ρ = 0, ε outside [.001, 64], fewer than one user or a number of them that is secret, or a
+    workload of more than 1,024 types or 16,384 queries that are not all marginals or parities of a few bits.
     """
-    _check(guarantee, users, neighbours)
+    _check(asked, users, neighbours, families)
     started = time.monotonic()
     design = orbit_design(workload, objective, neighbours, users)
     if design is None:
         design = dense_design(workload, objective, neighbours, users, should_stop)
+    candidates = []
+    concentrated, pure = _guarantees(asked)
+    if concentrated is not None and GAUSSIAN in families:
+        law = design.strategy.gaussian(concentrated)
+        candidates.append(Candidate("discrete gaussian", concentrated, design.strategy, law))
+    named = [name for name in PURE_FAMILIES if name in families]
+    if pure is not None and named:
+        candidates.extend(pure_candidates(workload, pure, objective, design.strategy, named, should_stop))
+    if not candidates:
+        raise InvalidValue(
+            "none of these mechanisms answers the workload with a guarantee of this kind: take another, "
+            "or leave the choice to the planner",
+            families,
+        )
+    best = _best_of_each_name(candidates, design, objective)
+    chosen = best[0][1]
     return CuratorPlan(
         workload=workload,
-        guarantee=guarantee,
         objective=objective,
         users=users,
         design=design,
+        chosen=chosen,
+        considered=tuple(considered for considered, _ in best),
         seconds=time.monotonic() - started,
     )
 
 
-def _check(guarantee: Zcdp, users: int | None, neighbours: Neighbours) -> None:
-    if guarantee.nano_rho == 0:
-        raise InvalidValue("ρ = 0 releases nothing: plan with ρ of at least 1e-9", guarantee)
+def _best_of_each_name(
+    candidates: Sequence[Candidate], design: Design, objective: Objective
+) -> list[tuple[ConsideredRelease, Candidate]]:
+    """Of each name the release of the least objective, the best first."""
+    found: dict[str, tuple[ConsideredRelease, Candidate]] = {}
+
+    def value(considered: ConsideredRelease) -> float:
+        return considered.max_variance if objective == "max" else considered.mean_variance
+
+    for candidate in candidates:
+        variances = candidate.variances
+        considered = ConsideredRelease(
+            mechanism=candidate.name,
+            guarantee=candidate.guarantee.kind,
+            max_variance=float(variances.max()),
+            mean_variance=float(np.mean(design.weights * variances)),
+        )
+        if candidate.name not in found or value(considered) < value(found[candidate.name][0]):
+            found[candidate.name] = considered, candidate
+    return sorted(found.values(), key=lambda pair: value(pair[0]))
+
+
+def _guarantees(asked: Guarantee | Approximate) -> tuple[Zcdp | None, PureEpsilon | None]:
+    """What Gaussian noise and blocks of noise have to keep, each where it can."""
+    match asked:
+        case Zcdp():
+            return asked, None
+        case PureEpsilon():
+            return None, asked
+        case Approximate():
+            return zcdp_within(asked), PureEpsilon(asked.nano_epsilon)
+
+
+def _check(asked: Guarantee | Approximate, users: int | None, neighbours: Neighbours, families: Sequence[str]) -> None:
+    if unknown := [name for name in families if name not in FAMILIES]:
+        raise InvalidValue(f"a curator's mechanism is one of {', '.join(FAMILIES)}, got {unknown[0]!r}", families)
+    if isinstance(asked, Zcdp) and asked.nano_rho == 0:
+        raise InvalidValue("ρ = 0 releases nothing: plan with ρ of at least 1e-9", asked)
+    if isinstance(asked, PureEpsilon):
+        check_epsilon(asked)
     if users is not None and users < 1:
         raise InvalidValue(f"a release is about at least one user, got {users}", users)
     if users is not None and neighbours == "add-remove":

@@ -12,6 +12,7 @@ from sordino_analysis.curator.noise import CuratorNoise, Integers
 from sordino_analysis.curator.plan import CuratorPlan
 from sordino_analysis.curator.strategy import MAX_PEOPLE, Nearest
 from sordino_analysis.estimation.band import BandQuantile
+from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.estimation.linear_estimate import AnswerErrors, LinearEstimate, Reliability
 from sordino_analysis.estimation.sampling import SampledAnswers
 from sordino_analysis.estimation.score_interval import VarianceCurve
@@ -29,15 +30,13 @@ def release(plan: CuratorPlan, counts: Integers, noise: CuratorNoise, level: flo
 
 
 def measure(plan: CuratorPlan, counts: Integers, noise: CuratorNoise) -> Integers:
-    """R̂·counts + N_Z(0, σ²)^r, which is ρ-zCDP for the plan's ρ and neighbours; (k,) → (r,).
+    """R̂·counts and noise of the plan's law, which keeps the plan's guarantee between its neighbours; (k,) → (r,).
 
     Raises InvalidValue for counts of another shape, that are not whole numbers of at least 0, or that pass 2³² people.
     Errors hold no count.
     """
     _check_counts(plan.workload, counts)
-    strategy = plan.strategy
-    drawn = noise.gaussian(strategy.noise_variance(plan.guarantee), strategy.measured)
-    return np.asarray(strategy.exact(counts) + drawn)
+    return np.asarray(plan.strategy.exact(counts) + plan.law.drawn(noise))
 
 
 def released_estimate(plan: CuratorPlan, measured: Integers, users: int, level: float = 0.95) -> LinearEstimate:
@@ -54,21 +53,26 @@ def released_estimate(plan: CuratorPlan, measured: Integers, users: int, level: 
         raise InvalidValue(f"the level of an interval lies between 0 and 1, got {level}", level)
     if measured.shape != (strategy.measured,):
         raise InvalidValue(f"this plan measures {strategy.measured} numbers, not {measured.shape}", measured.shape)
-    noisy, deviation = measured.astype(float), float(strategy.noise_variance(plan.guarantee)) ** 0.5
+    noisy, noise = measured.astype(float), plan.law.variances()
     answers, variances = _with_known(workload), np.zeros(workload.queries)
     answers[workload.varying_rows] = strategy.decode(noisy) / users + strategy.known_part()
-    variances[workload.varying_rows] = strategy.variances(plan.guarantee) / users
-    nearest = strategy.nearest(workload, noisy, deviation, users)
-    return _errors(workload, variances, nearest, users, level).estimate(
+    variances[workload.varying_rows] = strategy.variances_under(noise) / users
+    nearest = strategy.nearest(workload, noisy, np.sqrt(noise), users)
+    varying, at_once = strategy.quantiles(plan.law, level)
+    quantiles = np.full(workload.queries, normal_quantile(level))
+    quantiles[workload.varying_rows] = varying
+    return _errors(workload, variances, nearest, users, level, quantiles).estimate(
         answers,
         nearest.answers,
-        Reliability((None,) * workload.queries, BandQuantile(strategy.band_quantile(level), holds=True)),
+        Reliability((None,) * workload.queries, BandQuantile(at_once, holds=True)),
         nearest.warnings,
         counts_as_unbiased=True,
     )
 
 
-def _errors(workload: Workload, variances: Floats, nearest: Nearest, users: int, level: float) -> AnswerErrors:
+def _errors(
+    workload: Workload, variances: Floats, nearest: Nearest, users: int, level: float, quantiles: Floats
+) -> AnswerErrors:
     """The variance of the noise is the same for every data set, so its curve is level."""
     low, high = workload.operator.entry_range()
     return AnswerErrors(
@@ -80,6 +84,7 @@ def _errors(workload: Workload, variances: Floats, nearest: Nearest, users: int,
         bias=0.0,
         users=users,
         level=level,
+        quantiles=quantiles,
     )
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.noise import Integers
 from sordino_analysis.curator.plan import CuratorPlan
-from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_shared.errors import InvalidValue
 
 
@@ -53,13 +52,15 @@ def released_counts(plan: CuratorPlan, measured: Integers, level: float = 0.95) 
     """
     _check(plan, measured, level)
     strategy, noisy = plan.strategy, measured.astype(float)
-    variance = float(strategy.noise_variance(plan.guarantee))
-    answers, errors = strategy.decode(noisy), np.sqrt(strategy.variances(plan.guarantee))
-    z, wide = normal_quantile(level), strategy.band_quantile(level)
-    total, covariances = Measured(answers[-1], errors[-1]), variance * strategy.total_covariances()
+    noise = plan.law.variances()
+    answers, errors = strategy.decode(noisy), np.sqrt(strategy.variances_under(noise))
+    quantiles, wide = strategy.quantiles(plan.law, level)
+    total, covariances = Measured(answers[-1], errors[-1]), strategy.total_covariances(noise)
+    # A ratio is about a further sum of the noise, whose tail is no longer than the longest of these.
+    z, longest = quantiles[:-1], float(quantiles.max())
     answers, errors = answers[:-1], errors[:-1]
     low, high = plan.workload.operator.entry_range()
-    shares = ratio_interval(Measured(answers, errors), total, covariances, z)
+    shares = ratio_interval(Measured(answers, errors), total, covariances, longest)
     return ReleasedCounts(
         unbiased=answers,
         standard_error=errors,
@@ -67,7 +68,7 @@ def released_counts(plan: CuratorPlan, measured: Integers, level: float = 0.95) 
         upper=answers + z * errors,
         band_lower=answers - wide * errors,
         band_upper=answers + wide * errors,
-        consistent=strategy.nearest_counts(plan.workload, noisy, variance**0.5),
+        consistent=strategy.nearest_counts(plan.workload, noisy, np.sqrt(noise)),
         share_lower=np.clip(shares[0], low, high),
         share_upper=np.clip(shares[1], low, high),
         people=float(total.value),

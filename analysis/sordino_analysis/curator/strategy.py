@@ -1,40 +1,41 @@
 """What a curator measures: an integer matrix R̂ times the counts, whose sensitivity is a whole number.
 
-R̂ = B W₀ with W₀ integer rows that span those of W and B = rint(2^b Σ^(−½)). Measuring R̂·counts + N_Z(0, σ²)^r with
-σ² = Δ²/2ρ is exactly ρ-zCDP (Canonne, Kamath and Steinke 2020, in several dimensions), because Δ² is computed from the
-integers that are measured. Floats occur before, where Σ is designed, and after, where answers are decoded.
+What is measured is R̂·counts and noise of a law of `laws.py`. Under ρ it is the discrete Gaussian, with Δ² computed
+from the integers; under ε it is blocks of Laplace noise or balls, with ε computed from the integers (`loss.py`). Floats
+occur before, where R̂ is designed, and after, where answers are decoded.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import qr
 from scipy.optimize import lsq_linear, nnls
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.curator.laws import BlockLaw, GaussianLaw, NoiseLaw
+from sordino_analysis.curator.loss import loss_of_rows
+from sordino_analysis.curator.simulated_quantiles import simulated_quantiles
 from sordino_analysis.curator.tuning import STRATEGY
-from sordino_analysis.documents.curator_part import CharacterScales, IntegerRows
+from sordino_analysis.documents.curator_part import CharacterScales, IntegerRows, NoiseBlock
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
-from sordino_analysis.estimation.intervals import simultaneous_quantile
+from sordino_analysis.estimation.intervals import normal_quantile, simultaneous_quantile
 from sordino_analysis.guarantees.concentrated import Zcdp
-from sordino_analysis.optimisation.gaussian.covariance import GaussianOptimum
 from sordino_analysis.questions.linear.operators import Dense
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours
 from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import NANO, PureEpsilon
 
 Integers = NDArray[np.int64]
 # Sums of products of integers below 2⁵² are exact in double precision, in any order.
-_EXACT = 2**52
-# Rows of W become integers by a power of two up to this one.
-_MAX_SCALE_BITS = 20
+EXACT = 2**52
 # Decoded rows may miss W by this share of its largest entry: rounding alone.
 _DECODING_TOLERANCE = 1e-8
 # The number of people may be secret, so that what overflows is decided by this cap alone.
@@ -64,11 +65,26 @@ class Strategy(ABC):
     neighbours: Neighbours
     squared_sensitivity: int
 
-    def noise_variance(self, guarantee: Zcdp) -> Fraction:
-        """σ² = Δ²/2ρ of each coordinate's discrete Gaussian; raises InvalidValue for ρ = 0."""
-        if guarantee.nano_rho == 0:
-            raise InvalidValue("ρ = 0 releases nothing: plan with ρ of at least 1e-9", guarantee)
-        return self.squared_sensitivity / (2 * guarantee.exact)
+    def gaussian(self, guarantee: Zcdp) -> GaussianLaw:
+        """The noise that keeps ρ; raises InvalidValue for ρ = 0."""
+        return GaussianLaw.of(self.squared_sensitivity, self.measured, guarantee)
+
+    def blocks(self, blocks: Sequence[NoiseBlock], guarantee: PureEpsilon) -> BlockLaw:
+        """These blocks of noise, in order; raises InvalidValue unless they keep ε, by `loss`."""
+        loss = self.loss(blocks)
+        if not 0 < loss <= Fraction(guarantee.nano, NANO):
+            raise InvalidValue(f"the noise keeps ε = {float(loss):.12g}, not {guarantee}: do not run it", loss)
+        return BlockLaw(guarantee=guarantee, blocks=tuple(blocks))
+
+    def variances(self, guarantee: Zcdp) -> Floats:
+        """(m,) variances of the unbiased answers under Gaussian noise of this ρ, in squared counts."""
+        return self.variances_under(self.gaussian(guarantee).variances())
+
+    def quantiles(self, law: NoiseLaw, level: float) -> tuple[Floats, float]:
+        """(m,) how many standard errors each answer stays within with this chance, and how many all do at once."""
+        if law.normal:
+            return np.full(len(self.known_part()), normal_quantile(level)), self.band_quantile(level)
+        return _simulated(self, law, level)
 
     @property
     @abstractmethod
@@ -84,11 +100,12 @@ class Strategy(ABC):
         """The whole numbers that it is made of."""
 
     @abstractmethod
-    def variances(self, guarantee: Zcdp) -> Floats:
-        """(m,) variances of the unbiased answers, in squared counts.
+    def loss(self, blocks: Sequence[NoiseBlock]) -> Fraction:
+        """The ε that blocks of noise on what is measured are proved to keep, from whole numbers."""
 
-        The variance of the discrete Gaussian is at most σ², and at σ² ≥ 10 equal to it in every digit of a float.
-        """
+    @abstractmethod
+    def variances_under(self, noise: Floats) -> Floats:
+        """(r,) variances of independent noise on what is measured → (m,) of the unbiased answers, in squared counts."""
 
     @abstractmethod
     def exact(self, counts: Integers) -> Integers:
@@ -96,22 +113,22 @@ class Strategy(ABC):
 
     @abstractmethod
     def decode(self, noisy: Floats) -> Floats:
-        """(r,) → (m,) answers in counts, without their known part."""
+        """(r, …) → (m, …) answers in counts, without their known part."""
 
     @abstractmethod
-    def total_covariances(self) -> Floats:
-        """(m − 1,) covariances of the answers with the last one, the number of people, at σ² = 1."""
+    def total_covariances(self, noise: Floats) -> Floats:
+        """(m − 1,) covariances of the answers with the last one, the number of people; `noise` (r,) are variances."""
 
     @abstractmethod
     def band_quantile(self, level: float) -> float:
-        """How many standard errors all answers stay within at once with this chance."""
+        """How many standard errors all answers stay within at once with this chance, under normal noise."""
 
     @abstractmethod
-    def nearest(self, workload: Workload, noisy: Floats, deviation: float, users: int) -> Nearest:
-        """The shares of so many users that are nearest to a measurement (r,) with noise of this deviation."""
+    def nearest(self, workload: Workload, noisy: Floats, deviations: Floats, users: int) -> Nearest:
+        """The shares of so many users that are nearest to a measurement (r,) with noise of these deviations (r,)."""
 
     @abstractmethod
-    def nearest_counts(self, workload: Workload, noisy: Floats, deviation: float) -> Floats:
+    def nearest_counts(self, workload: Workload, noisy: Floats, deviations: Floats) -> Floats:
         """(Q,) the answers of the nearest counts of at least 0 to a measurement (r,)."""
 
 
@@ -137,8 +154,11 @@ class IntegerStrategy(Strategy):
     def published(self) -> IntegerRows:
         return IntegerRows(array_of(self.rows, "<i8"))
 
-    def variances(self, guarantee: Zcdp) -> Floats:
-        return np.asarray(float(self.noise_variance(guarantee)) * (self.decoder**2).sum(axis=1))
+    def loss(self, blocks: Sequence[NoiseBlock]) -> Fraction:
+        return loss_of_rows(self.rows, blocks, self.neighbours)
+
+    def variances_under(self, noise: Floats) -> Floats:
+        return np.asarray(self.decoder**2 @ noise)
 
     def exact(self, counts: Integers) -> Integers:
         # The number of people may be secret: how sums are formed depends on the cap of it alone.
@@ -152,27 +172,28 @@ class IntegerStrategy(Strategy):
     def decode(self, noisy: Floats) -> Floats:
         return self.decoder @ noisy
 
-    def total_covariances(self) -> Floats:
-        return np.asarray(self.decoder[:-1] @ self.decoder[-1])
+    def total_covariances(self, noise: Floats) -> Floats:
+        return np.asarray(self.decoder[:-1] @ (noise * self.decoder[-1]))
 
     def band_quantile(self, level: float) -> float:
         return _band_quantile(self, level)
 
-    def nearest(self, workload: Workload, noisy: Floats, deviation: float, users: int) -> Nearest:
-        """argmin ‖R̂·users·h − measurement‖ over histograms h: of greatest likelihood, as the noise is spherical there.
+    def nearest(self, workload: Workload, noisy: Floats, deviations: Floats, users: int) -> Nearest:
+        """argmin ‖(R̂·users·h − measurement)/deviations‖ over histograms h; of greatest likelihood under Gaussian noise.
 
-        `noisy` (r,). Nikolov, Talwar and Zhang 2013, Section 3, in the measurement instead of the answers.
+        `noisy` (r,). Nikolov, Talwar and Zhang 2013, Section 3, in the measurement instead of the answers; their
+        Theorem 4 under pure ε.
         """
-        scaled = Dense(np.asarray(self.rows * (users / deviation), dtype=float))
-        nearest = nearest_histogram(scaled, noisy / deviation, RELATIVE_GAP * self.measured)
+        scaled = Dense(np.asarray(self.rows * (users / deviations)[:, None], dtype=float))
+        nearest = nearest_histogram(scaled, noisy / deviations, RELATIVE_GAP * self.measured)
         operator = workload.operator
         return Nearest(
             operator.matvec(nearest.histogram), operator.squared_matvec(nearest.histogram), _unfinished(nearest)
         )
 
-    def nearest_counts(self, workload: Workload, noisy: Floats, deviation: float) -> Floats:
-        """Those of argmin ‖R̂x − measurement‖ over x ≥ 0, of greatest likelihood; `noisy` (r,)."""
-        return workload.operator.matvec(_nearest_people(self.rows / deviation, noisy / deviation))
+    def nearest_counts(self, workload: Workload, noisy: Floats, deviations: Floats) -> Floats:
+        """Those of argmin ‖(R̂x − measurement)/deviations‖ over x ≥ 0; `noisy` (r,)."""
+        return workload.operator.matvec(_nearest_people(self.rows / deviations[:, None], noisy / deviations))
 
     def check_decodes(self, matrix: Floats) -> None:
         """Raise InvalidValue unless decoder·R̂ + offset 1ᵀ is the matrix (Q, k), up to rounding."""
@@ -183,7 +204,13 @@ class IntegerStrategy(Strategy):
             raise InvalidValue(f"the decoder misses the workload by {error:.2g}: its answers would be biased", error)
 
 
-# The quantile is drawn from the decoder alone: releases of one plan share it.
+# Quantiles are drawn from decoder and law alone: releases of one plan share them.
+@lru_cache(maxsize=_KEPT)
+def _simulated(strategy: Strategy, law: NoiseLaw, level: float) -> tuple[Floats, float]:
+    errors = np.sqrt(strategy.variances_under(law.variances()))
+    return simulated_quantiles(strategy.decode, law, errors, level)
+
+
 @lru_cache(maxsize=_KEPT)
 def _band_quantile(strategy: IntegerStrategy, level: float) -> float:
     return simultaneous_quantile(strategy.decoder, level)
@@ -206,88 +233,6 @@ def squared_sensitivity(rows: Integers, neighbours: Neighbours) -> int:
     return int((squares[:, None] + squares - 2 * gram).max())
 
 
-def integer_strategy(matrix: Floats, optimum: GaussianOptimum, query_weights: Floats | None = None) -> IntegerStrategy:
-    """R̂ = rint(2^b Σ^(−½)) W₀ for the optimum of diag(√w) W; `matrix` (Q, k), `query_weights` (Q,) positive.
-
-    b is 12, or more where rounding would cost more than .2 % of the standard error: sums of many rows add their
-    rounding up. Raises InvalidValue where entries are no multiples of 2⁻²⁰, or where the rounded matrix does not
-    decode.
-    """
-    weights = np.ones(len(matrix)) if query_weights is None else query_weights
-    design = _Design(matrix, optimum, optimum.basis / np.sqrt(weights)[:, None])
-    strategy = None
-    for bits in STRATEGY.more_bits:
-        try:
-            strategy = design.rounded(bits)
-        except np.linalg.LinAlgError:
-            continue
-        squares = weights @ (strategy.decoder**2).sum(axis=1) / len(matrix)
-        if strategy.squared_sensitivity * squares <= ((1 + STRATEGY.rounding_loss) * optimum.upper) ** 2:
-            break
-    if strategy is None:
-        raise InvalidValue(
-            f"the rows of the workload differ too much in size: with {STRATEGY.more_bits[-1]} bits the integers of the "
-            "strategy do not tell them apart; multiply the small rows, or release them in a plan of their own",
-            matrix,
-        )
-    strategy.check_decodes(matrix)
-    return strategy
-
-
-class _Design:
-    """Σ^(−½) on integer rows W₀ that span those of the workload."""
-
-    def __init__(self, matrix: Floats, optimum: GaussianOptimum, left: Floats) -> None:
-        chosen = _row_basis(optimum.basis)
-        self._integer_rows, scale = _as_integers(matrix[chosen])
-        # W₀ = change·C up to constants, for the coordinates C of the optimum: W = left·C.
-        self._change = left[chosen] * scale
-        squares, vectors = np.linalg.eigh(self._change @ optimum.covariance @ self._change.T)
-        if squares[0] <= 0:
-            raise InvalidValue("the noise of the workload's rows is singular up to rounding: ask fewer similar queries")
-        self._root = (vectors / np.sqrt(squares)) @ vectors.T
-        self._matrix, self._left, self._neighbours = matrix, left, optimum.neighbours
-
-    def rounded(self, bits: int) -> IntegerStrategy:
-        rounded = np.rint(2**bits * self._root)
-        rows = _exact_product(rounded, self._integer_rows)
-        decoder = np.linalg.solve((rounded @ self._change).T, self._left.T).T
-        centred = self._neighbours == "replace"
-        offset = self._matrix.mean(axis=1) - decoder @ rows.mean(axis=1)
-        return IntegerStrategy(
-            neighbours=self._neighbours,
-            rows=rows,
-            squared_sensitivity=squared_sensitivity(rows, self._neighbours),
-            decoder=decoder,
-            offset=offset if centred else np.zeros(len(decoder)),
-        )
-
-
-def _row_basis(basis: Floats) -> NDArray[np.int64]:
-    """Rows of U (Q, r) that span all others, as far apart as pivoting finds them, in order."""
-    pivots = qr(basis.T, mode="r", pivoting=True)[1]
-    return np.sort(pivots[: basis.shape[1]]).astype(np.int64)
-
-
-def _as_integers(rows: Floats) -> tuple[Floats, int]:
-    """The rows times the least power of two that makes them whole."""
-    for exponent in range(_MAX_SCALE_BITS + 1):
-        scaled = rows * 2**exponent
-        if np.array_equal(scaled, np.rint(scaled)):
-            return scaled, 2**exponent
-    raise InvalidValue(
-        "a curator counts in integers: every entry of the workload must be a multiple of 2^-20; multiply or round the "
-        "entries that are not",
-        rows,
-    )
-
-
-def _exact_product(left: Floats, right: Floats) -> Integers:
-    if (np.abs(left) @ np.abs(right)).max() >= _EXACT:
-        raise InvalidValue("the strategy's integers pass 2^52: the entries of the workload are too large", left)
-    return (left @ right).astype(np.int64)
-
-
 def _nearest_people(rows: Floats, noisy: Floats) -> Floats:
     try:
         return np.asarray(nnls(rows, noisy, maxiter=STRATEGY.most_pivots * rows.shape[1])[0])
@@ -308,4 +253,4 @@ def _unfinished(nearest: NearestHistogram) -> tuple[str, ...]:
 def _sums_overflow(rows: Integers) -> bool:
     """Whether the squared distances of columns might pass what double precision holds exactly."""
     largest = 2 * max(abs(int(rows.max())), abs(int(rows.min())))
-    return 4 * len(rows) * largest * largest >= _EXACT
+    return 4 * len(rows) * largest * largest >= EXACT

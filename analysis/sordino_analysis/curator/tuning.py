@@ -38,5 +38,16 @@ class StrategyTuning:
     """Nonnegative least squares takes about a pivot a column; it gives up at so many."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class PureTuning:
+    """Integers of strategies of pure ε: `pure_candidates.py`. Measured: `python -m benchmarks.curator pure`."""
+
+    bits: int = 12
+    """Bits of the integers: 10 lose .3 % of the standard error to rounding."""
+    scale_bits: int = 44
+    """Bits of the numerator of a scale: it is rounded up to so many."""
+
+
 CHARACTERS = CharacterStrategyTuning()
 STRATEGY = StrategyTuning()
+PURE = PureTuning()

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import ClassVar
 
+from sordino_analysis.documents.curator_summary import ShownBlock, ShownNoise
 from sordino_analysis.documents.queries import Queries
+from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_shared._checks import check_label, check_name, check_range, set_finite_floats
 from sordino_shared.arrays import Array
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue
-from sordino_shared.guarantees import MAX_NANO
+from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol.documents import Document
 
 # Digits of a fraction: no numerator of a strategy has more.
 _MAX_DIGITS = 80
 # Scales of a strategy: more are refused.
 _MAX_SCALE = 2**40
+# Rows that are measured at most: characters of three of a hundred bits are 166,750.
+_MAX_ROWS = 2**20
+# What the noise is drawn with: numerators beyond are refused.
+_MAX_SCALE_PART = 2**50
 
 
 @dataclass(frozen=True)
@@ -44,6 +51,68 @@ class CharacterScales:
 
 
 @dataclass(frozen=True)
+class GaussianNoise:
+    """The discrete Gaussian of variance σ², a ratio of whole numbers, on each row; Δ² `squared_sensitivity`."""
+
+    kind: ClassVar[str] = "gaussian"
+    squared_sensitivity: str
+    variance: str
+
+    def __post_init__(self) -> None:
+        check_whole(self.squared_sensitivity, "Δ²")
+        check_label(self.variance)
+
+    def shown(self) -> ShownNoise:
+        """As JSON shows it."""
+        return ShownNoise(squared_sensitivity=int(self.squared_sensitivity), variance=float(Fraction(self.variance)))
+
+
+@dataclass(frozen=True)
+class NoiseBlock:
+    """Noise z on the next `rows` rows with P(z) ∝ e^(−‖z‖/s), s = scale[0]/scale[1], on the lattice.
+
+    The norm is `l1`, independent discrete Laplace, or `linf`, the ball of ℓ∞.
+    """
+
+    rows: int
+    norm: str
+    scale: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        check_range(self.rows, 1, _MAX_ROWS, "rows of a block of noise")
+        if self.norm not in ("l1", "linf"):
+            raise InvalidValue(f"the norm of a block of noise is 'l1' or 'linf', got {self.norm!r}", self.norm)
+        check_range(len(self.scale), 2, 2, "numbers of a block's scale, numerator and denominator")
+        for number in self.scale:
+            check_range(number, 1, _MAX_SCALE_PART, "numerator and denominator of a block's scale")
+
+    @property
+    def exact_scale(self) -> Fraction:
+        """s as a ratio of whole numbers."""
+        return Fraction(*self.scale)
+
+
+@dataclass(frozen=True)
+class BlockNoise:
+    """Blocks of noise on the rows in order."""
+
+    kind: ClassVar[str] = "blocks"
+    blocks: tuple[NoiseBlock, ...]
+
+    def __post_init__(self) -> None:
+        check_range(len(self.blocks), 1, _MAX_ROWS, "blocks of noise")
+
+    def shown(self) -> ShownNoise:
+        """As JSON shows it."""
+        return ShownNoise(
+            blocks=tuple(
+                ShownBlock(rows=block.rows, norm="l1" if block.norm == "l1" else "linf", scale=float(block.exact_scale))
+                for block in self.blocks
+            )
+        )
+
+
+@dataclass(frozen=True)
 class ProvedBound:
     """γ `norm` and its proof: `query_weights` w, and `weights` P on pairs (k, k), types (k,) or distances (d,) of bits.
 
@@ -65,7 +134,7 @@ class ProvedBound:
 
 @dataclass(frozen=True, kw_only=True)
 class CuratorPart(Document):
-    """A release of ρ = nano_rho·10⁻⁹; integers of any size are decimal text, variances are in squared counts."""
+    """A release under pure ε or under ρ; integers of any size are decimal text, variances are in squared counts."""
 
     document: ClassVar[str] = "curator_part"
     # Strategies of the largest plans are below: a gibibyte is refused before it is read.
@@ -76,10 +145,9 @@ class CuratorPart(Document):
     queries: Queries
     objective: str
     neighbours: str
-    nano_rho: int
+    guarantee: PureEpsilon | Zcdp
     strategy: IntegerRows | CharacterScales
-    squared_sensitivity: str
-    noise_variance: str
+    noise: GaussianNoise | BlockNoise
     max_variance: float
     mean_variance: float
     max_bound: ProvedBound | None
@@ -87,9 +155,10 @@ class CuratorPart(Document):
 
     def __post_init__(self) -> None:
         check_name(self.workload, "workload name")
-        check_label(self.noise_variance)
-        check_range(self.nano_rho, 1, MAX_NANO, "ρ in nano-ρ")
-        check_whole(self.squared_sensitivity, "Δ²")
+        if self.guarantee in (PureEpsilon(0), Zcdp(0)):
+            raise InvalidValue(f"a release of {self.guarantee} releases nothing", self.guarantee)
+        if isinstance(self.guarantee, Zcdp) != isinstance(self.noise, GaussianNoise):
+            raise InvalidValue("Gaussian noise keeps ρ and blocks of noise keep ε, not the reverse", self.noise.kind)
         set_finite_floats(self, "max_variance", "mean_variance")
         if self.objective not in ("max", "mean"):
             raise InvalidValue(f"objective must be 'max' or 'mean', got {self.objective!r}", self.objective)

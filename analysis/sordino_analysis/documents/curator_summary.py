@@ -3,28 +3,76 @@
 from __future__ import annotations
 
 import json
-from typing import Literal
+from fractions import Fraction
+from typing import Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sordino_analysis.guarantees import Guarantee, GuaranteeKind
+from sordino_analysis.guarantees.approximate import approximate_of
+from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.request_terms import Neighbours, Objective
+from sordino_shared.guarantees import NANO, PureEpsilon
 
 
-class CuratorSummary(BaseModel):
-    """Variances and bounds are of counts in one release at `rho`, in squared people.
+class CuratorPromise(BaseModel):
+    """Pure ε with `rho` null and δ = 0, or ρ with the (ε, δ) that it implies."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+
+    guarantee: GuaranteeKind
+    rho: float | None = Field(description="Null under pure ε.")
+    epsilon: float = Field(description="Pure, or of the (ε, δ) that ρ implies; never below the true one.")
+    delta: float = Field(description="0 under pure ε.")
+
+
+def promise_of(guarantee: Guarantee, delta: Fraction) -> CuratorPromise:
+    """The numbers of a guarantee, at this δ where it is one of ρ."""
+    match guarantee:
+        case PureEpsilon():
+            return CuratorPromise(guarantee="pure_epsilon", rho=None, epsilon=guarantee.epsilon, delta=0.0)
+        case Zcdp():
+            epsilon = approximate_of(guarantee, delta).nano_epsilon / NANO
+            return CuratorPromise(guarantee="zcdp", rho=guarantee.rho, epsilon=epsilon, delta=float(delta))
+    assert_never(guarantee)
+
+
+class ShownBlock(BaseModel):
+    """A block of noise P(z) ∝ e^(−‖z‖/scale) on so many rows."""
+
+    rows: int
+    norm: Literal["l1", "linf"]
+    scale: float
+
+
+class ShownNoise(BaseModel):
+    """The noise on what is measured, in the lattice of its whole numbers."""
+
+    squared_sensitivity: int | None = Field(None, description="Δ², exact, of the discrete Gaussian; else null.")
+    variance: float | None = Field(None, description="σ² of the discrete Gaussian on each number; else null.")
+    blocks: tuple[ShownBlock, ...] | None = Field(None, description="Of pure ε, in the order of the rows; else null.")
+
+
+class ConsideredRelease(BaseModel):
+    """A release that was compared: its variances of counts."""
+
+    mechanism: str
+    guarantee: GuaranteeKind
+    max_variance: float
+    mean_variance: float
+
+
+class CuratorSummary(CuratorPromise):
+    """Variances and bounds are of counts in one release, in squared people.
 
     `predicted_max_rmse` is of a share of `users`.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     trust: Literal["curator"] = "curator"
     workload: str
     k: int
     queries: int
-    rho: float
-    epsilon: float = Field(description="Of the (ε, δ) that ρ implies; never below the true one.")
-    delta: float
+    rho_cost: float = Field(description="What a cap on ρ is charged: ρ, or ε·tanh(ε/2) for pure ε.")
     neighbours: Neighbours
     objective: Objective
     mechanism: str
@@ -36,12 +84,12 @@ class CuratorSummary(BaseModel):
     ratio_max: float | None
     ratio_mean: float | None
     holds_from_n: int | None = Field(description="The cells of so many people can have a member of each weighted pair.")
-    squared_sensitivity: int = Field(description="Exact, of the integers that are measured.")
-    noise_variance: float = Field(description="Of the discrete Gaussian, in the lattice of the integers.")
+    noise: ShownNoise
     useful_from_n: int = Field(
         description="From so many people on the unbiased answers have at most half the error of the uniform histogram, "
         "for data with shares 1/rank^1.2 of the types in random order."
     )
+    considered: tuple[ConsideredRelease, ...] = Field(description="What was compared, the best first.")
     seconds: float
     warnings: tuple[str, ...] = ()
     users: int | None = None

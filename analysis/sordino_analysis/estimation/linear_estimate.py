@@ -91,7 +91,8 @@ class AnswerErrors:
     """What is known of the errors of Q answers of `users`: one user's variances (Q,), as a curve over the answer too.
 
     `sampled` are the true answers of single users, whose rows are of zeros and ones where `zero_one`; `shares` (Q,)
-    says of which rows that is so. No answer's bias exceeds `bias`.
+    says of which rows that is so. No answer's bias exceeds `bias`. `quantiles` (Q,) are how many standard errors an
+    interval goes to either side, where that is not as of normal errors.
     """
 
     variances: Floats
@@ -102,6 +103,7 @@ class AnswerErrors:
     bias: float
     users: int
     level: float
+    quantiles: Floats | None = None
 
     @property
     def standard(self) -> Floats:
@@ -124,7 +126,7 @@ class AnswerErrors:
         counts_as_unbiased: bool,
     ) -> LinearEstimate:
         """The answers with all their intervals, of shares cut to [0, 1]; arrays (Q,)."""
-        z = normal_quantile(self.level)
+        z = normal_quantile(self.level) if self.quantiles is None else self.quantiles
         lower, upper = self.widened(answers, z)
         population_lower, population_upper = self.for_population(answers, z)
         band_lower, band_upper = self.widened(answers, reliability.band.quantile)
@@ -160,7 +162,7 @@ class AnswerErrors:
         exact = self.variances <= 0
         return np.where(exact, answers, low - self.bias), np.where(exact, answers, high + self.bias)
 
-    def for_population(self, answers: Floats, quantile: float) -> tuple[Floats, Floats]:
+    def for_population(self, answers: Floats, quantile: Floats | float) -> tuple[Floats, Floats]:
         """(Q,) the same of the population's answers."""
         low, high = self.widened(answers, quantile, self.sampled.curvature(zero_one=self.zero_one))
         # Wilson's interval for a share misses a type of one user in 500 in 8 % of samples; this one holds it.

@@ -41,7 +41,7 @@ class ConcentratedComposition:
     """Accountant of zCDP: releases under ρ₁, …, ρₙ are together (ρ₁ + … + ρₙ)-zCDP, also when chosen adaptively."""
 
     def price(self, guarantee: Guarantee) -> int:
-        """The nano-ρ that this guarantee implies: ε²/2 for pure ε, rounded up."""
+        """The nano-ρ that this guarantee implies: ε·tanh(ε/2) for pure ε, rounded up."""
         match guarantee:
             case PureEpsilon():
                 return Zcdp.implied_by(guarantee).nano_rho

@@ -8,7 +8,9 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
+from sordino_analysis.documents.curator_summary import ShownNoise
 from sordino_analysis.figures import chosen, figure, with_error
+from sordino_analysis.guarantees import GuaranteeKind
 from sordino_analysis.kinds.base import KindOfAnswers
 from sordino_analysis.request_terms import Neighbours, Objective
 from sordino_shared.quantities import quantity
@@ -17,12 +19,12 @@ from sordino_shared.quantities import quantity
 class ReleaseGuarantee(BaseModel):
     """What the release is proved to keep."""
 
-    kind: Literal["zcdp"]
-    rho: float
+    kind: GuaranteeKind
+    rho: float | None = Field(description="Null under pure ε.")
     neighbours: Neighbours
     unit: str = Field(description="What one row stands for.")
-    epsilon: float = Field(description="Of the (ε, δ) that ρ implies; never below the true one.")
-    delta: float
+    epsilon: float = Field(description="Pure, or of the (ε, δ) that ρ implies; never below the true one.")
+    delta: float = Field(description="0 under pure ε.")
 
 
 class NumberOfRows(BaseModel):
@@ -33,7 +35,7 @@ class NumberOfRows(BaseModel):
 
 
 class UnbiasedBound(BaseModel):
-    """Ratios of variances to lower bounds for unbiased mechanisms of this ρ; null where none holds for so many rows.
+    """Ratios of variances to lower bounds for unbiased mechanisms of this guarantee; null where none holds.
 
     For rows that leave cells empty less is proved: the true ratio to what is possible may be larger.
     """
@@ -59,8 +61,7 @@ class ReleaseExtras(Extras):
     unbiased: bool
     predicted_rmse_max: float = Field(description="Standard error of the worst query, as planned.")
     unbiased_bound: UnbiasedBound
-    squared_sensitivity: int = Field(description="Exact, of the integers that were measured.")
-    noise_variance: float = Field(description="Of the discrete Gaussian that was added to each of them.")
+    noise: ShownNoise
 
 
 class ReleaseKind(KindOfAnswers):
@@ -88,6 +89,8 @@ def guarantee_text(own: ReleaseGuarantee) -> str:
     kept = (
         f"the content of one {own.unit}" if own.neighbours == "replace" else f"one {own.unit}, and whether it is there"
     )
+    if own.rho is None:
+        return f"ε = {chosen(own.epsilon)} (pure: δ = 0) protects {kept}"
     return f"ρ = {chosen(own.rho)} (ε = {figure(own.epsilon)} at δ = {chosen(own.delta)}) protects {kept}"
 
 

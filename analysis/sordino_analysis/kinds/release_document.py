@@ -45,7 +45,7 @@ def release_document(source: ReleaseSource, plan: CuratorPlan, measured: Integer
         plan=source.plan,
         objective=plan.objective,
         guarantee=ReleaseGuarantee(
-            kind="zcdp",
+            kind=summary.guarantee,
             rho=summary.rho,
             neighbours=summary.neighbours,
             unit=source.unit,
@@ -62,8 +62,7 @@ def release_document(source: ReleaseSource, plan: CuratorPlan, measured: Integer
             holds_from_n=summary.holds_from_n,
             premise=summary.premise,
         ),
-        squared_sensitivity=summary.squared_sensitivity,
-        noise_variance=summary.noise_variance,
+        noise=summary.noise,
         warnings=tuple(warnings),
     )
     terms: dict[str, Cell] = {

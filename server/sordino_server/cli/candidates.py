@@ -15,11 +15,16 @@ MECHANISMS = (
     *("hyperplane_codebook", "optimised_kernel", "column_generation", "factorization", "approximate_factorization"),
     "biased_characters",
 )
+CURATOR_MECHANISMS = ("gaussian", "laplace", "blocks")
 PROTOCOLS = ("one_round", "one_round_split", "two_round", "two_round_shared", "three_round")
 
 MechanismOption = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help=f"Use this mechanism, not the best for linear queries: {', '.join(MECHANISMS)}."),
+    typer.Option(
+        metavar="NAME",
+        help=f"Use this mechanism, not the best for linear queries: {', '.join(MECHANISMS)}; of a curator: "
+        f"{', '.join(CURATOR_MECHANISMS)}.",
+    ),
 ]
 ObjectiveOption = Annotated[
     Objective,

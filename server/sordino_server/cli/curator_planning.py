@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
@@ -12,11 +13,12 @@ from typing import Annotated
 import typer
 
 from sordino_analysis.curator.audit import part_of
-from sordino_analysis.curator.plan import plan_release
+from sordino_analysis.curator.plan import FAMILIES, plan_release
 from sordino_analysis.documents.curator_part import CuratorPart
 from sordino_analysis.documents.curator_summary import CuratorSummary
 from sordino_analysis.figures import chosen, figure
-from sordino_analysis.guarantees.approximate import DELTA, Approximate, zcdp_within
+from sordino_analysis.guarantees import Guarantee
+from sordino_analysis.guarantees.approximate import DELTA, Approximate
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.questions.linear import WorkloadSpecification
@@ -42,7 +44,12 @@ RhoOption = Annotated[
     str | None, typer.Option(metavar="R", help="ρ of one release with --trust curator, such as 0.02.")
 ]
 DeltaOption = Annotated[
-    str | None, typer.Option(metavar="D", help="δ at which ε is shown with --trust curator; 1e-6 if left out.")
+    str | None,
+    typer.Option(
+        metavar="D",
+        help="With --epsilon of a curator: (ε, δ), for which pure ε and Gaussian noise are compared; without it ε is "
+        "pure. With --rho: the δ at which ε is shown, 1e-6 if left out.",
+    ),
 ]
 NeighboursOption = Annotated[
     Neighbours,
@@ -59,7 +66,7 @@ _NEIGHBOURS = {
 }
 _OF_CURATORS = ("rho", "delta", "neighbours")
 _OF_DEVICES = (
-    *("target_error", "mechanism", "reduction", "robust", "effort", "protocol", "target"),
+    *("target_error", "reduction", "robust", "effort", "protocol", "target"),
     *("seed", "no_cache", "cache_dir", "verbose", "collector", "device_epsilon", "weak_epsilon"),
 )
 
@@ -72,9 +79,9 @@ def check_trust(context: typer.Context) -> Trust:
         if context.params["epsilon"] is None and context.params["collector"] is None:
             fail("give --epsilon, the ε of one report, such as 1 or 0.5, or --collector with a shuffler", code=2)
         return trust
-    refuse_given(context, _OF_DEVICES, "they apply to plans of devices; a curator spends --rho")
+    refuse_given(context, _OF_DEVICES, "they apply to plans of devices; a curator spends --rho or --epsilon")
     if (context.params["rho"] is None) == (context.params["epsilon"] is None):
-        fail("give --rho, the ρ of one release, such as 0.02, or --epsilon, from which ρ follows", code=2)
+        fail("give --rho, the ρ of one release, such as 0.02, or --epsilon, pure or with --delta", code=2)
     return trust
 
 
@@ -86,11 +93,12 @@ def print_curator_plan(context: typer.Context, specification: WrittenQuestion) -
         )
     options = context.params
     delta = delta_of(options["delta"])
-    guarantee = guarantee_of(options["rho"], options["epsilon"], delta)
+    asked = asked_of(options["rho"], options["epsilon"], options["delta"])
+    families = families_of(options["mechanism"])
     workload, objective, users = specification.build(), options["objective"], options["users"]
     with finishing_when_asked() as interrupted:
         deadline = Deadline(_limit(options["time_limit"]), interrupted)
-        plan = plan_release(workload, guarantee, objective, users, deadline.passed, options["neighbours"])
+        plan = plan_release(workload, asked, objective, users, deadline.passed, options["neighbours"], families)
     summary = plan.summary(delta)
     if options["output"] is not None:
         _write(part_of(plan), summary, options["output"])
@@ -109,11 +117,22 @@ def _write(part: CuratorPart, summary: CuratorSummary, folder: Path) -> None:
     (folder / SUMMARY_FILE).write_text(json.dumps(figures, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
-def guarantee_of(rho: str | None, epsilon: str | None, delta: Fraction) -> Zcdp:
-    """ρ as given, or the largest one that is proved to imply (ε, δ)."""
+def asked_of(rho: str | None, epsilon: str | None, delta: str | None) -> Guarantee | Approximate:
+    """ρ as given, pure ε where no δ is, or (ε, δ); raises InvalidValue."""
     if rho is not None:
         return Zcdp.of(rho)
-    return zcdp_within(Approximate(PureEpsilon.at_most(str(epsilon)).nano, delta))
+    if delta is None:
+        return PureEpsilon.of(str(epsilon))
+    return Approximate(PureEpsilon.at_most(str(epsilon)).nano, delta_of(delta))
+
+
+def families_of(mechanism: str | None) -> Sequence[str]:
+    """What is compared: all, or the family of this name; raises InvalidValue for another name."""
+    if mechanism is None:
+        return FAMILIES
+    if mechanism not in FAMILIES:
+        raise InvalidValue(f"a curator's --mechanism is one of {', '.join(FAMILIES)}, got {mechanism!r}", mechanism)
+    return (mechanism,)
 
 
 def _limit(seconds: float | None) -> float | None:
@@ -136,11 +155,16 @@ def delta_of(written: str | None) -> Fraction:
 def _lines(summary: CuratorSummary) -> list[str]:
     lines = [
         f"mechanism: {summary.mechanism}, of a curator that holds the rows",
-        f"  {summary.workload}, ρ = {chosen(summary.rho)} (ε = {figure(summary.epsilon)} at δ = "
-        f"{chosen(summary.delta)}), {_NEIGHBOURS[summary.neighbours]}",
+        f"  {summary.workload}, {_promise(summary)}, {_NEIGHBOURS[summary.neighbours]}",
         f"  variance of a count, worst query: {figure(summary.max_variance, 6)}{_ratio(summary.ratio_max)}",
         f"  variance of a count, mean: {figure(summary.mean_variance, 6)}{_ratio(summary.ratio_mean)}",
     ]
+    for other in summary.considered[1:]:
+        found = other.max_variance if summary.objective == "max" else other.mean_variance
+        kept = "under ρ" if other.guarantee == "zcdp" else "under pure ε"
+        lines.append(f"  instead {other.mechanism}, {kept}: {figure(found, 6)}")
+    if summary.rho is None:
+        lines.append(f"  where a cap on ρ counts it, it costs ρ = {figure(summary.rho_cost)}")
     if summary.premise is not None:
         lines.append(f"  the bounds hold for unbiased releases if {summary.premise}; if not, less is proved")
     lines.append(
@@ -151,6 +175,12 @@ def _lines(summary: CuratorSummary) -> list[str]:
         error = figure(summary.predicted_max_rmse)
         lines.append(f"  error of a share of {quantity(summary.users, 'user')}, worst query: {error}")
     return lines + [f"warning: {warning}" for warning in summary.warnings]
+
+
+def _promise(summary: CuratorSummary) -> str:
+    if summary.rho is None:
+        return f"pure ε = {chosen(summary.epsilon)}"
+    return f"ρ = {chosen(summary.rho)} (ε = {figure(summary.epsilon)} at δ = {chosen(summary.delta)})"
 
 
 def _ratio(ratio: float | None) -> str:

@@ -125,11 +125,11 @@ def plan(
     Examples:
 
         sordino plan --file delays.yaml --epsilon 1 --output delays
-        sordino plan --workload prefix --size 64 --trust curator --rho 0.02
+        sordino plan --workload prefix --size 64 --trust curator --epsilon 1
         sordino plan --workload prefix --size 128 --collector 1,1e-6 --target-error 0.01
 
-    The planner computes the exact variance of every mechanism and takes the best for the objective. For a file with a
-    pairwise statistic it compares protocols by their predicted error with --users devices.
+    The planner takes the mechanism of the least exact variance, and of a pairwise statistic the protocol of the least
+    predicted error with --users devices. A curator's --epsilon is pure, or (ε, δ) with --delta.
 
     The lower bound holds for unbiased, one-round, non-adaptive mechanisms whose estimator is a sum over users.
     Ctrl-C stops the search and keeps the best plan so far; a second Ctrl-C aborts.

@@ -12,12 +12,12 @@ from urllib.parse import quote
 import typer
 
 from sordino_analysis.figures import chosen
-from sordino_analysis.guarantees.approximate import approximate_of
+from sordino_analysis.guarantees.approximate import Approximate, approximate_of, zcdp_within
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.kinds.release import ReleaseGuarantee, guarantee_text
 from sordino_analysis.kinds.specifications import load_question
 from sordino_server.cli.candidates import ObjectiveOption
-from sordino_server.cli.curator_planning import DeltaOption, delta_of, guarantee_of
+from sordino_server.cli.curator_planning import DeltaOption, delta_of
 from sordino_server.cli.datasets import path_of
 from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import JsonOption, fail, say
@@ -25,7 +25,7 @@ from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Shown, remote_command
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 from sordino_shared.errors import InvalidValue, SordinoError
-from sordino_shared.guarantees import NANO, exact_decimal
+from sordino_shared.guarantees import NANO, PureEpsilon, exact_decimal
 
 WorkloadArgument = Annotated[Path, typer.Argument(metavar="WORKLOAD", help="Workload file with linear queries.")]
 DatasetOption = Annotated[str, typer.Option(metavar="NAME", help="Name of the dataset.")]
@@ -89,7 +89,9 @@ def _guarantee(
     if (rho is None) == (epsilon is None):
         fail("give --rho, or --epsilon and --delta: what the release spends", code=2)
     shown_at = Fraction(str(document["cap"]["delta"])) if delta is None else delta_of(delta)
-    return guarantee_of(rho, epsilon, shown_at), shown_at
+    if rho is not None:
+        return Zcdp.of(rho), shown_at
+    return zcdp_within(Approximate(PureEpsilon.at_most(str(epsilon)).nano, shown_at)), shown_at
 
 
 def _confirm(guarantee: Zcdp, delta: Fraction, document: dict[str, Any], yes: bool) -> None:

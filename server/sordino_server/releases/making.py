@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from sordino_analysis.curator.audit import part_of
 from sordino_analysis.curator.counts import check_part, marginal_counts
-from sordino_analysis.curator.noise import CuratorNoise, check_variance
+from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.plan import CuratorPlan, plan_release
 from sordino_analysis.curator.release import measure
 from sordino_analysis.documents.curator_part import CuratorPart
@@ -94,7 +94,7 @@ def _planned(release: Release, dataset: Dataset, workload: Workload, should_stop
     guarantee, neighbours = Zcdp(release.nano_rho), neighbours_of(dataset)
     objective: Objective = "mean" if release.objective == "mean" else "max"
     plan = plan_release(workload, guarantee, objective, dataset.rows, should_stop, neighbours)
-    check_variance(plan.strategy.noise_variance(guarantee))
+    plan.law.check_drawable()
     return plan
 
 

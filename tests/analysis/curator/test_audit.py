@@ -10,12 +10,13 @@ import pytest
 
 from sordino_analysis.curator.audit import audit_curator, part_of
 from sordino_analysis.curator.plan import plan_release
-from sordino_analysis.documents.curator_part import CharacterScales, CuratorPart, IntegerRows
+from sordino_analysis.documents.curator_part import CharacterScales, CuratorPart, GaussianNoise, IntegerRows
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.request_terms import Neighbours
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue, MalformedDocument
+from sordino_shared.guarantees import PureEpsilon
 
 RHO = Zcdp.of("0.024356")
 
@@ -75,10 +76,10 @@ def test_one_more_in_a_scale_is_found() -> None:
 @pytest.mark.parametrize(
     ("changes", "wrong"),
     [
-        ({"squared_sensitivity": "1"}, "Δ²"),
-        ({"noise_variance": "1/3"}, "σ²"),
-        ({"noise_variance": "x"}, "σ²"),
-        ({"nano_rho": RHO.nano_rho + 1}, "σ²"),
+        ({"noise": GaussianNoise("1", "1/3")}, "Δ²"),
+        ({"noise": GaussianNoise("1", "1/3")}, "σ²"),
+        ({"noise": GaussianNoise("1", "x")}, "σ²"),
+        ({"guarantee": Zcdp(RHO.nano_rho + 1)}, "σ²"),
         ({"max_variance": 1.0}, "max variance"),
         ({"mean_variance": 1.0}, "mean variance"),
         ({"neighbours": "add-remove"}, "unbiased"),
@@ -113,7 +114,7 @@ def test_rows_that_do_not_tell_the_queries_apart_are_found() -> None:
 
 @pytest.mark.parametrize(
     "changes",
-    [{"squared_sensitivity": "-1"}, {"neighbours": "friends"}, {"objective": "least"}, {"nano_rho": 0}],
+    [{"neighbours": "friends"}, {"objective": "least"}, {"guarantee": Zcdp(0)}, {"guarantee": PureEpsilon(1)}],
 )
 def test_a_malformed_part_is_refused(changes: dict[str, object]) -> None:
     with pytest.raises((InvalidValue, MalformedDocument)):

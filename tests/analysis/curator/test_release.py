@@ -77,7 +77,7 @@ def test_consistent_answers_are_those_of_a_histogram_and_closer_where_people_are
 
 def test_a_measurement_is_the_integers_and_noise_alone() -> None:
     plan, counts = planned("histogram"), people(1000)
-    noise = seeded(4).gaussian(plan.strategy.noise_variance(RHO), len(plan.strategy.rows))
+    noise = seeded(4).gaussian(plan.strategy.gaussian(RHO).variance, len(plan.strategy.rows))
     measured = measure(plan, counts, seeded(4))
     assert measured.dtype == np.int64
     assert (measured - noise == plan.strategy.rows @ counts).all()

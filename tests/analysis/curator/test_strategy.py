@@ -11,7 +11,8 @@ import pytest
 
 from sordino_analysis.curator.certificate import CuratorCertificate, certify, cover_size
 from sordino_analysis.curator.noise import CuratorNoise
-from sordino_analysis.curator.strategy import IntegerStrategy, integer_strategy, squared_sensitivity
+from sordino_analysis.curator.rounding import integer_strategy
+from sordino_analysis.curator.strategy import IntegerStrategy, squared_sensitivity
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.gaussian.covariance import optimal_covariance
 from sordino_analysis.vectorized.randomness import SeededRandomness
@@ -69,7 +70,7 @@ def test_released_answers_are_unbiased_with_the_stated_variance() -> None:
     matrix, _, strategy = planned("prefix")
     counts = np.random.default_rng(2).multinomial(500, np.full(64, 1 / 64))
     noise = CuratorNoise(SeededRandomness(3), seeded_for_tests=True)
-    drawn = noise.gaussian(strategy.noise_variance(RHO), 4000 * len(strategy.rows)).reshape(-1, 4000)
+    drawn = noise.gaussian(strategy.gaussian(RHO).variance, 4000 * len(strategy.rows)).reshape(-1, 4000)
     measured = (strategy.rows @ counts)[:, None] + drawn
     answers = strategy.decoder @ measured + 500 * strategy.offset[:, None]
     errors = (answers - (matrix @ counts)[:, None]) / np.sqrt(strategy.variances(RHO))[:, None]
@@ -80,9 +81,9 @@ def test_released_answers_are_unbiased_with_the_stated_variance() -> None:
 
 def test_the_noise_variance_is_a_ratio_of_integers() -> None:
     _, _, strategy = planned("histogram")
-    assert strategy.noise_variance(RHO) == Fraction(strategy.squared_sensitivity * 10**9, 2 * 24356000)
+    assert strategy.gaussian(RHO).variance == Fraction(strategy.squared_sensitivity * 10**9, 2 * 24356000)
     with pytest.raises(InvalidValue, match="releases nothing"):
-        strategy.noise_variance(Zcdp(0))
+        strategy.gaussian(Zcdp(0))
 
 
 def test_weighted_queries_get_less_noise_and_their_weighted_mean_is_near_the_certificate() -> None:

@@ -15,7 +15,8 @@ from benchmarks.references.multiplicative_weights import multiplicative_weights
 from benchmarks.references.projections import coarse_jl_release, isotropic, jl_release
 from benchmarks.references.second_moments import nearest_of_unit_vectors, release_second_moments
 from sordino_analysis.curator.noise import CuratorNoise
-from sordino_analysis.curator.strategy import integer_strategy, squared_sensitivity
+from sordino_analysis.curator.rounding import integer_strategy
+from sordino_analysis.curator.strategy import squared_sensitivity
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.gaussian.covariance import optimal_covariance
 from sordino_analysis.vectorized.randomness import SeededRandomness

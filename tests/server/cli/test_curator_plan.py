@@ -26,8 +26,30 @@ def test_the_text_names_the_guarantee_and_the_premise_of_the_bounds(run_command)
     assert "the bounds hold for unbiased releases if every cell has a row; if not, less is proved" in text
 
 
+def test_epsilon_alone_is_pure_and_with_delta_both_kinds_are_compared(json_of, run_command):
+    pure = json_of(*LOCAL, "--trust", "curator", "--epsilon", "1")
+    assert (pure["guarantee"], pure["rho"], pure["epsilon"], pure["delta"]) == ("pure_epsilon", None, 1, 0)
+    assert pure["rho_cost"] == pytest.approx(0.462117, rel=1e-5)
+    assert {block["norm"] for block in pure["noise"]["blocks"]} <= {"l1", "linf"}
+    both = json_of(*LOCAL, "--trust", "curator", "--epsilon", "1", "--delta", "1e-6")
+    names = [each["mechanism"] for each in both["considered"]]
+    assert both["mechanism"] == names[0] == pure["mechanism"]
+    assert "discrete gaussian" in names
+    assert json_of(*LOCAL, "--trust", "curator", "--epsilon", "1", "--delta", "0.1")["guarantee"] == "zcdp"
+    text = run_command(*LOCAL, "--trust", "curator", "--epsilon", "1").stdout
+    assert "pure ε = 1" in text
+    assert "where a cap on ρ counts it, it costs ρ = 0.462" in text
+
+
+def test_a_mechanism_is_taken_by_name(json_of):
+    asked = (*LOCAL, "--trust", "curator", "--epsilon", "1", "--delta", "1e-6")
+    for name, found in (("gaussian", "gaussian"), ("laplace", "laplace"), ("blocks", "on the")):
+        assert found in json_of(*asked, "--mechanism", name)["mechanism"]
+
+
 def test_epsilon_is_turned_into_a_rho_that_implies_it_and_a_secret_number_is_a_query(json_of):
-    arguments = (*LOCAL, "--trust", "curator", "--epsilon", "1", "--delta", "1e-6", "--time-limit", "60")
+    asked = (*LOCAL, "--trust", "curator", "--epsilon", "1", "--delta", "1e-6", "--time-limit", "60")
+    arguments = (*asked, "--mechanism", "gaussian")
     known, secret = json_of(*arguments), json_of(*arguments, "--neighbours", "add-remove")
     assert known["rho"] == pytest.approx(0.024356, rel=1e-3)
     assert 0.999 < known["epsilon"] <= 1
@@ -58,7 +80,12 @@ def test_the_audit_of_a_written_plan_holds_and_finds_another_byte(run_command, j
         ((*LOCAL, "--epsilon", "1", "--neighbours", "add-remove"), "leave out --neighbours"),
         (LOCAL, "give --epsilon"),
         ((*LOCAL, "--epsilon", "1", "--rho", "1"), "leave out --rho"),
-        ((*CURATOR, "--mechanism", "factorization"), "leave out --mechanism"),
+        ((*CURATOR, "--mechanism", "factorization"), "is one of gaussian, laplace, blocks"),
+        ((*CURATOR, "--mechanism", "laplace"), "guarantee of this kind"),
+        ((*LOCAL, "--trust", "curator", "--epsilon", "1", "--mechanism", "gaussian"), "guarantee of this kind"),
+        ((*LOCAL, "--trust", "curator", "--epsilon", "0"), "ε must be"),
+        ((*LOCAL, "--trust", "curator", "--epsilon", "0.0001"), "from 0.001 to 64"),
+        ((*LOCAL, "--trust", "curator", "--epsilon", "65"), "from 0.001 to 64"),
         ((*LOCAL, "--trust", "curator", "--rho", "nan"), "ρ must be"),
         ((*LOCAL, "--trust", "curator", "--rho", "-1"), "ρ must be"),
         ((*CURATOR, "--delta", "x"), "δ must be"),

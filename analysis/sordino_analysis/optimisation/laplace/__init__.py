@@ -1,0 +1,1 @@
+"""Strategies of least Laplace noise: matrices whose columns have ℓ₁ norm 1."""
