@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -43,8 +44,9 @@ class Shuffled:
     key: str
     own: list[bytes] = field(default_factory=list)
 
-    @property
+    @cached_property
     def manifest(self) -> Manifest:
+        """A campaign's manifest never changes, and each sealed report needs it."""
         return Manifest.read(self.home.anonymous.get(self.path).raise_for_status().content)
 
     @property
