@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import sordino_analysis as sa
+from sordino_analysis.curator import design
 from sordino_analysis.curator.plan import plan_release
 from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.documents.price_of_locality import PriceOfLocality, UsersUnderTrust
@@ -96,11 +97,16 @@ def test_few_users_are_as_many_shuffled_as_locally() -> None:
     assert "as many as locally" in (shuffled.reason or "")
 
 
-def test_too_many_types_for_a_curator_are_a_reason_and_no_number() -> None:
+@pytest.mark.parametrize(("types", "most"), [(41, 40), pytest.param(1100, None, marks=pytest.mark.slow)])
+def test_too_many_types_for_a_curator_are_a_reason_and_no_number(
+    monkeypatch: pytest.MonkeyPatch, types: int, most: int | None
+) -> None:
+    """With the limit as it is, and with one that takes a tenth of the time."""
+    monkeypatch.setattr(design, "MAX_TYPES", most or design.MAX_TYPES)
     summary, _ = priced(sa.prefix(4), 0.05)
-    price = price_of_locality(sa.histogram(1100), summary, 0.01)
+    price = price_of_locality(sa.histogram(types), summary, 0.01)
     assert price.rows[3].users is None
-    assert "1024 types" in (price.rows[3].reason or "")
+    assert f"{design.MAX_TYPES} types" in (price.rows[3].reason or "")
 
 
 def test_a_smaller_delta_takes_more_users_of_a_shuffler_and_a_curator() -> None:

@@ -84,11 +84,16 @@ def plays(small: Any, many: NDArray[np.int64]) -> np.ndarray:
     return np.array([small.play(PROTOCOL, design, many, seed)[0].value for seed in range(100)])
 
 
+def by_formula(small: Any, plays: int) -> float:
+    """The variance by the formula, over so many plays of the first two rounds: within 2 % for 2,000 of them."""
+    mechanism = ThreeRoundMechanism.of(small.distances().forms[0].matrix, PureEpsilon.of(2))
+    return mechanism.squared_error(small.counts / 40, 400, plays=plays)
+
+
 @pytest.fixture(scope="module")
 def predicted(small: Any) -> float:
-    """The variance by the formula, over so many plays of the first two rounds that it is within 2 %."""
-    mechanism = ThreeRoundMechanism.of(small.distances().forms[0].matrix, PureEpsilon.of(2))
-    return mechanism.squared_error(small.counts / 40, 400, plays=2000)
+    """Within 4 %, where nothing is compared more closely than 20 %."""
+    return by_formula(small, 500)
 
 
 def test_it_is_centred_and_as_spread_as_predicted(plays: np.ndarray, predicted: float, truth: float) -> None:
@@ -105,9 +110,8 @@ def test_noise_is_in_proportion_to_what_the_numbers_can_be(plays: np.ndarray) ->
 
 
 @pytest.mark.slow
-def test_its_variance_is_the_formula_and_not_one_a_third_off(
-    small: Any, many: NDArray[np.int64], predicted: float
-) -> None:
+def test_its_variance_is_the_formula_and_not_one_a_third_off(small: Any, many: NDArray[np.int64]) -> None:
+    predicted = by_formula(small, 2000)
     design = PROTOCOL.design(small.request(8, len(many)), lambda fraction: None)
     found = np.var([small.play(PROTOCOL, design, many, seed)[0].value for seed in range(800)])
     # The standard error of a variance from 800 plays is 5 %: a threshold of 3 has a false alarm of .3 %.
