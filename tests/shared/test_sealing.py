@@ -31,18 +31,63 @@ def _expand(suite: bytes, key: bytes, label: bytes, info: bytes, length: int) ->
     return hmac.digest(key, labelled + b"\x01", "sha256")[:length]
 
 
+def _schedule(shared: bytes, exchanged: bytes, info: bytes) -> tuple[bytes, bytes]:
+    """(key, nonce) of sequence number 0; `exchanged` are both public keys."""
+    secret = _expand(KEM_SUITE, _extract(KEM_SUITE, b"", b"eae_prk", shared), b"shared_secret", exchanged, 32)
+    schedule = b"\x00" + _extract(SUITE, b"", b"psk_id_hash", b"") + _extract(SUITE, b"", b"info_hash", info)
+    whole = _extract(SUITE, secret, b"secret", b"")
+    return _expand(SUITE, whole, b"key", schedule, 16), _expand(SUITE, whole, b"base_nonce", schedule, 12)
+
+
 def _opened(private: bytes, info: bytes, sealed: bytes) -> bytes:
     enc, ciphertext = sealed[:32], sealed[32:]
     own = X25519PrivateKey.from_private_bytes(private)
     shared = own.exchange(X25519PublicKey.from_public_bytes(enc))
-    context = enc + own.public_key().public_bytes_raw()
-    secret = _expand(KEM_SUITE, _extract(KEM_SUITE, b"", b"eae_prk", shared), b"shared_secret", context, 32)
-    schedule = b"\x00" + _extract(SUITE, b"", b"psk_id_hash", b"") + _extract(SUITE, b"", b"info_hash", info)
-    whole = _extract(SUITE, secret, b"secret", b"")
-    key, nonce = (
-        _expand(SUITE, whole, label, schedule, length) for label, length in ((b"key", 16), (b"base_nonce", 12))
-    )
+    key, nonce = _schedule(shared, enc + own.public_key().public_bytes_raw(), info)
     return AESGCM(key).decrypt(nonce, ciphertext, b"")
+
+
+def _sealed(ephemeral: bytes, public: bytes, info: bytes, plaintext: bytes, aad: bytes = b"") -> bytes:
+    """The sender's half, with an ephemeral key of its own."""
+    own = X25519PrivateKey.from_private_bytes(ephemeral)
+    enc = own.public_key().public_bytes_raw()
+    shared = own.exchange(X25519PublicKey.from_public_bytes(public))
+    key, nonce = _schedule(shared, enc + public, info)
+    return enc + AESGCM(key).encrypt(nonce, plaintext, aad)
+
+
+# RFC 9180, appendix A.1.1 (base mode of this suite) with the encryption of sequence number 0.
+RFC_SENDER = bytes.fromhex("52c4a758a802cd8b936eceea314432798d5baf2d7e9235dc084ab1b9cfa2f736")
+RFC_PRIVATE = bytes.fromhex("4612c550263fc8ad58375df3f557aac531d26850903e55a9f23f21d8534e8ac8")
+RFC_PUBLIC = bytes.fromhex("3948cfe0ad1ddb695d780e59077195da6c56506b027329794ab02bca80815c4d")
+RFC_ENC = bytes.fromhex("37fda3567bdbd628e88668c3c8d7e97d1d1253b6d4ea6d44c150f741f1bf4431")
+RFC_INFO, RFC_AAD = b"Ode on a Grecian Urn", b"Count-0"
+RFC_PLAINTEXT = b"Beauty is truth, truth beauty"
+RFC_CIPHERTEXT = bytes.fromhex(
+    "f938558b5d72f1a23810b4be2ab4f84331acc02fc97babc53a52ae8218a355a96d8770ac83d07bea87e13c512a"
+)
+
+
+def test_what_is_written_out_has_the_vector_of_the_rfc() -> None:
+    """The shipped suite takes no additional data, which all vectors of the RFC have; it is tested against this one."""
+    enc, shared = (
+        RFC_ENC,
+        X25519PrivateKey.from_private_bytes(RFC_PRIVATE).exchange(X25519PublicKey.from_public_bytes(RFC_ENC)),
+    )
+    assert X25519PrivateKey.from_private_bytes(RFC_PRIVATE).public_key().public_bytes_raw() == RFC_PUBLIC
+    assert _sealed(RFC_SENDER, RFC_PUBLIC, RFC_INFO, RFC_PLAINTEXT, RFC_AAD) == enc + RFC_CIPHERTEXT
+    key, nonce = _schedule(shared, enc + RFC_PUBLIC, RFC_INFO)
+    assert AESGCM(key).decrypt(nonce, RFC_CIPHERTEXT, RFC_AAD) == RFC_PLAINTEXT
+
+
+def test_what_is_sealed_by_the_written_out_sender_is_opened() -> None:
+    private, public = sealing.make_key()
+    opened = sealing.opener(private, INFO)
+    for number in range(20):
+        ephemeral, payload = hashlib.sha256(bytes([number])).digest(), bytes([number]) * (1 + number)
+        report = _sealed(ephemeral, public, INFO, payload)
+        assert opened(report) == sealing.open_sealed(private, INFO, report) == payload
+        assert opened(_flipped(report, number)) is None
 
 
 def test_it_is_rfc_9180() -> None:

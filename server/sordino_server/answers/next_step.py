@@ -36,8 +36,8 @@ def compute(
 ) -> Outcome:
     """The estimate after the closed round with row number `number`, or the plan of the next round.
 
-    Reports that were not added up when they arrived are added up by so many processes; sealed ones are opened with
-    `keys`, and logged as of `now`.
+    Reports that were not added up when they arrived are added up by so many processes; as many open sealed ones with
+    `keys`, which are logged as of `now`.
 
     Raises EstimationError or InvalidValue where the reports allow neither, AggregateMismatch where they were tampered
     with.
@@ -45,7 +45,7 @@ def compute(
     with database.read("read closed round") as session:
         row = session.get_one(Round, number)
         campaign = campaigns.get(session, row.campaign_id)
-    blanket = opening.open_batch(database, row, keys, now) if row.shuffled else 0
+    blanket = opening.open_batch(database, row, keys, now, processes) if row.shuffled else 0
     manifest, last, kind = Manifest.read(campaign.manifest), row.index, kind_named(campaign.kind)
     if isinstance(manifest.assignment, Rotating):
         period = replace(_closed_round(database, row, processes), blanket=blanket)

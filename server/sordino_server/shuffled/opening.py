@@ -15,25 +15,27 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.vectorized.randomizers import in_alphabet
 from sordino_server import aggregates, reports, rounds
 from sordino_server.kit.db import Database
-from sordino_server.models import BatchState, Campaign, Round, SealedPage
+from sordino_server.models import BatchState, Campaign, Round
 from sordino_server.plans import service as plans
 from sordino_server.reports.shards import empty_shard, with_reports
 from sordino_server.reports.verdicts import content_hash
 from sordino_server.shuffled import repository
+from sordino_server.shuffled.opened_pages import OpenedPage, opened_pages
 from sordino_server.shuffled.round_keys import RoundKeys, first_of_span
 from sordino_server.shuffled.sentences import KEY_LOST, why_withheld
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CampaignId, DevicePart, Manifest, Refusal, ReportId
+from sordino_shared.protocol import CampaignId, DevicePart, Manifest, Refusal
 from sordino_shared.protocol.routes import ShuffledRoute
 from sordino_shared.protocol.sealed import sealing_info
-from sordino_shared.sealing import open_sealed
 
 UNOPENABLE = "unopenable"
 _SHARD = "shuffled"
 
 
-def open_batch(database: Database, row: Round, keys: RoundKeys | None, now: int) -> int:
+def open_batch(database: Database, row: Round, keys: RoundKeys | None, now: int, processes: int = 1) -> int:
     """Count the reports of a closed round's batch, if they are not yet; how many of them are random.
+
+    Up to so many `processes` open a large batch.
 
     Raises InvalidValue, which the round keeps as its error, where nothing was released, or the key is lost.
     """
@@ -46,7 +48,7 @@ def open_batch(database: Database, row: Round, keys: RoundKeys | None, now: int)
     if batch.state == BatchState.WITHHELD:
         raise InvalidValue(why_withheld(route, batch.statement), row.index)
     if batch.state != BatchState.COUNTED:
-        _open_pages(database, row, _key(database, row, route, keys), device, now)
+        _open_pages(database, row, _key(database, row, route, keys), device, now, processes)
     return batch.blanket
 
 
@@ -58,41 +60,28 @@ def _key(database: Database, row: Round, route: ShuffledRoute, keys: RoundKeys |
     return found
 
 
-def _open_pages(database: Database, row: Round, key: bytes, device: DevicePart, now: int) -> None:
+def _open_pages(database: Database, row: Round, key: bytes, device: DevicePart, now: int, processes: int) -> None:
     info = sealing_info(CampaignId.parse(row.campaign_id), row.index, device.digest)
-    while True:
-        with database.read("read sealed page") as session:
-            page = repository.next_sealed(session, row.id)
-        if page is None:
-            break
-        count = partial(_count, database, row, page, _opened(page, key, info), device, now)
-        database.run("count page", count)
+    with database.read("read sealed pages") as session:
+        pages = repository.sealed_pages(session, row.id)
+    for page in opened_pages(database, row.id, pages, key, info, processes):
+        database.run("count page", partial(_count, database, row, page, device, now))
     database.run("end batch", lambda session: _mark(session, row.id, BatchState.COUNTED))
-
-
-def _opened(page: SealedPage, key: bytes, info: bytes) -> list[bytes | None]:
-    """(n,) the payloads in the order of the page; None for what does not open."""
-    assert page.sealed is not None
-    width = len(page.sealed) // (len(page.ids) // ReportId.LENGTH)
-    sealed = (page.sealed[start : start + width] for start in range(0, len(page.sealed), width))
-    return [open_sealed(key, info, one) for one in sealed]
 
 
 def _count(
     database: Database,
     row: Round,
-    page: SealedPage,
-    opened: list[bytes | None],
+    page: OpenedPage,
     device: DevicePart,
     now: int,
     session: Session,
 ) -> None:
     rounds.lock_for_change(database, session, row.id)
-    if not repository.take_sealed(session, row.id, page.page):
+    if not repository.take_sealed(session, row.id, page.number):
         # Another worker has counted it.
         return
-    ids = [page.ids[start : start + ReportId.LENGTH] for start in range(0, len(page.ids), ReportId.LENGTH)]
-    pairs = [(one, payload) for one, payload in zip(ids, opened, strict=True) if payload is not None]
+    pairs = [(one, payload) for one, payload in zip(page.ids, page.payloads, strict=True) if payload is not None]
     randomizer = device.randomizer
     payloads = np.frombuffer(b"".join(payload for _, payload in pairs), dtype=np.uint8)
     payloads = payloads.reshape(-1, randomizer.payload_bytes)
@@ -100,7 +89,7 @@ def _count(
     hashes = {one: content_hash(payload) for (one, payload), ok in zip(pairs, allowed, strict=True) if ok}
     new = reports.insert_new(database, session, row.id, hashes) if hashes else set()
     counted = payloads[[bool(ok) and one in new for (one, _), ok in zip(pairs, allowed, strict=True)]]
-    refused = Counter({UNOPENABLE: len(ids) - len(pairs), Refusal.OUTSIDE_ALPHABET.value: int((~allowed).sum())})
+    refused = Counter({UNOPENABLE: len(page.ids) - len(pairs), Refusal.OUTSIDE_ALPHABET.value: int((~allowed).sum())})
     reports.add_refusals(session, {(row.campaign_id, reason): n for reason, n in refused.items() if n})
     repository.note_refused(session, row.id, refused.total())
     if len(counted):

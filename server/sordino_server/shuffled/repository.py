@@ -37,10 +37,10 @@ def root(session: Session, round_id: int) -> bytes:
     return digest.digest()
 
 
-def next_sealed(session: Session, round_id: int) -> SealedPage | None:
-    """The first page that is not counted yet."""
-    query = select(SealedPage).where(SealedPage.round_id == round_id, SealedPage.sealed.is_not(None))
-    return session.scalars(query.order_by(SealedPage.page).limit(1)).one_or_none()
+def sealed_pages(session: Session, round_id: int) -> list[int]:
+    """The numbers of the pages that are not counted yet, ascending."""
+    query = select(SealedPage.page).where(SealedPage.round_id == round_id, SealedPage.sealed.is_not(None))
+    return list(session.scalars(query.order_by(SealedPage.page)))
 
 
 def take_sealed(session: Session, round_id: int, number: int) -> bool:

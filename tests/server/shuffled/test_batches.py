@@ -10,7 +10,8 @@ import pytest
 
 from sordino_server.keys import service as keys
 from sordino_server.models import Role
-from sordino_server.shuffled import opening
+from sordino_server.shuffled import opened_pages
+from sordino_server.shuffled.opened_pages import OpenedPage
 from sordino_shared import ed25519
 from sordino_shared.protocol import Digest, Problem, Task
 from sordino_shared.protocol.sealed import BatchEnd, ShuffledPage
@@ -91,18 +92,18 @@ def test_workers_that_die_between_pages_count_each_report_once(
 ) -> None:
     reports = [*shuffled.sealed([0, 1, 2] * 100), *shuffled.blanket()]
     shuffled.release(reports)
-    pages, opened = len(shuffled.pages(reports)), opening._opened
+    pages, opened = len(shuffled.pages(reports)), opened_pages.opened_page
     assert pages >= 3
     alive = 1
 
-    def dying(*given: Any) -> list[bytes | None]:
+    def dying(*given: Any) -> OpenedPage | None:
         nonlocal alive
         alive -= 1
         if alive < 0:
             raise KeyboardInterrupt
         return opened(*given)
 
-    monkeypatch.setattr(opening, "_opened", dying)
+    monkeypatch.setattr(opened_pages, "opened_page", dying)
     shuffled.home.clock.advance(HOUR)
     for _ in range(2):
         alive = 1

@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 
+from sordino_analysis.archive.process_pool import ProcessDied
 from sordino_server.kit.db import Database
-from sordino_server.shuffled import opening
+from sordino_server.shuffled import opened_pages
+from sordino_server.shuffled.opened_pages import OpenedPage
 from tests.killed_before import die, killed_before
 from tests.server.shuffled.collected import BOTH_ENGINES, USERS, Shuffled
 
@@ -42,9 +44,9 @@ def work_in_a_child(shuffled: Shuffled, point: int | str) -> bool:
 
 
 def _die_beside(point: str) -> None:
-    opened, second = opening._opened, iter((False, True))
+    opened, second = opened_pages.opened_page, iter((False, True))
 
-    def dying(*given: Any) -> list[bytes | None]:
+    def dying(*given: Any) -> OpenedPage | None:
         now = next(second, True)
         if now and point == "before a page":
             die()
@@ -53,7 +55,7 @@ def _die_beside(point: str) -> None:
             die()
         return found
 
-    opening._opened = dying
+    opened_pages.opened_page = dying
 
 
 def go_on(shuffled: Shuffled) -> None:
@@ -110,4 +112,26 @@ def test_a_worker_that_dies_before_any_statement_counts_each_report_once(
         kills += not lived
         go_on(shuffled)
     assert kills >= fewest
+    check_once(shuffled, garbage)
+
+
+def test_several_processes_open_a_large_batch_and_one_of_them_dies(
+    shuffled: Shuffled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second page's process is killed: this one opens what is left, and each report counts once."""
+    monkeypatch.setattr(opened_pages, "_LEAST_POOLED_PAGES", 2)
+    asked, found = [], opened_pages.imap_unordered
+
+    def dying(*given: Any) -> Any:
+        asked.append(given)
+        pages = found(*given)
+        yield next(pages)
+        pages.close()
+        raise ProcessDied("killed by the test")
+
+    monkeypatch.setattr(opened_pages, "imap_unordered", dying)
+    garbage = released(shuffled)
+    home = replace(shuffled.home, settings=shuffled.home.settings.model_copy(update={"aggregation_processes": 2}))
+    home.work()
+    assert [processes for _, _, processes in asked] == [2]
     check_once(shuffled, garbage)
