@@ -120,11 +120,18 @@ def _purge(parsed: argparse.Namespace, settings: ShufflerSettings) -> int:
     """Delete the ids of rounds that were delivered, or given up, 30 days ago; `serve` does so every minute."""
     store = _open(settings)
     try:
-        count = purge(store, int(wall_clock()))
+        now, before = int(wall_clock()), _deleted(store)
+        while purge(store, now):
+            pass
+        count = _deleted(store) - before
     finally:
         store.close()
     _print(parsed.json, {"rounds": count}, [f"ids of {count} rounds deleted"])
     return 0
+
+
+def _deleted(store: Store) -> int:
+    return sum(row.state is State.DELETED for row in store.rounds())
 
 
 def _keys(parsed: argparse.Namespace, settings: ShufflerSettings) -> int:

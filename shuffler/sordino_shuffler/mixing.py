@@ -15,6 +15,8 @@ from sordino_shuffler.store import State, Store, StoredRound, id_of
 KEEP_IDS_S = 30 * 86400
 # A round that missed its floor tells how many took part only roughly: the statement is public.
 _ROUNDED_TO = 10
+# Of a large round so many reports are forgotten at once: uploads wait for a tenth of a second.
+SLICE = 1 << 15
 EMPTY_ROOT = hashlib.sha256(b"").digest()
 
 
@@ -135,10 +137,8 @@ def _miss(store: Store, row: StoredRound, received: int, ended: str, sign: Sign)
 
 
 def deliver(store: Store, row: StoredRound, now: int) -> None:
-    """The collector has the whole batch and the statement: bodies go, ids stay for devices that ask again."""
-    with store.transaction():
-        store.forget_bodies(row)
-        store.move(row, State.DELIVERED, stated=True, delete_at=now + KEEP_IDS_S)
+    """The collector has the whole batch and its bodies are forgotten; ids stay for devices that ask again."""
+    store.move(row, State.DELIVERED, stated=True, delete_at=now + KEEP_IDS_S)
     store.truncate_log()
 
 
@@ -147,16 +147,12 @@ def stated(store: Store, row: StoredRound, now: int) -> None:
     store.note_stated(row, now + KEEP_IDS_S)
 
 
-def purge(store: Store, now: int) -> int:
-    """Delete the ids of rounds whose time is over; returns how many rounds."""
-    over = [
-        row
-        for row in store.rounds()
-        if row.state in (State.DELIVERED, State.MISSED) and row.delete_at is not None and row.delete_at <= now
-    ]
-    with store.transaction():
-        for row in over:
-            store.forget(row)
-            store.move(row, State.DELETED)
+def purge(store: Store, now: int) -> bool:
+    """Delete some ids of a round whose time is over; returns whether there may be more."""
+    for row in store.rounds():
+        if row.state in (State.DELIVERED, State.MISSED) and row.delete_at is not None and row.delete_at <= now:
+            if not store.forget(row, SLICE):
+                store.move(row, State.DELETED)
+            return True
     store.truncate_log()
-    return len(over)
+    return False

@@ -18,7 +18,7 @@ from sordino_shared.shuffling.blanket import draw_blanket_report
 from sordino_shuffler.clock import Clock
 from sordino_shuffler.errors import CollectorTrouble, StoreInUse, StoreOfAnotherVersion
 from sordino_shuffler.mirror import CampaignMirror
-from sordino_shuffler.mixing import counted, deliver, may_leave, mix, purge, stated
+from sordino_shuffler.mixing import SLICE, counted, deliver, may_leave, mix, purge, stated
 from sordino_shuffler.released import Released
 from sordino_shuffler.statements import SigningKey
 from sordino_shuffler.store import State, Store, StoredRound, apart
@@ -112,7 +112,8 @@ class RoundKeeper:
     async def clean(self) -> None:
         """Empty the write-ahead log, which has the order of arrival, and delete ids whose time is over."""
         now = int(self._clock())
-        await self._writer.run(lambda store: purge(store, now))
+        while await self._writer.run(lambda store: purge(store, now)):
+            pass
 
     async def _pin_periods(self, mirror: CampaignMirror) -> None:
         documents, task = mirror.documents, mirror.task
@@ -183,6 +184,10 @@ class RoundKeeper:
             return
         await self._send_pages(mirror, row)
         await self._send_statement(mirror, row)
+        # Bodies go before the state changes: a process that dies meanwhile states the batch again and goes on.
+        after: bytes | None = b""
+        while after is not None:
+            after = await self._writer.run(partial(Store.forget_bodies, row=row, after=after, size=SLICE))
         now = int(self._clock())
         if await self._writer.run(lambda store: _deliver(store, row, now)):
             _LOG.info("campaign %s: round %d is delivered", mirror.entry.campaign, row.number)

@@ -287,13 +287,27 @@ class Store:
         question = "SELECT count(*) FROM sealed WHERE round_id = ? AND id <= ?"
         return int(self._connection.execute(question, (row.round_id, last)).fetchone()[0])
 
-    def forget_bodies(self, row: StoredRound) -> None:
-        """Delete the bytes of a round; ids stay, so that a device's retry is known."""
-        self._connection.execute("UPDATE sealed SET body = NULL WHERE round_id = ?", (row.round_id,))
+    def forget_bodies(self, row: StoredRound, after: bytes, size: int) -> bytes | None:
+        """Delete the bytes of the next `size` reports after an id, and keep the ids, so that a device's retry is known.
 
-    def forget(self, row: StoredRound) -> None:
-        """Delete a round's reports with their ids."""
-        self._connection.execute("DELETE FROM sealed WHERE round_id = ?", (row.round_id,))
+        Returns the last of these ids; None where none is left.
+        """
+        last: bytes | None = self._connection.execute(
+            "SELECT max(id) FROM (SELECT id FROM sealed WHERE round_id = ? AND id > ? ORDER BY id LIMIT ?)",
+            (row.round_id, after, size),
+        ).fetchone()[0]
+        if last is not None:
+            self._connection.execute(
+                "UPDATE sealed SET body = NULL WHERE round_id = ? AND id > ? AND id <= ?", (row.round_id, after, last)
+            )
+        return last
+
+    def forget(self, row: StoredRound, size: int = -1) -> int:
+        """Delete a round's reports with their ids, or `size` of them; returns how many."""
+        found = "SELECT id FROM sealed WHERE round_id = ? ORDER BY id LIMIT ?"
+        return self._connection.execute(
+            f"DELETE FROM sealed WHERE round_id = ? AND id IN ({found})", (row.round_id, row.round_id, size)
+        ).rowcount
 
     # Documents and troubles
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from sordino_shuffler import mixing
 from sordino_shuffler.errors import PlanChanged, StoreInUse, StoreOfAnotherVersion
 from sordino_shuffler.mixing import EMPTY_ROOT, Outcome, deliver, give_up, may_leave, mix, purge, root_of
 from sordino_shuffler.released import Released
@@ -87,18 +88,29 @@ def test_a_floor_that_the_last_report_meets_is_no_batch_without_a_blanket(
     assert mix(store, released, collecting, 10, _bodies(3, seed=1), _sign).state is State.MIXED
 
 
-def test_delivered_bodies_go_and_ids_stay_for_thirty_days(store: Store, released: Released, collecting: StoredRound):
+def test_delivered_bodies_go_and_ids_stay_for_thirty_days(
+    store: Store, released: Released, collecting: StoredRound, monkeypatch: pytest.MonkeyPatch
+):
     bodies = _bodies(10)
     store.add(collecting, bodies)
     row = mix(store, released, collecting, 1, _bodies(5, seed=1), _sign)
     assert may_leave(store, released, row, _sign)
+    after: bytes | None = b""
+    for left in (8, 1, 0):
+        after = store.forget_bodies(row, after or b"", 7)
+        assert sum(body is not None for _, body in store.page(row, None, 100)) == left
+    assert store.forget_bodies(row, after or b"", 7) is None
     deliver(store, row, ENDS_AT)
     row = store.round(CAMPAIGN, 0)
     assert row.state is State.DELIVERED
     assert store.known(row, bodies) == 10
-    assert all(body is None for _, body in store.page(row, None, 100))
-    assert purge(store, ENDS_AT + 30 * 86400 - 1) == 0
-    assert purge(store, ENDS_AT + 30 * 86400) == 1
+    assert not purge(store, ENDS_AT + 30 * 86400 - 1)
+    monkeypatch.setattr(mixing, "SLICE", 8)
+    for left in (7, 0):
+        assert purge(store, ENDS_AT + 30 * 86400)
+        assert (store.round(CAMPAIGN, 0).state, store.count(row)) == (State.DELIVERED, left)
+    assert purge(store, ENDS_AT + 30 * 86400)
+    assert not purge(store, ENDS_AT + 30 * 86400)
     assert store.round(CAMPAIGN, 0).state is State.DELETED
     assert store.count(row) == 0
 

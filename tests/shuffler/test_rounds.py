@@ -16,7 +16,7 @@ from sordino_shared.protocol import Rotating, SealedOutcomes, ValueOf
 from sordino_shuffler.errors import StoreOfAnotherVersion
 from sordino_shuffler.mixing import KEEP_IDS_S, root_of
 from sordino_shuffler.statements import SigningKey
-from sordino_shuffler.store import State, id_of
+from sordino_shuffler.store import State, Store, StoredRound, id_of
 from tests.shuffler.conftest import END, Collecting, LocalShuffler, local_shuffler, stored
 from tests.shuffler.small_collector import BLANKET, SmallCollector
 
@@ -155,6 +155,36 @@ async def test_pages_go_on_where_they_broke_off(
         pushed = [request.rpartition("/")[2] for request in collector.requests if request.startswith("POST")]
         assert pushed == ["0", "1", "2", "2", "3", "4", "5", "6"]
         assert 0 in collector.statements
+
+
+async def test_a_process_that_ends_while_it_forgets_goes_on_and_sends_nothing_again(
+    shuffler: LocalShuffler, collecting: Collecting, monkeypatch: pytest.MonkeyPatch
+):
+    import sordino_shuffler.rounds as module
+
+    monkeypatch.setattr(module, "SLICE", 16)
+    forget, allowed = Store.forget_bodies, [True, False]
+
+    def failing(store: Store, row: StoredRound, after: bytes, size: int) -> bytes | None:
+        if allowed and not allowed.pop(0):
+            raise sqlite3.OperationalError("disk I/O error")
+        return forget(store, row, after, size)
+
+    monkeypatch.setattr(Store, "forget_bodies", failing)
+    async with collecting() as collector:
+        await shuffler.upload(collector, *(collector.sealed() for _ in range(12)))
+        await shuffler.tick(END)
+        row = await shuffler.round(collector)
+        assert row.state is State.MIXED
+        bodies = await shuffler.writer.run(lambda store: [body for _, body in store.page(row, None, 100)])
+        assert [body is None for body in bodies] == [True] * 16 + [False] * (12 + BLANKET - 16)
+        sent = len(collector.requests)
+        await shuffler.tick(END + 60)
+        assert (await shuffler.round(collector)).state is State.DELIVERED
+        # The statement once more, and no page.
+        assert [each.partition(" ")[0] for each in collector.requests[sent:]] == ["PUT"]
+        assert not any(body for _, body in await shuffler.writer.run(lambda store: store.page(row, None, 100)))
+        assert len(collector.batch()) == 12 + BLANKET
 
 
 @pytest.mark.parametrize("when", ["collecting", "mixed"])
