@@ -1,4 +1,4 @@
-"""What a shuffler costs: processor time of uploads, proofs, random reports, mixing and pages, and bytes on its disk."""
+"""What a shuffler costs, and its collector: processor time of uploads, proofs, mixing and opening, bytes on disk."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import time
 from pathlib import Path
 
 from benchmarks.ingest.load import request, send
+from benchmarks.shuffler.large_batch import large_batch
+from benchmarks.shuffler.opening import opening_costs
 from sordino_shared.arrays import Array
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import SealedReports
@@ -34,11 +36,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--reports", type=int, default=200_000, help="of the batch that is mixed and paged")
     parser.add_argument("--uploads", type=int, default=20_000, help="single reports over HTTP")
+    parser.add_argument("--only", choices=("large", "opening"), help="the end of a large round, or opening a batch")
+    parser.add_argument("--processes", type=int, default=1, help="that open a batch of 20 pages or more")
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        measured = uploads(Path(folder), arguments.uploads) | batch(Path(folder), arguments.reports)
-    measured |= blanket(5000) | proofs()
+        if arguments.only == "large":
+            measured = large_batch(Path(folder), arguments.reports)
+        elif arguments.only == "opening":
+            measured = opening_costs(Path(folder), arguments.reports, arguments.processes)
+        else:
+            measured = uploads(Path(folder), arguments.uploads) | batch(Path(folder), arguments.reports)
+            measured |= blanket(5000) | proofs()
     if arguments.json:
         print(json.dumps(measured, indent=2))
         return

@@ -1,4 +1,4 @@
-"""What a batch costs its collector: processor time of taking its pages, and of opening and counting each report once."""
+"""What a batch costs its collector: processor time of taking its pages, of opening and counting reports."""
 
 from __future__ import annotations
 

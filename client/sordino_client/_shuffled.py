@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from urllib.parse import urlsplit
 
 from sordino_client._errors import PlanRefused
@@ -11,12 +10,10 @@ from sordino_shared.ed25519 import verify
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
 from sordino_shared.protocol import DevicePart, Digest, Manifest, SealedReports, ShuffledRoute, Task
-from sordino_shared.protocol.routes import WHOLE_ATTO, PrivacyClaim
+from sordino_shared.protocol.routes import PrivacyClaim
 from sordino_shared.protocol.sealed import sealed_plaintext, sealing_info
 from sordino_shared.quantities import quantity
 from sordino_shared.sealing import check_available, seal
-
-_NANO = 10**9
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,15 +43,11 @@ class MixedGuarantee:
 
         By the Rényi curve of the campaign's claims, where it proves less than the sum of their ε.
         """
-        epsilon, delta = count * self.epsilon_nano, min(count * self.delta_atto, WHOLE_ATTO)
-        if count > 1:
-            # Most devices have no shuffled campaign.
-            from sordino_shared.shuffling.composition import composed_epsilon
+        # Most devices have no shuffled campaign.
+        from sordino_shared.shuffling.composition import composed_claim
 
-            composed = composed_epsilon(self.claims, count, delta / WHOLE_ATTO)
-            if composed is not None:
-                epsilon = min(epsilon, math.ceil(composed * 1000) * (_NANO // 1000))
-        return f"({_point(epsilon, delta)})"
+        found = composed_claim(self.claims, PrivacyClaim(self.epsilon_nano, self.delta_atto), count)
+        return f"({_point(found.nano_epsilon, found.atto_delta)})"
 
 
 def mixed_guarantee(manifest: Manifest) -> MixedGuarantee | None:

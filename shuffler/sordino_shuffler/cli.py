@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from sordino_shared.errors import InvalidValue
+from sordino_shared.http.address import Address
 from sordino_shared.protocol import CampaignId
-from sordino_shuffler.checking import check_campaigns
+from sordino_shuffler.checking import check_campaigns, check_running
 from sordino_shuffler.clock import wall_clock
 from sordino_shuffler.errors import ShufflerError, WrongSetting
 from sordino_shuffler.mixing import give_up, purge
-from sordino_shuffler.settings import ShufflerSettings, settings_from
+from sordino_shuffler.settings import ShufflerSettings, read_campaigns, settings_from
 from sordino_shuffler.statements import SigningKey
 from sordino_shuffler.status import status_lines, status_of
 from sordino_shuffler.store import State, Store
@@ -68,12 +69,20 @@ def _parser() -> argparse.ArgumentParser:
     serve.set_defaults(run=_serve)
     for name, run, said in (
         ("status", _status, "rounds by state, and what is wrong"),
-        ("check", _check, "settings, key and campaigns, with every claim proved"),
         ("purge", _purge, "delete ids whose time is over, now"),
     ):
         command = commands.add_parser(name, help=said, description=run.__doc__)
         command.add_argument("--json", action="store_true", help="print a JSON document")
         command.set_defaults(run=run)
+    check = commands.add_parser(
+        "check", help="settings, key and campaigns, with every claim proved", description=_check.__doc__
+    )
+    check.add_argument("address", metavar="ADDRESS", nargs="?", help="a running shuffler, looked at as a device does")
+    check.add_argument(
+        "--campaign", metavar="ID", action="append", help="at ADDRESS; left out: those of CAMPAIGNS' file"
+    )
+    check.add_argument("--json", action="store_true", help="print a JSON document")
+    check.set_defaults(run=_check)
     keys = commands.add_parser("keys", help="the public key that manifests name", description=_keys.__doc__)
     keys.add_argument("--create", action="store_true", help="make the key; an existing one is never replaced")
     keys.add_argument("--json", action="store_true", help="print a JSON document")
@@ -107,13 +116,28 @@ def _status(parsed: argparse.Namespace, settings: ShufflerSettings) -> int:
 
 
 def _check(parsed: argparse.Namespace, settings: ShufflerSettings) -> int:
-    """Fetch the documents of every campaign and prove all claims, without serving: up to half a minute for a claim."""
-    found = check_campaigns(settings)
-    lines = [f"public key {found['key']}"]
+    """Fetch the documents of every campaign and prove all claims, without serving: up to half a minute for a claim.
+
+    With ADDRESS the documents are those that the shuffler there serves, and it must refuse a report of a wrong length.
+    An auditor needs no settings for that: `sordino-shuffler check https://mix.example --campaign 5f2b…`.
+    """
+    if parsed.address is None:
+        found = check_campaigns(settings)
+        lines = [f"public key {found['key']}"]
+    else:
+        found, lines = check_running(*_asked(parsed, settings)), []
     for each in found["campaigns"]:
         lines.append(f"campaign {each['campaign']}: {each['fault'] or each['summary']}")
     _print(parsed.json, found, lines)
     return 1 if any(each["fault"] for each in found["campaigns"]) else 0
+
+
+def _asked(parsed: argparse.Namespace, settings: ShufflerSettings) -> tuple[Address, list[CampaignId]]:
+    try:
+        named = [CampaignId.parse(each) for each in parsed.campaign or ()]
+        return Address.parse(parsed.address), named or [each.campaign for each in read_campaigns(settings.campaigns)]
+    except InvalidValue as error:
+        raise WrongSetting(str(error)) from error
 
 
 def _purge(parsed: argparse.Namespace, settings: ShufflerSettings) -> int:

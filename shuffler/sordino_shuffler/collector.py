@@ -49,6 +49,12 @@ class CollectorLink:
         """Hand over the statement, after the last page."""
         self._push("PUT", self._batch(campaign, number), statement)
 
+    def refusal(self, path: str, content: bytes) -> str:
+        """Post what should be refused: the slug of the problem that it is answered with, or the status."""
+        headers = {"Accept": PROBLEM_MEDIA_TYPE, "Content-Type": CBOR_MEDIA_TYPE}
+        answer = self._ask("POST", path, headers, limit=_ANSWER_BYTES, within_s=_READ_S, content=content)
+        return _problem(answer)[0] or str(answer.status)
+
     def _batch(self, campaign: CampaignId, number: int) -> str:
         return f"/v1/campaigns/{campaign}/rounds/{number}/batch"
 
@@ -90,6 +96,7 @@ class CollectorLink:
             f"{self._name} answers {answer.status}{f' ({slug})' if slug else ''}{said}",
             _wait(answer),
             conflict=slug == Problem.BATCH_CONFLICT.slug,
+            over=slug == Problem.ILLEGAL_TRANSITION.slug,
         )
 
 

@@ -23,8 +23,8 @@ from sordino_shared.shuffling.claims import unproved
 from sordino_shuffler.errors import DocumentRefused, PlanContradicted
 
 
-def read_manifest(content: bytes, campaign: CampaignId, key: bytes) -> Manifest:
-    """The manifest that `campaign` names, of a route through the shuffler that has this `key`."""
+def read_manifest(content: bytes, campaign: CampaignId, key: bytes | None) -> Manifest:
+    """The manifest that `campaign` names, of a route through the shuffler that has this `key`, or through any."""
     try:
         manifest = Manifest.read(content, campaign)
         check_built(manifest)
@@ -33,7 +33,7 @@ def read_manifest(content: bytes, campaign: CampaignId, key: bytes) -> Manifest:
     route = manifest.route
     if not isinstance(route, ShuffledRoute):
         raise DocumentRefused("the manifest has no shuffler: its devices report to the collector themselves")
-    if route.shuffler.key != key:
+    if key is not None and route.shuffler.key != key:
         raise DocumentRefused(
             f"the manifest names a shuffler with the key {route.shuffler.key.hex()}, and this one has {key.hex()}: "
             "the collector must name this key, or this program must be given the other one"

@@ -89,10 +89,14 @@ class PlanContradicted(DocumentRefused):
 class CollectorTrouble(ShufflerError):
     """The collector did not give or take something; `after_s` is when it asks to be tried again.
 
-    `conflict` where it has another batch of the round: trying again changes nothing by itself.
+    `conflict` where it has another batch of the round: trying again changes nothing by itself. `over` where it wants
+    nothing of the round any more: it was cancelled, or is of a period after the end of its series.
     """
 
-    def __init__(self, sentence: str, after_s: float | None = None, *, conflict: bool = False) -> None:
+    def __init__(
+        self, sentence: str, after_s: float | None = None, *, conflict: bool = False, over: bool = False
+    ) -> None:
         super().__init__(sentence)
         self.after_s = after_s
         self.conflict = conflict
+        self.over = over

@@ -171,7 +171,12 @@ class RoundKeeper:
         if row.state is State.MIXED:
             await self._send_batch(mirror, row)
         elif row.state is State.MISSED:
-            await self._send_statement(mirror, row)
+            try:
+                await self._send_statement(mirror, row)
+            except CollectorTrouble as error:
+                # That nothing comes of the round is known there.
+                if not error.over:
+                    raise
             now = int(self._clock())
             await self._writer.run(lambda store: stated(store, row, now))
 

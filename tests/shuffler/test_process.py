@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import signal
 import subprocess
@@ -14,6 +15,10 @@ from pathlib import Path
 import pytest
 
 from sordino_client import HttpTransport, Request
+from sordino_shared.http.address import Address
+from sordino_shuffler import cli
+from sordino_shuffler.checking import check_running
+from sordino_shuffler.collector import CollectorLink
 from tests.patience import PATIENCE_S
 from tests.shuffler.processes import Setup, answers, wait_for
 from tests.shuffler.small_collector import upload_body
@@ -57,3 +62,33 @@ def test_it_ends_in_order_and_leaves_no_order_of_arrival(setup: Setup, number: s
     # Its own address and the collector's may be there, and no device's.
     log = setup.log().replace(f"on 127.0.0.1:{setup.shuffler_port}", "")
     assert "127.0.0.1" not in re.sub(r"http://127\.0\.0\.1:\d+ gives no answer", "", log)
+
+
+def test_check_looks_at_a_running_shuffler_as_a_device_does(setup: Setup, capsys: pytest.CaptureFixture[str]):
+    campaign = str(setup.campaign)
+
+    def said(*arguments: str, code: int = 1) -> str:
+        assert cli.main(["check", *arguments, "--json"]) == code
+        [found] = json.loads(capsys.readouterr().out)["campaigns"]
+        assert (found["summary"] is None) == bool(code)
+        text: str = found["summary"] or found["fault"]
+        return text
+
+    assert "2 claims proved, (ε 1, δ" in said(setup.url, "--campaign", campaign, code=0)
+    with urllib.request.urlopen(f"http://127.0.0.1:{setup.metrics_port}/metrics", timeout=60) as page:
+        counted = page.read().decode()
+    assert 'refused_total{problem="invalid-request"} 1' in counted
+    assert "accepted" not in counted
+    # At the collector all documents are the same, and no device is sent there.
+    assert "not here" in said(f"http://127.0.0.1:{setup.collector_port}", "--campaign", campaign)
+    assert "no document at" in said(setup.url, "--campaign", "ab" * 32)
+    setup.kill("shuffler")
+    assert "gives no answer" in said(setup.url, "--campaign", campaign)
+    assert cli.main(["check", setup.url, "--campaign", "zz"]) == 2
+    assert cli.main(["check", "ftp://mix.example", "--campaign", campaign]) == 2
+
+
+def test_check_finds_a_shuffler_that_takes_what_it_should_refuse(setup: Setup, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(CollectorLink, "refusal", lambda *_: "200")
+    found = check_running(Address.parse(setup.url), [setup.campaign])
+    assert found["campaigns"][0]["fault"] == "a report that is a byte too long is answered 200, not invalid-request"

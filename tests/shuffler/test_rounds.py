@@ -116,6 +116,19 @@ async def test_a_collector_that_is_down_gets_the_same_batch_later(shuffler: Loca
         assert shuffler.troubles(collector) == ""
 
 
+async def test_a_round_that_the_collector_wants_no_more_is_not_stated_for_ever(
+    shuffler: LocalShuffler, collecting: Collecting
+):
+    """It was cancelled there, or is a period after the end of its series."""
+    async with collecting() as collector:
+        await shuffler.upload(collector, collector.sealed())
+        collector.failures[:] = [(409, "illegal-transition")]
+        await shuffler.tick(END)
+        row = await shuffler.round(collector)
+        assert (row.state, row.stated, collector.failures) == (State.MISSED, True, [])
+        assert shuffler.troubles(collector) == ""
+
+
 async def test_another_batch_at_the_collector_is_tried_again_in_an_hour_only(
     shuffler: LocalShuffler, collecting: Collecting
 ):

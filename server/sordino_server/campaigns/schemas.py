@@ -22,9 +22,10 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import CampaignState, Manifest, RoundState, ValueOf
 from sordino_shared.protocol.experiments import MAX_ARMS
-from sordino_shared.protocol.routes import ShuffledRoute
+from sordino_shared.protocol.routes import WHOLE_ATTO, ShuffledRoute
 from sordino_shared.protocol.servers import MAX_SERVERS
 from sordino_shared.quantities import quantity
+from sordino_shared.shuffling.composition import composed_claim
 
 # A series may have thousands of periods; `/series` has all of them.
 SHOWN_PERIODS = 60
@@ -200,6 +201,20 @@ class RoundStatus(Opened):
         )
 
 
+class CollectorGuarantee(BaseModel):
+    """(ε, δ) of `answers` answers of one device together, as long as the shuffler adds its random reports."""
+
+    answers: int
+    epsilon: float
+    delta: float
+
+    @classmethod
+    def of(cls, route: ShuffledRoute, answers: int) -> Self:
+        """By the Rényi curve of the claims in the manifest, or the sum of the answers' ε if that is less."""
+        found = composed_claim(route.claims, route.claims[route.headline], answers)
+        return cls(answers=answers, epsilon=found.nano_epsilon / NANO, delta=found.atto_delta / WHOLE_ATTO)
+
+
 class SeriesStatus(BaseModel):
     """The terms of a series, and how far it is."""
 
@@ -213,6 +228,10 @@ class SeriesStatus(BaseModel):
     paused: bool
     period: int = Field(description="Number of the period that runs; below 0 before the start.")
     closed_periods: int = Field(description="So many periods take no more reports.")
+    waiting_for: list[str] = Field([], description="The shuffler whose first batch is due, of which nothing has come.")
+    collector: CollectorGuarantee | None = Field(
+        None, description="Behind a shuffler: what all answers of a device tell this server."
+    )
 
     @classmethod
     def of(cls, row: SeriesRow, paused: bool, now: int) -> Self:

@@ -8,14 +8,22 @@ from sqlalchemy.orm import Session
 
 from sordino_server import rounds
 from sordino_server.aggregates import counts_by_arm, counts_by_source
-from sordino_server.campaigns.schemas import SHOWN_PERIODS, CampaignStatus, RoundStatus, SeriesStatus
-from sordino_server.models import Batch, BatchState, Campaign, ClosingRule, Round
+from sordino_server.campaigns.schemas import (
+    SHOWN_PERIODS,
+    CampaignStatus,
+    CollectorGuarantee,
+    RoundStatus,
+    SeriesStatus,
+)
+from sordino_server.models import Batch, BatchState, Campaign, ClosingRule, Round, SeriesRow
 from sordino_server.reports import refusals
+from sordino_server.rounds.periods import missing_batch
 from sordino_server.shuffled.repository import of_rounds as batches_of
 from sordino_server.shuffled.schemas import BatchStatus
 from sordino_server.sources import service as sources
 from sordino_server.sources.schemas import RoundSources
-from sordino_shared.protocol import Manifest, RoundState
+from sordino_shared.protocol import CampaignState, Manifest, RoundState
+from sordino_shared.protocol.routes import ShuffledRoute
 
 
 def status_of(session: Session, campaign: Campaign, now: int) -> CampaignStatus:
@@ -45,11 +53,23 @@ def statuses_of(session: Session, campaigns: Sequence[Campaign], now: int) -> li
                 for row, rule in known[campaign.id]
             ],
             refused[campaign.id],
-            SeriesStatus.of(*series[campaign.id], now) if campaign.id in series else None,
+            _series(campaign, *series[campaign.id], now, any_round=bool(known[campaign.id]))
+            if campaign.id in series
+            else None,
             arms[campaign.id],
         )
         for campaign in campaigns
     ]
+
+
+def _series(campaign: Campaign, row: SeriesRow, paused: bool, now: int, *, any_round: bool) -> SeriesStatus:
+    shown, manifest = SeriesStatus.of(row, paused, now), Manifest.read(campaign.manifest)
+    if isinstance(manifest.route, ShuffledRoute):
+        shown.collector = CollectorGuarantee.of(manifest.route, row.answers_max)
+        awaited = campaign.state in (CampaignState.OPEN, CampaignState.CLOSED) and not any_round
+        if awaited and missing_batch(manifest, row, campaign.opened_at, now):
+            shown.waiting_for.append(manifest.route.shuffler.name)
+    return shown
 
 
 def _round(

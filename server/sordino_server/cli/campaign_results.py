@@ -31,6 +31,8 @@ def summary_lines(status: dict[str, Any]) -> Iterator[str]:
         yield f"{len(status['rounds'])} of {status['planned_rounds']} rounds started"
     if refused:
         yield f"{quantity(refused, 'report')} refused (--verbose shows why)"
+    for name in (status["series"] or {}).get("waiting_for", ()):
+        yield f"waiting for the first batch of {name}, which is due"
     for each in status["rounds"]:
         if each["batch"]:
             yield f"round {each['index']}: {each['batch']['message']}"

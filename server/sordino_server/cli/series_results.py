@@ -93,6 +93,25 @@ def print_rates(rates: dict[str, Any]) -> None:
     )
 
 
+def _print_shuffler(status: dict[str, Any], series: dict[str, Any]) -> None:
+    """What the shuffler of a series leaves the server to learn, and whether its first batch is missing."""
+    mixed = series["collector"]
+    if mixed is None:
+        return
+    console.print(
+        f"{quantity(mixed['answers'], 'answer')} of a device together: (ε {chosen(mixed['epsilon'])}, δ "
+        f"{chosen(mixed['delta'])}) against this server, as long as {status['shuffler']} adds its random reports",
+        highlight=False,
+        markup=False,
+    )
+    for name in series["waiting_for"]:
+        console.print(
+            f"waiting for the first batch of {name}, which is due",
+            highlight=False,
+            markup=False,
+        )
+
+
 def print_terms(status: dict[str, Any]) -> None:
     """A series with its terms and its last periods."""
     series = status["series"]
@@ -108,6 +127,7 @@ def print_terms(status: dict[str, Any]) -> None:
         highlight=False,
     )
     console.print(f"period 0 begins {moment(series['start'])}; now period {series['period']}", highlight=False)
+    _print_shuffler(status, series)
     for each in status["rounds"][-7:]:
         error = f"; {each['error']}" if each["error"] else ""
         console.print(

@@ -71,6 +71,18 @@ def resume(session: Session, campaign: Campaign, now: int) -> None:
     row.resumed_at = max(now, row.paused_at)
 
 
+def missing_batch(manifest: Manifest, row: SeriesRow, opened_at: int | None, now: int) -> bool:
+    """Whether a shuffler owes the first batch of a series of which nothing has come.
+
+    That of the period that ran when the series was opened is due once its reports count no longer.
+    """
+    law = manifest.assignment
+    if not isinstance(law, Rotating) or opened_at is None:
+        return False
+    first = max(0, (opened_at - row.start) // row.period_s - row.lag)
+    return now >= law.accepted_until(first)
+
+
 def open_period(session: Session, manifest: Manifest, series: Rotating, number: int, now: int) -> None:
     """Make the round of a period of which something has come, unless it is there or another process just makes it."""
     plan = manifest.rounds[0].plan
@@ -92,7 +104,8 @@ def open_period(session: Session, manifest: Manifest, series: Rotating, number: 
 def take_period(session: Session, manifest: Manifest, series: Rotating, number: int, now: int) -> None:
     """Make the round of a period whose batch has come, closed where nobody else would close it.
 
-    Raises `round-not-open` before the series was opened or the period has begun.
+    Raises `round-not-open` before the series was opened or the period has begun, and `illegal-transition` where the
+    series was cancelled, or closed before the period began.
     """
     campaign = lock_campaign(session, str(manifest.campaign))
     if campaign.state == CampaignState.READY or now < series.accepted_from(number):
@@ -100,6 +113,14 @@ def take_period(session: Session, manifest: Manifest, series: Rotating, number: 
     if campaign.state == CampaignState.CANCELLED:
         raise ServerError(
             Problem.ILLEGAL_TRANSITION, "the series was cancelled: delete its batches", state=campaign.state
+        )
+    kept = repository.find_series(session, campaign.id)
+    if campaign.state == CampaignState.CLOSED and kept is not None and number >= kept.closed_periods:
+        raise ServerError(
+            Problem.ILLEGAL_TRANSITION,
+            f"the series was closed before period {number} began, and {kept.closed_periods - 1} is its last one: "
+            "delete this batch",
+            state=campaign.state,
         )
     open_period(session, manifest, series, number, now)
     row = repository.find(session, campaign.id, number)

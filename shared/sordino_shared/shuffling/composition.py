@@ -41,6 +41,15 @@ def composed_epsilon(claims: Sequence[PrivacyClaim], answers: int, delta: float)
     return _ROUNDED_UP * max(0.0, min(found))
 
 
+def composed_claim(claims: Sequence[PrivacyClaim], headline: PrivacyClaim, answers: int) -> PrivacyClaim:
+    """What so many answers give the collector at the sum of their δ: by the sum of their ε, or the curve if less."""
+    nano, atto = answers * headline.nano_epsilon, min(answers * headline.atto_delta, WHOLE_ATTO)
+    composed = composed_epsilon(claims, answers, atto / WHOLE_ATTO) if answers > 1 else None
+    if composed is not None:
+        nano = min(nano, math.ceil(composed * 1000) * (_NANO // 1000))
+    return PrivacyClaim(nano, atto)
+
+
 def _losses(claims: Sequence[PrivacyClaim]) -> list[tuple[float, float]]:
     """(loss, chance under the second law) of each claim on the lower hull of all: chances where the chords bend."""
     hull = [(0.0, 1.0)]

@@ -133,7 +133,7 @@ def over_a_socket(shuffled: Shuffled) -> Ask:
 
 
 def at_the_endpoint(shuffled: Shuffled) -> Ask:
-    """What follows routing, key and body of a request, which are the same for all; paths that name no round go over a socket.
+    """What follows routing, key and body of a request, the same for all; paths that name no round go over a socket.
 
     An error is answered by the handler that the application has for it; one without a handler is a 500 there.
     """

@@ -12,9 +12,14 @@ import numpy as np
 import pytest
 
 from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_client._shuffled import mixed_guarantee
+from sordino_server.cli.campaign_results import summary_lines
+from sordino_server.models import SeriesRow
 from sordino_server.plans import service as plans
+from sordino_server.rounds.periods import missing_batch
 from sordino_server.shuffled.key_ends import BATCHES_COME_S
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, Task
+from sordino_shared.shuffling.composition import composed_epsilon
 from tests.server.shuffled.collected_series import PERIOD, PLAN, ShuffledSeries, create, shuffled_series
 
 USERS = [0] * 120 + [1] * 60 + [2] * 20
@@ -197,6 +202,66 @@ def test_a_series_that_ended_takes_the_batches_of_its_periods(quick: ShuffledSer
     quick.release(2, [])
     quick.home.work()
     assert quick.kept_keys() == []
+
+
+def test_a_closed_series_takes_no_batch_of_a_period_that_never_began(
+    hourly: ShuffledSeries, check_problem: Any
+) -> None:
+    hourly.to_end_of(0)
+    hourly.release(0, USERS)
+    hourly.home.work()
+    # Period 1 runs, and its reports are taken until late.
+    hourly.home.api.post(f"{hourly.path}/close").raise_for_status()
+    hourly.to_end_of(3)
+    for number in (2, 3):
+        batch = hourly.batch(number, USERS)
+        for refused in (hourly.push(hourly.page(number, batch)), hourly.state(hourly.statement(number, []))):
+            check_problem(
+                refused, Problem.ILLEGAL_TRANSITION, f"closed before period {number} began, and 1 is its last"
+            )
+    hourly.release(1, USERS)
+    hourly.home.work()
+    assert [each["index"] for each in hourly.home.api.get(f"{hourly.path}/status").json()["rounds"]] == [0, 1]
+    assert hourly.states()[:2] == ["estimated", "estimated"]
+
+
+def test_the_first_batch_is_waited_for_once_it_is_due(quick: ShuffledSeries) -> None:
+    def waiting() -> list[str]:
+        found: list[str] = quick.home.api.get(f"{quick.path}/status").json()["series"]["waiting_for"]
+        return found
+
+    quick.home.clock.advance(quick.law.accepted_until(0) - quick.home.clock.now() - 1)
+    assert waiting() == []
+    quick.home.clock.advance(1)
+    quick.home.work()
+    assert waiting() == ["mix"]
+    page = quick.home.api.get(f"/v1/campaigns/{quick.id}/status").json()
+    assert "waiting for the first batch of mix, which is due" in list(summary_lines(page))
+    quick.release(0, USERS)
+    assert waiting() == []
+    # A series that was opened late owes no batch of the periods before.
+    law = quick.law
+    with quick.home.database.read("series") as session:
+        row = session.get_one(SeriesRow, quick.id)
+        begins = law.accepted_from(3)
+        assert not missing_batch(quick.manifest, row, begins, law.accepted_until(3) - 1)
+        assert missing_batch(quick.manifest, row, begins, law.accepted_until(3))
+        assert not missing_batch(quick.manifest, row, None, law.accepted_until(3))
+
+
+def test_what_all_answers_give_the_server_is_less_than_their_sum(quick: ShuffledSeries) -> None:
+    """ε of ten answers at the sum of their δ, by the curve of the claims; and the same as the device's account says."""
+    shown, route = quick.home.api.get(f"{quick.path}/status").json()["series"]["collector"], quick.route
+    headline = route.claims[route.headline]
+    assert shown["answers"] == quick.law.answers_max == 10
+    assert shown["delta"] == pytest.approx(10 * headline.atto_delta / 1e18)
+    expected = composed_epsilon(route.claims, 10, shown["delta"])
+    assert expected is not None
+    assert expected <= shown["epsilon"] <= expected + 0.001
+    assert shown["epsilon"] < 10 * headline.nano_epsilon / 1e9
+    mixed = mixed_guarantee(quick.manifest)
+    assert mixed is not None
+    assert mixed.of_answers(10) == f"(ε {shown['epsilon']:g}, δ {shown['delta']:.3g})"
 
 
 def test_no_round_begins_before_its_period_and_no_report_comes_directly(
