@@ -311,10 +311,11 @@ def analyst_parts() -> dict[str, AnalystPart]:
 
 
 def asked_numbers() -> NumberQueries:
-    """Every measure that has no number and the one that has; the parts of two attributes are read alike."""
-    measures = tuple(NumberMeasure(name, ()) for name in ("mean", "sum", "variance", "sd"))
-    above = NumberMeasure("share_above", (12.5,))
-    return NumberQueries((AskedNumber("delay", 17, (*measures, above)), AskedNumber("load_ms", 2, (above,))))
+    """Every measure, some with a weight; the parts of two attributes are read alike."""
+    measures = tuple(NumberMeasure(name, (), 2.0) for name in ("mean", "sum", "variance", "sd", "top"))
+    above, within = NumberMeasure("share_above", (12.5,)), NumberMeasure("mean_within", (0.0, 12.5), 0.5)
+    asked = (*measures, above, within, NumberMeasure("quantile", (0.95,)))
+    return NumberQueries((AskedNumber("delay", 17, 32, asked), AskedNumber("load_ms", 2, 1, (above,))))
 
 
 def factorized_analyst_parts(matrix: MatrixQueries) -> dict[str, AnalystPart]:

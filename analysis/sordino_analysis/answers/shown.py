@@ -135,6 +135,11 @@ def _member(row: Row) -> str:
     return number_span((row.get("value_lower"), row.get("value_upper")), row.get("unit") or "")
 
 
+def _answer(row: Row) -> str:
+    """A number, or the member that a quantile beside numbers is."""
+    return _member(row) if row.get("member") is not None else _number("value")(row)
+
+
 def _group(row: Row) -> str:
     """The share of all users who are in a group, with its interval."""
     low, high = row["group_lower"], row["group_upper"]
@@ -165,8 +170,8 @@ def _p_value(row: Row) -> str:
 
 _PARTS = (
     _Part("truth", "truth", _number("truth")),
-    _Part("answer", "value", _number("value")),
-    _Part("answer", "member", _member),
+    _Part("answer", "value", _answer),
+    _Part("answer", "member", _member, ("value",)),
     _Part("std. error", "standard_error", _number("standard_error")),
     _Part("std. error", "population_standard_error", _number("population_standard_error"), ("standard_error",)),
     _Part("interval", "lower", _ends("")),

@@ -52,9 +52,14 @@ def answerer_of(
     estimator = LinearEstimator.of(device, analyst)
     if estimator.workload.dithering is not None:
         raise EstimationError("reports of rounded numbers answer the measures that were asked, which the estimate has")
+    if isinstance(estimator.law, OrbitAnswerMoments):
+        return MarginalsOnDemand(MarginalEstimator(estimator, estimator.law), aggregate)
+    return on_demand_of(estimator, aggregate)
+
+
+def on_demand_of(estimator: LinearEstimator, aggregate: Aggregate) -> LinearOnDemand:
+    """What answers other queries about a closed round, whose types are those of the estimator's workload."""
     match estimator.law:
-        case OrbitAnswerMoments() as law:
-            return MarginalsOnDemand(MarginalEstimator(estimator, law), aggregate)
         case GridAnswers() as law:
             return GridsOnDemand(estimator, aggregate, law)
         case PlaneAnswers() as law:

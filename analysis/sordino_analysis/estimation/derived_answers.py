@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -90,38 +90,38 @@ class JointAnswers:
             population_interval=ends[1],
         )
 
-    def spread(self, rows: Sequence[int], numbers: Range, bias: float, *, root: bool) -> DerivedAnswer:
+    def spread(self, rows: Sequence[int], origin: float, span: float, bias: float, *, root: bool) -> DerivedAnswer:
         """m₂ − m₁² of numbers in shares of their range, or its `root`, from the `rows` of mean and mean square.
 
-        `numbers` are the ends of the range, in whose unit the mean is. Rounding raises the mean square by 0 to `bias`,
+        The mean is in units, from `origin` on, and `span` is the range. Rounding raises the mean square by 0 to `bias`,
         of which the middle is subtracted. The interval is the range over the ellipse of the pairs that are no more
         than the quantile from the estimate, since one number is asked (Scheffé 1953, for one degree of freedom).
         """
-        low, high = numbers
-        scale = np.array([1 / (high - low), 1.0])
-        first, second = (self.answers[list(rows)] - [low, 0.0]) * scale
-        found = []
+        scale = np.array([1 / span, 1.0])
+        centre = (self.answers[list(rows)] - [origin, 0.0]) * scale
+        looks = []
         for covariance, quantile in self._looks:
             errors = covariance[np.ix_(rows, rows)] * np.outer(scale, scale)
-            # Of an unbiased mean the square is too large by its variance.
-            added = errors[0, 0] - bias / 2
-            slope = np.array([-2 * first, 1.0])
-            ends = _ends_over_ellipse(first, second, errors, quantile) + added
-            least, most = max(0.0, ends[0] - bias / 2), max(ends[1] + bias / 2, bias / 2)
-            error = math.sqrt(max(float(slope @ errors @ slope), 0.0))
-            interval = (min(least, _MOST_VARIANCE), min(most, _MOST_VARIANCE))
-            level = float(second - first**2 + added)
-            found.append(_root(level, error, interval) if root else (level, error, interval))
-        (value, error, interval), (_, of_population, population), (_, _, band) = found
-        return DerivedAnswer(
-            value=max(value, 0.0),
-            uncut=value,
-            standard_error=error,
-            interval=interval,
-            band=band,
-            population_standard_error=of_population,
-            population_interval=population,
-        )
+            looks.append(_Pair(found=centre, errors=errors, centre=centre, shape=errors, quantile=quantile))
+        return _spread(looks, bias, root=root)
+
+    def spread_among(self, rows: Sequence[int], span: float, bias: float, group: str, *, root: bool) -> DerivedAnswer:
+        """The same among the users of a group, from the rows of numbers and squares within it, and of its share.
+
+        The pairs are those of some shares in the ellipsoid of all three: an ellipse, Fieller's set for two ratios.
+        """
+        scale = np.array([1 / span, 1.0, 1.0])
+        found = self.answers[list(rows)] * scale
+        looks = []
+        for covariance, quantile in self._looks:
+            errors = covariance[np.ix_(rows, rows)] * np.outer(scale, scale)
+            looks.append(_ratios(found, errors, quantile))
+        if looks[0] is None or looks[1] is None or found[2] <= 0:
+            return self._not_enough(rows[2], group)
+        told = [each for each in looks if each is not None]
+        answer = _spread(told if len(told) == len(looks) else [*told, told[0]], bias, root=root)
+        most = math.sqrt(_MOST_VARIANCE) if root else _MOST_VARIANCE
+        return answer if looks[2] is not None else replace(answer, band=(0.0, most))
 
     def ratio(self, numerator: int, denominator: int, limits: Range, group: str) -> DerivedAnswer:
         """N/D of two rows, between `limits`, by Fieller's sets; in words where D may be 0 (`group` names its users)."""
@@ -168,6 +168,62 @@ class JointAnswers:
         return DerivedAnswer(value=None, sentence=f"not enough users in {group}: {would}", enough_users=users)
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Pair:
+    """An estimate (2,) of a mean and a mean square with its `errors` (2, 2), and the ellipse that is not ruled out.
+
+    That is (m − centre)ᵀ shape⁻¹ (m − centre) ≤ quantile².
+    """
+
+    found: Floats
+    errors: Floats
+    centre: Floats
+    shape: Floats
+    quantile: float
+
+
+def _ratios(found: Floats, errors: Floats, quantile: float) -> _Pair | None:
+    """The pair (a/s, b/s) for an estimate of (a, b, s) with `errors` (3, 3); None where s may be 0.
+
+    A line touches the ellipse of the pairs where the plane through it and 0 touches the ellipsoid: in coordinates of
+    lines the ellipse is θθᵀ − z²Σ.
+    """
+    dual = np.outer(found, found) - quantile**2 * errors
+    if dual[2, 2] <= 0 or found[2] <= 0:
+        return None
+    centre = dual[:2, 2] / dual[2, 2]
+    shape = np.outer(centre, centre) - dual[:2, :2] / dual[2, 2]
+    pair = found[:2] / found[2]
+    slopes = np.column_stack([np.eye(2), -pair]) / found[2]
+    return _Pair(found=pair, errors=slopes @ errors @ slopes.T, centre=centre, shape=shape, quantile=1.0)
+
+
+def _spread(looks: Sequence[_Pair], bias: float, *, root: bool) -> DerivedAnswer:
+    """The answer about the users, with its interval for the population and its band: one look each."""
+    found = []
+    for look in looks:
+        first, second = look.found.tolist()
+        # Of an unbiased mean the square is too large by its variance.
+        added = look.errors[0, 0] - bias / 2
+        slope = np.array([-2 * first, 1.0])
+        ends = _ends_over_ellipse(look.centre, look.shape, look.quantile) + added
+        least, most = max(0.0, ends[0] - bias / 2), max(ends[1] + bias / 2, bias / 2)
+        error = math.sqrt(max(float(slope @ look.errors @ slope), 0.0))
+        interval = (min(least, _MOST_VARIANCE), min(most, _MOST_VARIANCE))
+        level = float(second - first**2 + added)
+        found.append(_root(level, error, interval) if root else (level, error, interval))
+    (value, error, interval), (_, of_population, population), (_, _, band) = found
+    return DerivedAnswer(
+        value=max(value, 0.0),
+        uncut=value,
+        standard_error=error,
+        interval=interval,
+        band=band,
+        population_standard_error=of_population,
+        population_interval=population,
+    )
+
+
 def _root(variance: float, error: float, interval: Range) -> tuple[float, float, Range]:
     """Of a variance the standard deviation; its own error is that of a small step, bounded where the variance is 0."""
     value = math.sqrt(max(variance, 0.0))
@@ -175,11 +231,11 @@ def _root(variance: float, error: float, interval: Range) -> tuple[float, float,
     return value, own, (math.sqrt(interval[0]), math.sqrt(interval[1]))
 
 
-def _ends_over_ellipse(first: float, second: float, errors: Floats, quantile: float) -> Floats:
+def _ends_over_ellipse(centre: Floats, shape: Floats, quantile: float) -> Floats:
     """(2,) the least and the largest m₂ − m₁² over (m − m̂)ᵀ Σ⁻¹ (m − m̂) ≤ quantile²: they are on its edge."""
     turns = np.linspace(0.0, 2 * np.pi, _POINTS, endpoint=False)
-    values, basis = np.linalg.eigh(errors)
+    values, basis = np.linalg.eigh(shape)
     root = basis * np.sqrt(np.maximum(values, 0.0))
     steps = quantile * root @ np.stack([np.cos(turns), np.sin(turns)])
-    reached = (second + steps[1]) - (first + steps[0]) ** 2
+    reached = (centre[1] + steps[1]) - (centre[0] + steps[0]) ** 2
     return np.array([reached.min(), reached.max()])

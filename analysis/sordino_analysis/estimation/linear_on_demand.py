@@ -28,7 +28,7 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.boxes import Box, Boxes, meet
 from sordino_analysis.questions.linear.factors import prefix_count, range_count, rectangle_count
 from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile, prefix_box, unnamed_prefixes
-from sordino_analysis.questions.linear.operators import Indices, LinearMap
+from sordino_analysis.questions.linear.operators import Dense, Indices, LinearMap
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.domains import Ordered
 from sordino_shared.randomizers import AnyRandomizer
@@ -219,6 +219,15 @@ class LinearOnDemand:
         return self._function_of(
             self.asked(tested, lambda place: f"{question.label} given {group.label}"), values, places, level, share
         ).quantile(share)
+
+    def quantile_of_rows(self, rows: Floats, whole: Floats, share: float, level: float, label: str) -> Quantiles:
+        """The bins that may be a quantile among some users, from rows of those at or below each bin but the last.
+
+        `rows` (b, k) and `whole` (k,), all of these users. Raises EstimationError.
+        """
+        some = self.asked(Dense(rows - share * whole), lambda place: label)
+        values = some.unbiased(self.aggregate)
+        return self._function_of(some, values, np.arange(len(values)), level, share).quantile(share)
 
     def asked(self, operator: LinearMap, label: Callable[[int], str]) -> LinearEstimator:
         """The plan made ready for other rows; raises EstimationError where its queries do not determine one."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 
 import numpy as np
 
@@ -68,52 +69,64 @@ class MixedMoments(AccumulatorMoments):
 class KnotMoments(AccumulatorMoments):
     """The same by the types, where values are too many to list: a bound for every value that may become the type.
 
-    `types` is the shape of the types and `axis` the attribute that has `knots`. Variances are the largest of any value
-    that becomes the type; covariances are at least those of the values, whatever these are between the knots.
+    `types` is the shape of the types and `knots` has those of each attribute, empty where it is not rounded. Variances
+    are the largest of any value that becomes the type; covariances are at least those of the values, whatever these are
+    between the knots. Of several rounded attributes each mean depends on one: roundings are independent, and those of
+    the others mix variances, which are then at most the largest.
     """
 
     inner: AccumulatorMoments
     types: tuple[int, ...]
-    axis: int
-    knots: tuple[int, ...]
+    knots: tuple[tuple[int, ...], ...]
 
     def means(self, rows: Floats) -> Floats:
         return self.inner.means(rows)
 
     def variances(self, rows: Floats) -> Floats:
-        own, means = self._by_axis(self.inner.variances(rows)), self._by_axis(self.inner.means(rows))
-        worst = own.copy()
-        for place, span in self._spans():
-            between = _largest_between(own[:, place], own[:, place + 1], means[:, place + 1] - means[:, place], span)
-            for end in (place, place + 1):
-                np.maximum(worst[:, end], between, out=worst[:, end])
-        return np.asarray(np.moveaxis(worst, 1, 1 + self.axis).reshape(len(rows), -1))
+        worst, means = self.inner.variances(rows), self.inner.means(rows)
+        for axis in self._rounded:
+            worst = self._worst_along(axis, worst, means)
+        return worst
 
     def covariance(self, rows: Floats, histogram: Floats) -> Floats:
         """(Q, Q) for `rows` (Q, columns) and `histogram` (types,).
 
         Where shares a and b of the users become two neighbours, at most ab/(a + b) of f(1 − f) is between them.
         """
-        found = self.inner.covariance(rows, histogram)
-        means = self._by_axis(self.inner.means(rows))
-        shares = np.moveaxis(histogram.reshape(self.types), self.axis, 0)
-        for place, _ in self._spans():
-            steps = (means[:, place + 1] - means[:, place]).reshape(len(rows), -1)
-            low, high = shares[place].ravel(), shares[place + 1].ravel()
-            together = np.divide(low * high, low + high, out=np.zeros_like(low), where=low + high > 0)
-            found = found + (steps * together) @ steps.T
+        found, by_type = self.inner.covariance(rows, histogram), self.inner.means(rows)
+        for axis in self._rounded:
+            means, shares = self._by_axis(axis, by_type), np.moveaxis(histogram.reshape(self.types), axis, 0)
+            for place, _ in self._spans(axis):
+                steps = (means[:, place + 1] - means[:, place]).reshape(len(rows), -1)
+                low, high = shares[place].ravel(), shares[place + 1].ravel()
+                together = np.divide(low * high, low + high, out=np.zeros_like(low), where=low + high > 0)
+                found = found + (steps * together) @ steps.T
         return np.asarray(found)
 
     def mean_error(self, rows: Floats) -> Floats:
         return self.inner.mean_error(rows)
 
-    def _by_axis(self, values: Floats) -> Floats:
-        """(b, types of the dithered attribute, …) of (b, types)."""
-        return np.moveaxis(values.reshape(len(values), *self.types), 1 + self.axis, 1)
+    @property
+    def _rounded(self) -> list[int]:
+        return [axis for axis, knots in enumerate(self.knots) if knots]
 
-    def _spans(self) -> Iterator[tuple[int, int]]:
+    def _worst_along(self, axis: int, variances: Floats, by_type: Floats) -> Floats:
+        """(b, types) the largest variances of values that are rounded along one axis."""
+        own, means = self._by_axis(axis, variances), self._by_axis(axis, by_type)
+        worst = own.copy()
+        for place, span in self._spans(axis):
+            between = _largest_between(own[:, place], own[:, place + 1], means[:, place + 1] - means[:, place], span)
+            for end in (place, place + 1):
+                np.maximum(worst[:, end], between, out=worst[:, end])
+        return np.asarray(np.moveaxis(worst, 1, 1 + axis).reshape(len(variances), -1))
+
+    def _by_axis(self, axis: int, values: Floats) -> Floats:
+        """(b, types of a rounded attribute, …) of (b, types)."""
+        return np.moveaxis(values.reshape(len(values), *self.types), 1 + axis, 1)
+
+    def _spans(self, axis: int) -> Iterator[tuple[int, int]]:
         """The place of each knot with members above it, and how many steps it is to the next one."""
-        for place, (low, high) in enumerate(zip(self.knots, self.knots[1:], strict=False)):
+        for place, (low, high) in enumerate(pairwise(self.knots[axis])):
             if high > low:
                 yield place, high - low
 

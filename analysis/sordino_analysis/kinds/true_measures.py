@@ -19,30 +19,43 @@ def measures_of(workload: Workload) -> Measures:
 
 def true_measures(measures: Measures, codes: NDArray[np.uint64]) -> list[float]:
     """Each measure, as answers show them, of users with these members, (n, attributes); NaN of a category of nobody."""
-    members = codes[:, measures.number.place].astype(np.int64)
-    numbers, places = np.unique(members, return_inverse=True)
-    values = measures.scale.numbers(numbers.tolist())[places]
-    return [_true(measures, shown, _held(shown, codes, values)) for shown in measures.shown]
+    return [_true(measures, shown, _held(shown, codes)) for shown in measures.shown]
 
 
-def _held(shown: ShownMeasure, codes: NDArray[np.uint64], values: Floats) -> Floats:
-    if shown.category is None:
-        return values
-    place, member = shown.category
-    return np.asarray(values[codes[:, place] == member])
+def _held(shown: ShownMeasure, codes: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The members of the users whom a measure is about."""
+    if shown.category is not None:
+        place, member = shown.category
+        codes = codes[codes[:, place] == member]
+    members = codes[:, shown.number.place].astype(np.int64)
+    absent = shown.number.absent
+    return members if shown.name == "share" or not absent else members[members < absent.start]
 
 
-def _true(measures: Measures, shown: ShownMeasure, values: Floats) -> float:
+def _true(measures: Measures, shown: ShownMeasure, members: NDArray[np.int64]) -> float:
+    if shown.name in ("top", "share"):
+        return float((members == int(shown.at[0])).mean()) if len(members) else float("nan")
+    held, places = np.unique(members, return_inverse=True)
+    values = shown.number.numbers.numbers(held.tolist())[places]
+    if shown.name == "mean_within":
+        first, end = shown.number.numbers.within(*shown.at)
+        values = values[(first <= members) & (members < end)]
     if shown.name == "sum":
         return float(values.sum())
     if not len(values):
         return float("nan")
+    return _of_numbers(measures, shown, values)
+
+
+def _of_numbers(measures: Measures, shown: ShownMeasure, values: Floats) -> float:
     match shown.name:
-        case "mean":
-            return float(values.mean())
         case "variance":
             return float(values.var())
         case "sd":
             return float(values.std())
-        case _:
+        case "share_above":
             return float((values > measures.threshold(shown)).mean())
+        case "quantile":
+            return float(np.quantile(values, shown.at[0], method="inverted_cdf"))
+        case _:
+            return float(values.mean())

@@ -28,18 +28,26 @@ def with_levels(workload: Workload, options: PlanningOptions) -> Iterator[Worklo
     if not isinstance(queries, NumberQueries) or workload.dithering is None:
         yield workload
         return
-    knots = next(each for each in workload.dithering.knots if each)
-    for levels in _numbers_of_levels(workload, len(knots), options.mechanism):
+    seen = set()
+    for levels in _numbers_of_levels(workload, queries, options.mechanism):
         asked = tuple(replace(each, levels=levels) for each in queries.asked)
-        yield build_workload(workload.held_domain, NumberQueries(asked), workload.name)
+        built = build_workload(workload.held_domain, NumberQueries(asked), workload.name)
+        assert built.dithering is not None
+        if built.dithering.knots not in seen:
+            yield built
+        seen.add(built.dithering.knots)
 
 
-def _numbers_of_levels(workload: Workload, knots: int, mechanism: str | None) -> tuple[int, ...]:
+def _numbers_of_levels(workload: Workload, queries: NumberQueries, mechanism: str | None) -> tuple[int, ...]:
     if mechanism == _ONE_BIT:
         return (_OF_ONE_BIT,)
+    if len(queries.asked) > 1:
+        return max(each.levels for each in queries.asked), _OF_ONE_BIT
     if workload.queries == 1:
         return (_FINE,)
-    categories = workload.size // knots
+    assert workload.dithering is not None
+    knots = next(each for each in workload.dithering.knots if each)
+    categories = workload.size // len(knots)
     if categories == 1:
         return _FINE, _COARSE
     return (_FINE, _COARSE, _OF_ONE_BIT) if categories <= _FEW_CATEGORIES else (_COARSE, _OF_ONE_BIT)

@@ -23,7 +23,7 @@ def joint(answers: list[float], noise: list[list[float]], drawn: float = 0.0) ->
 def test_the_interval_of_a_variance_is_the_range_over_the_ellipse() -> None:
     """Against 200,000 points inside of it: the ends are on its edge and nowhere further."""
     noise = np.array([[4e-4, 3e-4], [3e-4, 4e-4]])
-    found = joint([0.4, 0.25], noise.tolist()).spread([0, 1], (0.0, 1.0), 0.0, root=False)
+    found = joint([0.4, 0.25], noise.tolist()).spread([0, 1], 0.0, 1.0, 0.0, root=False)
     rng = np.random.default_rng(1)
     points = rng.normal(size=(2, 200_000))
     points *= 1.959964 * np.sqrt(rng.random(200_000)) / np.linalg.norm(points, axis=0)
@@ -39,20 +39,20 @@ def test_the_interval_of_a_variance_is_the_range_over_the_ellipse() -> None:
 
 def test_a_variance_is_in_units_and_never_below_0_nor_above_a_quarter() -> None:
     noise = [[1e-2 * 400**2, 0.0], [0.0, 1e-2]]
-    found = joint([300.0, 0.0], noise).spread([0, 1], (100.0, 500.0), 1e-3, root=False)
+    found = joint([300.0, 0.0], noise).spread([0, 1], 100.0, 400.0, 1e-3, root=False)
     # m₁ is .5, so that m₂ − m₁² is −.25.
     assert found.uncut == pytest.approx(-0.25 + 1e-2 - 5e-4)
     assert found.value == 0
     assert found.interval is not None
     assert 0 <= found.interval[0] <= found.interval[1] <= 0.25
     # The upper end is not below what rounding may do.
-    sure = joint([300.0, 0.0], [[1e-12, 0.0], [0.0, 1e-12]]).spread([0, 1], (100.0, 500.0), 1e-3, root=False)
+    sure = joint([300.0, 0.0], [[1e-12, 0.0], [0.0, 1e-12]]).spread([0, 1], 100.0, 400.0, 1e-3, root=False)
     assert sure.interval == (0.0, 5e-4)
 
 
 def test_a_deviation_is_the_root_with_the_ends_of_the_variance() -> None:
     parts = joint([0.4, 0.25], [[4e-4, 3e-4], [3e-4, 4e-4]], drawn=1e-4)
-    variance, deviation = (parts.spread([0, 1], (0.0, 1.0), 0.001, root=root) for root in (False, True))
+    variance, deviation = (parts.spread([0, 1], 0.0, 1.0, 0.001, root=root) for root in (False, True))
     assert deviation.interval is not None
     assert variance.interval is not None
     assert variance.population_interval is not None

@@ -120,10 +120,26 @@ def test_several_attributes_have_exact_moments() -> None:
         assert law.sum() == pytest.approx(1)
         expected = rows**2 @ law - (rows @ law) ** 2
         np.testing.assert_allclose(variances[:, cell], expected, atol=1e-12)
-    with pytest.raises(InvalidValue, match="one dithered attribute"):
-        answer_moments(dithered, decoder, asked(rows, 2, 2, 3))
     with pytest.raises(InvalidValue):
         answer_moments(dithered, decoder, asked(rows, 12))
+
+
+def test_of_several_rounded_attributes_the_bound_at_the_knots_holds_for_every_cell() -> None:
+    """Means of two attributes: exact variances of all cells, and bounds that are reached where roundings add most."""
+    inner = RandomizedResponse.for_guarantee(2 * 3, PureEpsilon.of(2))
+    dithered, sizes = Dithered(((0, 3), (0, 2, 4)), inner), (4, 5)
+    low, high = np.array([0.0, 1.0]), np.array([0.0, 0.5, 1.0])
+    types = np.stack([np.kron(low, np.ones(3)), np.kron(np.ones(2), high)])
+    cells = np.stack([np.kron(np.arange(4) / 3, np.ones(5)), np.kron(np.ones(4), np.arange(5) / 4)])
+    own, other = inner.own_weight / 2**inner.bits, inner.other_weight / 2**inner.bits
+    offsets = -other / (own - other) * types.sum(axis=1)
+    decoder = AnswerDecoder(array_of(types / (own - other), "<f8"), array_of(offsets, "<f8"))
+    exact = answer_moments(dithered, decoder, asked(cells, *sizes)).type_variances().max(axis=1)
+    bound = answer_moments(dithered, decoder, asked(types, 2, 3)).type_variances().max(axis=1)
+    alone = answer_moments(inner, decoder, asked(types, 2, 3)).type_variances().max(axis=1)
+    assert (exact <= bound + 1e-9).all()
+    np.testing.assert_allclose(bound, exact, rtol=0.02)
+    assert bound[0] > alone[0] + 0.2
 
 
 def test_sums_and_units_are_those_of_the_inner_randomizer() -> None:

@@ -112,11 +112,9 @@ class DitheredHalf(ServerHalf):
             inner.check_domain(types)
         except InvalidValue:
             raise error from None
-        dithered = [axis for axis, each in enumerate(knots) if each]
-        if len(types) != len(knots) or len(dithered) != 1:
-            raise InvalidValue("of the types at the knots answers are known for one dithered attribute", types)
-        [axis] = dithered
-        moments = KnotMoments(self.inner.moments, types, axis, knots[axis])
+        if len(types) != len(knots):
+            raise error
+        moments = KnotMoments(self.inner.moments, types, knots)
         return _PlacedHalf(inner, self.inner, moments, None)
 
 

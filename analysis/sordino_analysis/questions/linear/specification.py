@@ -16,7 +16,13 @@ from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.concepts.rules import WIDEST
 from sordino_analysis.questions.linear.concepts.specification import ConceptSpecification, published_concepts
 from sordino_analysis.questions.linear.concepts.tested import Tested, indicators_of
-from sordino_analysis.questions.linear.numbers.specification import WrittenMeasures, asks_numbers, published_numbers
+from sordino_analysis.questions.linear.numbers.specification import (
+    Weighted,
+    WrittenMeasures,
+    asks_numbers,
+    published_numbers,
+    weighted_measures,
+)
 from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 from sordino_analysis.questions.linear.widths import check_width
 from sordino_analysis.questions.linear.workload import Workload, WorkloadError
@@ -141,7 +147,8 @@ OneQueries = Annotated[
     Annotated[Kind, Tag("kind")]
     | Annotated[Factors, Tag("factors")]
     | Annotated[MatrixQueries, Tag("matrix")]
-    | Annotated[WidthQueries, Tag("width")],
+    | Annotated[WidthQueries, Tag("width")]
+    | Annotated[WrittenMeasures, Tag("numbers")],
     Discriminator(form_of_queries),
 ]
 Queries = Annotated[
@@ -178,7 +185,7 @@ class WorkloadSpecification(Strict):
             if self.rounds is not None:
                 self.rounds.check_rules(rules.queries)
             return rules
-        return build_workload(domain, _published(self.queries, domain), self.name)
+        return build_workload(*_published(self.queries, domain), self.name)
 
     @property
     def rounds(self) -> RoundShares | None:
@@ -209,15 +216,33 @@ def _refuse_numbers(domain: Domain) -> None:
 
 def _published(
     written: str | dict[str, Kind] | WrittenMeasures | MatrixQueries | WidthQueries | StackQueries, domain: Domain
-) -> documents.Queries:
-    """The queries as a plan publishes them."""
-    if asks_numbers(written):
-        return published_numbers(written, domain)
+) -> tuple[Domain, documents.Queries]:
+    """The domain that devices hold and the queries as a plan publishes them."""
+    measures = _measures(written)
+    if measures is not None:
+        return published_numbers(measures, domain)
     _refuse_numbers(domain)
     if isinstance(written, StackQueries):
         parts = ((_published_one(part.queries, domain), part.weight) for part in written.stack)
-        return documents.StackQueries(tuple(documents.StackedQueries(*part) for part in parts))
-    return _published_one(written, domain)
+        return domain, documents.StackQueries(tuple(documents.StackedQueries(*part) for part in parts))
+    return domain, _published_one(written, domain)
+
+
+def _measures(written: Any) -> Weighted | None:
+    """The measures that are asked, of a stack with the weight of each part; None where none are.
+
+    Raises WorkloadError for a stack of measures and others.
+    """
+    if not isinstance(written, StackQueries):
+        return weighted_measures([(written, 1.0)]) if asks_numbers(written) else None
+    parts = [(part.queries, part.weight) for part in written.stack if asks_numbers(part.queries)]
+    if parts and len(parts) < len(written.stack):
+        raise WorkloadError(
+            "a stack with measures of numbers has no other parts: write `top` for a histogram, and `quantile` for "
+            "prefix sums",
+            written,
+        )
+    return weighted_measures(parts) if parts else None
 
 
 def _published_one(

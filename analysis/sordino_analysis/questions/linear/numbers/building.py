@@ -3,51 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats, varying_rows
-from sordino_analysis.documents.number_queries import AskedNumber, NumberMeasure, NumberQueries
+from sordino_analysis.documents.number_queries import NumberQueries
 from sordino_analysis.figures import SHARE, amount
-from sordino_analysis.questions.linear.dithering import Dithering, even_knots
-from sordino_analysis.questions.linear.factors import Factor
-from sordino_analysis.questions.linear.numbers.scale import NumberScale, scale_of
+from sordino_analysis.questions.linear.dithering import Dithering
+from sordino_analysis.questions.linear.factors import Factor, factor, product_of
+from sordino_analysis.questions.linear.numbers.places import NumberPlace, RowPart
 from sordino_analysis.questions.linear.operators import Dense
 from sordino_analysis.questions.linear.scopes import QueryScope
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_shared.domains import Categorical, Domain
-from sordino_shared.randomizers.dithered import MAX_KNOTS
 
-# What needs the levels of the numbers themselves, and what only a threshold.
-OF_MEAN = frozenset({"mean", "sum", "variance", "sd"})
-OF_SQUARE = frozenset({"variance", "sd"})
+# The attribute and the member that users of a category have.
+Category = tuple[int, int]
+# What a row is of: the place of the attribute, the name of the part and what it is at, the category.
+RowKey = tuple[int, str, tuple[float, ...], Category | None]
 # Categories of all other attributes together: each has rows of its own.
 _MOST_CATEGORIES = 64
+# Types of rows that are written out: searches for kernels of more take minutes.
+_MOST_TYPES = 2048
+# The parts that are answers by themselves where they are about all users.
+_WHOLE = frozenset({"mean", "share_above", "below", "member", "absent"})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Row:
     """A linear query over the types: what it is of, its label and unit, and its `values`, one for each type.
 
-    `category` is the attribute and the member whose users it is about, None for all; `measure` is None for the share of
-    the users who are in the category.
+    `centred` says that numbers are less the middle of their range.
     """
 
-    measure: NumberMeasure | None
-    category: tuple[int, int] | None
+    key: RowKey
     label: str
     unit: str
     values: Floats
+    weight: float
+    centred: bool = False
 
     @property
-    def key(self) -> tuple[NumberMeasure | None, tuple[int, int] | None]:
-        """By which a row is found."""
-        return self.measure, self.category
+    def category(self) -> Category | None:
+        """The category whose users it is about, None for all."""
+        return self.key[3]
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether it is a measure of all users, and no square or part of one."""
+        return self.category is None and self.key[1] in _WHOLE and not self.centred
 
 
 class ScaledRows(Dense):
-    """Rows of several units: the variance of each counts in squares of its own scale, its largest less least entry."""
+    """Rows of several units: the variance of each counts in squares of its own scale, its largest less least entry.
+
+    It counts as often as the row's `weights` (Q,) say, too.
+    """
+
+    def __init__(self, matrix: Floats, weights: Floats | None = None) -> None:
+        super().__init__(matrix)
+        self.weights = np.ones(len(matrix)) if weights is None else weights
 
     def query_weights(self) -> Floats:
         """(Q,) 1 over the squared scale, 1 on average over the rows that vary."""
@@ -55,68 +73,137 @@ class ScaledRows(Dense):
         weights = np.ones(len(self.matrix))
         if not varying.any():
             return weights
-        weights[varying] = (scales[varying].max() / scales[varying]) ** 2
+        weights[varying] = self.weights[varying] * (scales[varying].max() / scales[varying]) ** 2
         return np.asarray(weights / weights[varying].mean())
 
 
-MEAN, SQUARE = NumberMeasure("mean", ()), NumberMeasure("variance", ())
-
-
 @dataclass(frozen=True, eq=False)
-class NumberPlace:
-    """The attribute that is asked about: its place in the domain, its numbers, and what is asked."""
+class AskedNumbers:
+    """What is asked of a domain, and the rows that answer it."""
 
-    place: int
-    scale: NumberScale
-    asked: AskedNumber
+    domain: Domain
+    queries: NumberQueries
 
-    @classmethod
-    def of(cls, domain: Domain, queries: NumberQueries) -> NumberPlace:
-        """Raises WorkloadError where the measures do not fit the domain."""
-        if len(queries.asked) != 1:
-            raise WorkloadError("one attribute is asked about in a workload for now: make a workload of each", queries)
-        [asked] = queries.asked
-        names = [attribute.name for attribute in domain.attributes]
-        if asked.attribute not in names:
-            raise WorkloadError(f"there is no attribute {asked.attribute!r}; the domain has {', '.join(names)}", asked)
-        place = names.index(asked.attribute)
-        scale = scale_of(domain.attributes[place])
-        _check_others(domain, place)
-        return cls(place, scale, asked)
+    @cached_property
+    def numbers(self) -> list[NumberPlace]:
+        """The attributes that are asked about; raises WorkloadError where the measures do not fit the domain."""
+        return [NumberPlace.of(self.domain, asked) for asked in self.queries.asked]
 
     @property
-    def knots(self) -> tuple[int, ...]:
-        """The levels and jumps of the measures; empty where each member is a type. Raises WorkloadError."""
-        if self.scale.listed is not None or self.scale.last < self.asked.levels:
-            return ()
-        names = {measure.name for measure in self.asked.measures}
-        jumps = sorted({self.scale.first_above(*each.at) for each in self.asked.measures if each.name == "share_above"})
-        knots = even_knots(self.scale.last, self.asked.levels if names & OF_MEAN else 2, jumps)
-        if len(knots) > MAX_KNOTS:
-            raise WorkloadError(f"{len(knots)} knots, at most {MAX_KNOTS} are sent to a device: ask for less", knots)
-        return knots
+    def is_product(self) -> bool:
+        """Whether the shares of all bins or members are asked, so that no row is written out."""
+        names = {measure.name for number in self.numbers for measure in number.asked.measures}
+        return len(self.numbers) == 1 and (
+            names == {"top"} or (names == {"quantile"} and not self.numbers[0].asked.bins)
+        )
 
-    def measures(self) -> list[NumberMeasure]:
-        """What rows are made for: the mean, its square, and each share above a number, where they are asked."""
-        names = {measure.name for measure in self.asked.measures}
-        found = [MEAN] * bool(names & OF_MEAN) + [SQUARE] * bool(names & OF_SQUARE)
-        return [*found, *(measure for measure in self.asked.measures if measure.name == "share_above")]
+    @cached_property
+    def others(self) -> list[int]:
+        """The places of the attributes that answers are split by; raises WorkloadError for others than categories."""
+        asked = {number.place for number in self.numbers}
+        found = [place for place in range(len(self.domain.attributes)) if place not in asked]
+        for place in found:
+            other = self.domain.attributes[place]
+            if not isinstance(other, Categorical):
+                raise WorkloadError(
+                    f"{other.name!r} is {other.kind}, and numbers are split by categories: ask about it, too, or in a "
+                    "workload of its own, or make it categorical",
+                    other,
+                )
+        if (count := sum(self.domain.attributes[place].size for place in found)) > _MOST_CATEGORIES:
+            raise WorkloadError(
+                f"{count} categories, and numbers are split by at most {_MOST_CATEGORIES}: list fewer labels, the rest "
+                "as `other`",
+                count,
+            )
+        return found
 
-    def label(self, measure: NumberMeasure) -> str:
-        """What a person reads for a measure."""
-        name = self.asked.attribute
-        if measure.name == "share_above":
-            return f"{name} > {amount(measure.at[0], self.scale.unit, 0.0)}"
-        return f"{measure.name} of {name}"
+    @cached_property
+    def categories(self) -> list[Category]:
+        """The attribute and the member of each category that answers are split by."""
+        return [(place, member) for place in self.others for member in range(self.domain.attributes[place].size)]
 
-    def values(self, measure: NumberMeasure, types: Sequence[int]) -> Floats:
-        """(types,) of a measure at the knots, or at all members: numbers, squares of those in shares of the range."""
-        numbers = self.scale.numbers(types)
-        if measure == MEAN:
-            return numbers
-        if measure == SQUARE:
-            return np.asarray(((numbers - self.scale.low) / (self.scale.high - self.scale.low)) ** 2)
-        return _from_jump(types, self.scale.first_above(*measure.at))
+    @cached_property
+    def sizes(self) -> list[int]:
+        """How many types each attribute has."""
+        sizes = list(self.domain.shape)
+        for number in self.numbers:
+            sizes[number.place] = number.size
+        return sizes
+
+    @cached_property
+    def knots(self) -> tuple[tuple[int, ...], ...]:
+        """The knots of each attribute, empty where each member is a type."""
+        found = {number.place: number.knots for number in self.numbers}
+        return tuple(found.get(place, ()) for place in range(len(self.domain.attributes)))
+
+    def needs_share(self, number: NumberPlace, category: Category | None) -> bool:
+        """Whether a mean is one over the users who have a number, or are in the category, and not over all."""
+        return category is not None or bool(number.absent)
+
+    def share_key(self, number: NumberPlace, category: Category | None) -> RowKey:
+        """The row of the users whom the mean is over; the same for all attributes that everybody has."""
+        return (number.place if number.absent else -1, "present", (), category)
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """Of all users first, then of each category of the other attributes, and its share."""
+        if prod(self.sizes) > _MOST_TYPES:
+            raise WorkloadError(
+                f"devices would round to {prod(self.sizes):,} types, at most {_MOST_TYPES:,} are planned: ask about "
+                "fewer attributes or categories at a time",
+                self.sizes,
+            )
+        found = {row.key: row for category in (None, *self.categories) for row in self._of_group(category)}
+        return list(found.values())
+
+    def _of_group(self, category: Category | None) -> Iterator[Row]:
+        inside, named = np.ones(self.sizes).ravel(), ""
+        if category is not None:
+            place, member = category
+            inside = over(self.sizes, place, np.eye(self.sizes[place])[member])
+            named = f"{self.domain.attributes[place].name}: {self.domain.attributes[place].label(member)}"
+        heaviest: dict[RowKey, tuple[float, Row]] = {}
+        for number in self.numbers:
+            centred, most = self.needs_share(number, category), 0.0
+            for part in number.parts():
+                most = max(most, part.weight)
+                values = inside * self._over_types(number, _values(number, part, centred=centred))
+                label = _label(number, part) if centred else part.label
+                yield Row(
+                    key=(number.place, part.name, part.at, category),
+                    label=f"{label} in {named}" if named else label,
+                    unit=part.unit,
+                    values=values,
+                    weight=part.weight,
+                    centred=centred and part.name in ("mean", "square"),
+                )
+            if centred:
+                heaviest |= self._share(number, category, inside, named, most)
+        yield from (replace(row, weight=weight) for weight, row in heaviest.values())
+        if category is None:
+            yield from (row for number in self.numbers for row in self._absent(number))
+
+    def _share(
+        self, number: NumberPlace, category: Category | None, inside: Floats, named: str, weight: float
+    ) -> dict[RowKey, tuple[float, Row]]:
+        present = inside * self._over_types(number, np.ones(len(number.types)))
+        key, label = self.share_key(number, category), named
+        if number.absent:
+            label = f"{number.asked.attribute} has a number" + (f" in {named}" if named else "")
+        return {key: (weight, Row(key=key, label=label, unit=SHARE, values=present, weight=weight))}
+
+    def _absent(self, number: NumberPlace) -> Iterator[Row]:
+        """The share of the users who have `missing` or `other` for a number."""
+        for place, member in enumerate(number.absent, len(number.types)):
+            values = over(self.sizes, number.place, np.eye(number.size)[place])
+            label = f"{number.asked.attribute}: {number.attribute.label(member)}"
+            key = (number.place, "absent", (float(member),), None)
+            yield Row(key=key, label=label, unit=SHARE, values=values, weight=1.0)
+
+    def _over_types(self, number: NumberPlace, values: Floats) -> Floats:
+        """Values of the ordered types of an attribute over the types of all, 0 for those that are no number."""
+        return over(self.sizes, number.place, np.append(values, np.zeros(len(number.absent))))
 
 
 def rows_of_numbers(domain: Domain, queries: NumberQueries) -> Factor:
@@ -124,115 +211,59 @@ def rows_of_numbers(domain: Domain, queries: NumberQueries) -> Factor:
 
     Raises WorkloadError where the measures do not fit the domain.
     """
-    number = NumberPlace.of(domain, queries)
-    rows = list(rows_of(domain, number))
-    knots = tuple(number.knots if place == number.place else () for place in range(len(domain.attributes)))
+    asked = AskedNumbers(domain, queries)
+    if asked.is_product:
+        return _product(asked)
+    rows = asked.rows
     return Factor(
-        ScaledRows(np.stack([row.values for row in rows])),
+        ScaledRows(np.stack([row.values for row in rows]), np.array([row.weight for row in rows])),
         lambda query: rows[query].label,
         lambda query: QueryScope(_kind(rows[query]), None, rows[query].unit),
-        Dithering(domain, knots) if any(knots) else None,
+        Dithering(domain, asked.knots) if any(asked.knots) else None,
     )
 
 
-def rows_of(domain: Domain, number: NumberPlace) -> Iterator[Row]:
-    """Of all users first, then of each category of the other attributes, and its share.
-
-    Numbers of a category are less the middle of the range, so that no row is larger than that.
-    """
-    types = number.knots or range(number.scale.last + 1)
-    sizes = [len(types) if place == number.place else size for place, size in enumerate(domain.shape)]
-    for measure in number.measures():
-        unit = _unit(number, measure)
-        values = _over(sizes, number.place, number.values(measure, types))
-        label = f"mean square of {number.asked.attribute}" if measure == SQUARE else number.label(measure)
-        yield Row(measure=measure, category=None, label=label, unit=unit, values=values)
-    middle = (number.scale.low + number.scale.high) / 2
-    for category in categories(domain, number.place):
-        place, member = category
-        inside = _over(sizes, place, np.eye(sizes[place])[member])
-        label = f"{domain.attributes[place].name}: {domain.attributes[place].label(member)}"
-        for measure in number.measures():
-            if measure != SQUARE:
-                at = number.values(measure, types) - (middle if measure == MEAN else 0.0)
-                yield Row(
-                    measure=measure,
-                    category=category,
-                    label=f"{_part(number, measure, middle)} in {label}",
-                    unit=_unit(number, measure),
-                    values=inside * _over(sizes, number.place, at),
-                )
-        yield Row(measure=None, category=category, label=label, unit=SHARE, values=inside)
+def _product(asked: AskedNumbers) -> Factor:
+    """The share of each bin or member, in each category of the others."""
+    [number] = asked.numbers
+    own = "histogram" if number.asks("top") else "prefix"
+    _ = asked.categories
+    kinds = [own if place == number.place else "histogram" for place in range(len(asked.domain.attributes))]
+    whole = product_of([factor(*pair) for pair in zip(asked.domain.attributes, kinds, strict=True)])
+    return replace(whole, scope=lambda query: replace(whole.scope(query), unit=SHARE))
 
 
 def rows_of_all_users(domain: Domain, queries: NumberQueries) -> list[int]:
     """The rows that are measures of all users; other rows are squares, and parts of measures of a category."""
-    rows = rows_of(domain, NumberPlace.of(domain, queries))
-    return [place for place, row in enumerate(rows) if row.category is None and row.measure not in (None, SQUARE)]
+    asked = AskedNumbers(domain, queries)
+    if asked.is_product:
+        return []
+    return [place for place, row in enumerate(asked.rows) if row.is_answer]
 
 
-def categories(domain: Domain, number: int) -> Iterator[tuple[int, int]]:
-    """The attribute and the member of each category that answers are split by."""
-    for place, attribute in enumerate(domain.attributes):
-        if place != number:
-            yield from ((place, member) for member in range(attribute.size))
-
-
-def _unit(number: NumberPlace, measure: NumberMeasure) -> str:
-    if measure.name == "share_above":
-        return SHARE
-    return number.scale.unit if measure == MEAN else ""
-
-
-def _part(number: NumberPlace, measure: NumberMeasure, middle: float) -> str:
-    """What is asked of a category: an answer over all users, and no mean or share of those in the category."""
-    if measure != MEAN:
-        return number.label(measure)
-    scale = number.scale
-    return f"{number.asked.attribute} less {amount(middle, scale.unit, 0.0)}"
-
-
-def _kind(row: Row) -> str:
-    if row.measure is None:
-        return "histogram"
-    return "square" if row.measure == SQUARE else row.measure.name
-
-
-def _over(sizes: Sequence[int], place: int, values: Floats) -> Floats:
+def over(sizes: Sequence[int], place: int, values: Floats) -> Floats:
     """The values of one attribute's members over the product of all, in C order."""
     shape = [size if axis == place else 1 for axis, size in enumerate(sizes)]
     return np.broadcast_to(values.reshape(shape), sizes).ravel()
 
 
-def _check_others(domain: Domain, number: int) -> None:
-    """Raise WorkloadError for other attributes than a few categories."""
-    attribute = domain.attributes[number]
-    if attribute.missing or attribute.other:
-        raise WorkloadError(
-            f"{attribute.name!r} has `missing` or `other`, and a mean of those with a number is not built yet: leave "
-            "both out",
-            attribute,
-        )
-    others = [each for place, each in enumerate(domain.attributes) if place != number]
-    for other in others:
-        if not isinstance(other, Categorical):
-            raise WorkloadError(
-                f"{other.name!r} is {other.kind}, and numbers are split by categories: ask about it in a workload of "
-                "its own, or make it categorical",
-                other,
-            )
-    if (count := sum(other.size for other in others)) > _MOST_CATEGORIES:
-        raise WorkloadError(
-            f"{count} categories, and numbers are split by at most {_MOST_CATEGORIES}: list fewer labels, the rest as "
-            "`other`",
-            count,
-        )
+def _values(number: NumberPlace, part: RowPart, *, centred: bool) -> Floats:
+    """Of the types: numbers of a category, or of those who have one, less the middle, so that no entry is larger."""
+    if not centred or part.name not in ("mean", "square"):
+        return part.values
+    if part.name == "mean":
+        return np.asarray(part.values - part.middle)
+    scale = number.numbers
+    middle = (scale.low + scale.high) / 2
+    return np.asarray(((scale.numbers(number.types) - middle) / (scale.high - scale.low)) ** 2)
 
 
-def _from_jump(types: Sequence[int], jump: int) -> Floats:
-    """(types,) 1 from the second of the two knots at the jump on."""
-    values = np.array(types) >= jump
-    knots = list(types)
-    if knots.count(jump) > 1:
-        values[knots.index(jump)] = False
-    return np.asarray(values, dtype=float)
+def _label(number: NumberPlace, part: RowPart) -> str:
+    """What is asked of a category: an answer over all users, and no mean or share of those in the category."""
+    if part.name != "mean":
+        return part.label
+    return f"{number.asked.attribute} less {amount(part.middle, number.numbers.unit, 0.0)}"
+
+
+def _kind(row: Row) -> str:
+    return "histogram" if row.key[1] in ("present", "absent", "member") else row.key[1]

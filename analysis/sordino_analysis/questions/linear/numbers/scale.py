@@ -58,6 +58,29 @@ class NumberScale:
             )
         return self.attribute.encode(number, strict=False) + 1
 
+    def within(self, low: float, high: float) -> tuple[int, int]:
+        """The first member from `low` on, and the first one above `high`, `last` + 1 where there is none.
+
+        Raises WorkloadError unless at least two numbers lie between.
+        """
+        first = 0 if low <= self.low else self.attribute.encode(low, strict=False)
+        end = self.last + 1 if high >= self.high else self.attribute.encode(high, strict=False) + 1
+        if not isinstance(self.attribute, Number):
+            # A bin belongs to where its middle is, a whole number to where it is itself.
+            first += first <= self.last and bool(self.numbers([first])[0] < low)
+            end -= end <= self.last and bool(self.numbers([end - 1])[0] > high)
+        if end - first < 2:
+            raise WorkloadError(
+                f"{self.attribute.name!r} has numbers from {self.low:g} to {self.high:g}, fewer than two of them from "
+                f"{low:g} to {high:g}: ask for a wider part",
+                (low, high),
+            )
+        if (first, end) == (0, self.last + 1):
+            raise WorkloadError(
+                f"all numbers of {self.attribute.name!r} lie within {low:g} to {high:g}: ask for the mean", (low, high)
+            )
+        return first, end
+
 
 def scale_of(attribute: Attribute) -> NumberScale:
     """The scale of an ordered attribute; raises WorkloadError for another, and for numbers that doubles do not hold.

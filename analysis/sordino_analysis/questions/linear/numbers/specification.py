@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeGuard
 
 from pydantic import Field
 
 from sordino_analysis.documents.number_queries import MAX_MEASURES, MEASURES, AskedNumber, NumberMeasure, NumberQueries
 from sordino_analysis.questions.linear.attributes import Number, Strict
+from sordino_analysis.questions.linear.numbers.binning import MOST_ALONE, binned, bins_of
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.strict_model import Listed
 from sordino_shared.domains import Attribute, Domain
@@ -17,10 +18,15 @@ from sordino_shared.errors import InvalidValue
 # More levels are 0 to 2 % less variance up to ε = 4, and a device part of more than 8 kB: see `benchmarks/numbers`.
 LEVELS = 17
 # So few members are levels themselves; their device part is no larger.
-_MOST_OWN_LEVELS = 25
+MOST_OWN_LEVELS = 25
+# Of several numbers from one report types are a product, of which searches find good kernels while there are few: see
+# `benchmarks/numbers`. Of more attributes than these it is one bit each.
+_LEVELS_OF_SEVERAL = {1: LEVELS, 2: 5, 3: 3}
+_ONE_BIT = 2
 # Measures that are a word, and those that need a number.
 _WORDS = tuple(name for name, numbers in MEASURES.items() if not numbers)
 _OBJECTS = tuple(name for name, numbers in MEASURES.items() if numbers)
+_Share = Annotated[Number, Field(gt=0, lt=1)]
 
 
 class ShareAbove(Strict):
@@ -28,13 +34,37 @@ class ShareAbove(Strict):
 
     share_above: Number
 
-    def measure(self) -> NumberMeasure:
+    def measures(self) -> Iterator[NumberMeasure]:
         """As a plan publishes it."""
-        return NumberMeasure("share_above", (self.share_above,))
+        yield NumberMeasure("share_above", (self.share_above,))
 
 
-OneMeasure = Literal["mean", "sum", "variance", "sd"] | ShareAbove
+class MeanWithin(Strict):
+    """The mean of the numbers from the first to the second of these."""
+
+    mean_within: Listed[Number] = Field(min_length=2, max_length=2)
+
+    def measures(self) -> Iterator[NumberMeasure]:
+        """As a plan publishes it."""
+        yield NumberMeasure("mean_within", tuple(self.mean_within))
+
+
+class AskedQuantiles(Strict):
+    """The least numbers that these shares of the users are at or below, told between the ends of `bins`."""
+
+    quantile: _Share | Annotated[Listed[_Share], Field(min_length=1, max_length=MAX_MEASURES)]
+    bins: Annotated[int, Field(strict=True, ge=2, le=MOST_ALONE)] | None = None
+
+    def measures(self) -> Iterator[NumberMeasure]:
+        """As a plan publishes them: one for each share."""
+        shares = self.quantile if isinstance(self.quantile, list) else [self.quantile]
+        return (NumberMeasure("quantile", (share,)) for share in shares)
+
+
+OneMeasure = Literal["mean", "sum", "variance", "sd", "top"] | ShareAbove | MeanWithin | AskedQuantiles
 WrittenMeasures = dict[str, OneMeasure | Annotated[Listed[OneMeasure], Field(min_length=1, max_length=MAX_MEASURES)]]
+# Measures as they are written, with the weight of each.
+Weighted = Mapping[str, list[tuple[Any, float]]]
 
 
 def asks_numbers(written: object) -> TypeGuard[Mapping[str, Any]]:
@@ -48,24 +78,60 @@ def asks_numbers(written: object) -> TypeGuard[Mapping[str, Any]]:
 def _is_measure(value: Any) -> bool:
     if isinstance(value, Mapping):
         return any(name in value for name in _OBJECTS)
-    return isinstance(value, ShareAbove) or (isinstance(value, str) and value in _WORDS)
+    return isinstance(value, Strict) or (isinstance(value, str) and value in _WORDS)
 
 
-def published_numbers(written: Mapping[str, Any], domain: Domain) -> NumberQueries:
-    """The measures as a plan publishes them; raises WorkloadError for an attribute that is not in the domain."""
+def weighted_measures(parts: Iterable[tuple[Mapping[str, Any], float]]) -> Weighted:
+    """The measures of each attribute, from the parts of a stack with the weight of each."""
+    found: dict[str, list[tuple[Any, float]]] = {}
+    for written, weight in parts:
+        for name, value in written.items():
+            found.setdefault(name, []).extend(
+                (each, weight) for each in (value if isinstance(value, list) else [value])
+            )
+    return found
+
+
+def published_numbers(written: Weighted, domain: Domain) -> tuple[Domain, NumberQueries]:
+    """The measures as a plan publishes them, and the domain that devices hold.
+
+    Raises WorkloadError for an attribute that is not in the domain.
+    """
     attributes = {attribute.name: attribute for attribute in domain.attributes}
     for name in written:
         if name not in attributes:
             known = ", ".join(attributes)
             raise WorkloadError(f"there is no attribute {name!r} to ask about; the domain has {known}", name)
     try:
-        return NumberQueries(tuple(_asked(attributes[name], measures) for name, measures in written.items()))
+        count = len(written)
+        asked = [_asked(attributes[name], measures, domain, count) for name, measures in written.items()]
+        held = {each.attribute: attribute for each, attribute in asked}
+        whole = Domain(tuple(held.get(attribute.name, attribute) for attribute in domain.attributes))
+        return whole, NumberQueries(tuple(each for each, _ in asked))
     except InvalidValue as error:
         raise WorkloadError(f"queries: {error}", error.value) from error
 
 
-def _asked(attribute: Attribute, written: Any) -> AskedNumber:
-    given = written if isinstance(written, list) else [written]
-    measures = tuple(NumberMeasure(each, ()) if isinstance(each, str) else each.measure() for each in given)
-    levels = attribute.size if 2 <= attribute.size <= _MOST_OWN_LEVELS else LEVELS
-    return AskedNumber(attribute.name, levels, measures)
+def _asked(
+    attribute: Attribute, written: list[tuple[Any, float]], domain: Domain, count: int
+) -> tuple[AskedNumber, Attribute]:
+    """What is asked of an attribute, one of `count`, and what devices hold for it: bins, for quantiles alone."""
+    measures = tuple(
+        NumberMeasure(one.name, one.at, weight)
+        for each, weight in written
+        for one in ([NumberMeasure(each, ())] if isinstance(each, str) else each.measures())
+    )
+    quantiles = [each for each, _ in written if isinstance(each, AskedQuantiles)]
+    levels = _LEVELS_OF_SEVERAL.get(count, _ONE_BIT)
+    if count == 1 and 2 <= attribute.size <= MOST_OWN_LEVELS:
+        levels = attribute.size
+    if not quantiles:
+        return AskedNumber(attribute.name, levels, 1, measures), attribute
+    given = {each.bins for each in quantiles} - {None}
+    if len(given) > 1:
+        raise WorkloadError(f"the quantiles of {attribute.name!r} share their bins: give one number of `bins`", given)
+    only = count == 1 and all(measure.name == "quantile" for measure in measures)
+    bins = bins_of(attribute, next(iter(given), None), domain, only=only)
+    if only:
+        return AskedNumber(attribute.name, levels, 0, measures), binned(attribute, bins)
+    return AskedNumber(attribute.name, levels, bins, measures), attribute
