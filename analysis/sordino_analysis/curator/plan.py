@@ -14,13 +14,14 @@ from sordino_analysis.curator.candidate import Candidate
 from sordino_analysis.curator.design import Design, check_listed, dense_design
 from sordino_analysis.curator.laws import NoiseLaw
 from sordino_analysis.curator.orbit_design import binary_orbits, orbit_design
-from sordino_analysis.curator.pure_design import check_epsilon, pure_candidates
+from sordino_analysis.curator.pure_design import pure_candidates
 from sordino_analysis.curator.strategy import Strategy
 from sordino_analysis.curator.usefulness import useful_from
 from sordino_analysis.documents.curator_summary import ConsideredRelease, CuratorSummary, promise_of
 from sordino_analysis.guarantees import ConcentratedComposition, Guarantee
 from sordino_analysis.guarantees.approximate import DELTA, Approximate, zcdp_within
 from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.guarantees.releases import check_epsilon
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours, Objective

@@ -21,14 +21,13 @@ from sordino_analysis.curator.pure_candidates import (
 )
 from sordino_analysis.curator.strategy import Integers, IntegerStrategy, Strategy
 from sordino_analysis.curator.tuning import CHARACTERS
+from sordino_analysis.guarantees.releases import check_epsilon
 from sordino_analysis.questions.linear.widths import CharacterMap, character_map
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours, Objective
 from sordino_shared.errors import InvalidValue
-from sordino_shared.guarantees import NANO, PureEpsilon
+from sordino_shared.guarantees import PureEpsilon
 
-# Below nothing is answered, above nothing is protected.
-LEAST_EPSILON, MOST_EPSILON = PureEpsilon(NANO // 1000), PureEpsilon(64 * NANO)
 Stop = Callable[[], bool]
 
 
@@ -61,12 +60,6 @@ def pure_candidates(
     if "blocks" in families:
         found.extend(block_candidates(question, gaussian.rows, _characters(workload, neighbours)))
     yield from (each for each in found if each is not None)
-
-
-def check_epsilon(guarantee: PureEpsilon) -> None:
-    """Raise InvalidValue for an ε that a release is not made with."""
-    if not LEAST_EPSILON <= guarantee <= MOST_EPSILON:
-        raise InvalidValue(f"a release is made with ε from 0.001 to 64, got {guarantee}", guarantee)
 
 
 def balls_on_characters(

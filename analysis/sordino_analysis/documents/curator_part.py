@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from sordino_analysis.documents.curator_summary import ShownBlock, ShownNoise
 from sordino_analysis.documents.queries import Queries
+from sordino_analysis.documents.shown_noise import ShownBlock, ShownNoise
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_shared._checks import check_label, check_name, check_range, set_finite_floats
 from sordino_shared.arrays import Array

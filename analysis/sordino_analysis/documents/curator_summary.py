@@ -8,6 +8,7 @@ from typing import Literal, assert_never
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from sordino_analysis.documents.shown_noise import ShownNoise
 from sordino_analysis.guarantees import Guarantee, GuaranteeKind
 from sordino_analysis.guarantees.approximate import approximate_of
 from sordino_analysis.guarantees.concentrated import Zcdp
@@ -35,22 +36,6 @@ def promise_of(guarantee: Guarantee, delta: Fraction) -> CuratorPromise:
             epsilon = approximate_of(guarantee, delta).nano_epsilon / NANO
             return CuratorPromise(guarantee="zcdp", rho=guarantee.rho, epsilon=epsilon, delta=float(delta))
     assert_never(guarantee)
-
-
-class ShownBlock(BaseModel):
-    """A block of noise P(z) ∝ e^(−‖z‖/scale) on so many rows."""
-
-    rows: int
-    norm: Literal["l1", "linf"]
-    scale: float
-
-
-class ShownNoise(BaseModel):
-    """The noise on what is measured, in the lattice of its whole numbers."""
-
-    squared_sensitivity: int | None = Field(None, description="Δ², exact, of the discrete Gaussian; else null.")
-    variance: float | None = Field(None, description="σ² of the discrete Gaussian on each number; else null.")
-    blocks: tuple[ShownBlock, ...] | None = Field(None, description="Of pure ε, in the order of the rows; else null.")
 
 
 class ConsideredRelease(BaseModel):

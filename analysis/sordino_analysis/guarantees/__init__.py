@@ -60,6 +60,16 @@ def kind_of(guarantee: Guarantee) -> GuaranteeKind:
     assert_never(guarantee)
 
 
+def nano_of(guarantee: Guarantee) -> int:
+    """Its ε or ρ in billionths, from which `restore` makes it."""
+    match guarantee:
+        case PureEpsilon(nano):
+            return nano
+        case Zcdp(nano_rho):
+            return nano_rho
+    assert_never(guarantee)
+
+
 def restore(kind: str, nano: int) -> Guarantee:
     """The guarantee that was stored under its tag; raises InvalidValue for a tag that this version does not know."""
     match kind:

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
-from sordino_analysis.documents.curator_summary import ShownNoise
+from sordino_analysis.documents.shown_noise import ShownNoise
 from sordino_analysis.figures import chosen, figure, with_error
 from sordino_analysis.guarantees import GuaranteeKind
 from sordino_analysis.kinds.base import KindOfAnswers

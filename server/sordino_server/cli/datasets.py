@@ -1,4 +1,4 @@
-"""`sordino datasets`: rows that a server holds, their cap on ρ and their releases, through the REST API."""
+"""`sordino datasets`: rows that a server holds, their cap and their releases, through the REST API."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pydantic import ValidationError
 
 from sordino_analysis.figures import chosen
 from sordino_server.cli.estimate_text import print_estimate
-from sordino_server.cli.output import moment
+from sordino_server.cli.output import fail, moment
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, Listing, Shown, remote_command
 from sordino_server.populations.names import identifier_of
@@ -26,7 +26,7 @@ app = typer.Typer(
     name="datasets",
     add_completion=False,
     pretty_exceptions_enable=False,
-    help="Add rows that the server holds sealed, cap the ρ of all releases from them, and read what was released.",
+    help="Add rows that the server holds sealed, cap the ρ or ε of all releases from them, and read what was released.",
     no_args_is_help=True,
 )
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the dataset.")]
@@ -72,7 +72,7 @@ def list_datasets(remote: Remote) -> Shown:
 @app.command()
 @remote_command
 def show(remote: Remote, name: NameArgument) -> Shown:
-    """Show a dataset: its terms, its cap and the ρ that is spent."""
+    """Show a dataset: its terms, its cap and what is spent of it."""
     return _shown(remote.get(path_of(name)))
 
 
@@ -81,20 +81,29 @@ def show(remote: Remote, name: NameArgument) -> Shown:
 def update(
     remote: Remote,
     name: NameArgument,
-    cap: Annotated[str, typer.Option(metavar="R", help="Largest total ρ, at least what is spent.")],
+    cap: Annotated[
+        str | None,
+        typer.Option(metavar="R", help="Largest total ρ, at least what is spent, of a dataset that counts ρ."),
+    ] = None,
+    cap_epsilon: Annotated[
+        str | None, typer.Option(metavar="E", help="Largest total ε of a dataset that counts pure ε.")
+    ] = None,
 ) -> Shown:
     """Change the cap of a dataset.
 
     Requires an admin's key.
     """
+    if (cap is None) == (cap_epsilon is None):
+        fail("give --cap, the largest total ρ, or --cap-epsilon, as the dataset counts", code=2)
     before = remote.get(path_of(name))
-    return _shown(remote.patch(path_of(name), {"rho": cap}, f'"{before["version"]}"'))
+    change = {"rho": cap} if cap_epsilon is None else {"epsilon": cap_epsilon}
+    return _shown(remote.patch(path_of(name), change, f'"{before["version"]}"'))
 
 
 @app.command()
 @remote_command
 def delete(remote: Remote, name: NameArgument) -> Shown:
-    """Delete the rows of a dataset. The ρ that is spent stays spent, also if rows are added again.
+    """Delete the rows of a dataset. What is spent stays spent, also if rows are added again.
 
     Requires an admin's key.
     """
@@ -107,8 +116,8 @@ def delete(remote: Remote, name: NameArgument) -> Shown:
 def ledger(remote: Remote, name: NameArgument) -> Shown:
     """List what releases from a dataset spent, newest first."""
     entries = list(remote.listed(f"{path_of(name)}/ledger", "entries"))
-    rows = ((entry["release"], chosen(entry["rho"]), moment(entry["spent_at"])) for entry in entries)
-    return {"entries": entries}, Listing(("release", "ρ", "spent at"), rows)
+    rows = ((entry["release"], amount_of(entry), moment(entry["spent_at"])) for entry in entries)
+    return {"entries": entries}, Listing(("release", "spent", "at"), rows)
 
 
 @app.command()
@@ -116,8 +125,8 @@ def ledger(remote: Remote, name: NameArgument) -> Shown:
 def releases(remote: Remote, name: NameArgument) -> Shown:
     """List the releases from a dataset, newest first."""
     found = list(remote.listed(f"{path_of(name)}/releases", "releases"))
-    rows = ((each["id"], each["state"], chosen(each["rho"]), moment(each["created_at"])) for each in found)
-    return {"releases": found}, Listing(("release", "state", "ρ", "asked for at"), rows)
+    rows = ((each["id"], each["state"], amount_of(each), moment(each["created_at"])) for each in found)
+    return {"releases": found}, Listing(("release", "state", "keeps", "asked for at"), rows)
 
 
 @app.command()
@@ -177,7 +186,7 @@ def _shown(dataset: dict[str, Any]) -> Shown:
         dataset["name"],
         f"{rows}; each is one {unit}",
         f"protected: {kept} ({dataset['neighbours']} neighbours)",
-        f"cap: ρ = {chosen(cap['rho'])}; ρ = {chosen(cap['spent'])} spent",
+        f"cap: {amount_of(cap)}; {symbol_of(cap)} = {chosen(cap['spent'])} spent",
         *(f"warning: {warning}" for warning in dataset["warnings"]),
     )
 
@@ -207,6 +216,16 @@ def read_dataset(csv: Path, spec: Path, columns: Sequence[str]) -> dict[str, Any
     return terms.model_dump(mode="json", exclude_none=True) | {"columns": held}
 
 
+def symbol_of(priced: Mapping[str, Any]) -> str:
+    """ρ or ε, whichever a cap, an entry or a release has."""
+    return "ε" if priced["rho"] is None else "ρ"
+
+
+def amount_of(priced: Mapping[str, Any]) -> str:
+    """`ρ = 0.02` or `ε = 1`."""
+    return f"{symbol_of(priced)} = {chosen(priced['epsilon'] if priced['rho'] is None else priced['rho'])}"
+
+
 def _columns_of(names: Sequence[str], columns: Sequence[str]) -> Mapping[str, str]:
     places = {name: name for name in names}
     for text in columns:
@@ -220,7 +239,7 @@ def _columns_of(names: Sequence[str], columns: Sequence[str]) -> Mapping[str, st
 def _release_lines(status: dict[str, Any]) -> list[str]:
     """How far a release is."""
     lines = [
-        f"release {status['id']}: {status['state']}, ρ = {chosen(status['rho'])}",
+        f"release {status['id']}: {status['state']}, {amount_of(status)}",
         f"workload {status['workload']}",
     ]
     return [*lines, status["error"]] if status["error"] else lines

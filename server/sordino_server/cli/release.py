@@ -11,14 +11,16 @@ from urllib.parse import quote
 
 import typer
 
+from sordino_analysis.documents.curator_summary import promise_of
 from sordino_analysis.figures import chosen
-from sordino_analysis.guarantees.approximate import Approximate, approximate_of, zcdp_within
+from sordino_analysis.guarantees import ConcentratedComposition, Guarantee, nano_of
+from sordino_analysis.guarantees.approximate import Approximate, zcdp_within
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.kinds.release import ReleaseGuarantee, guarantee_text
 from sordino_analysis.kinds.specifications import load_question
-from sordino_server.cli.candidates import ObjectiveOption
-from sordino_server.cli.curator_planning import DeltaOption, delta_of
-from sordino_server.cli.datasets import path_of
+from sordino_server.cli.candidates import CURATOR_MECHANISMS, ObjectiveOption
+from sordino_server.cli.curator_planning import DeltaOption, asked_of, delta_of
+from sordino_server.cli.datasets import path_of, symbol_of
 from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import JsonOption, fail, say
 from sordino_server.cli.remote import Remote
@@ -31,7 +33,12 @@ WorkloadArgument = Annotated[Path, typer.Argument(metavar="WORKLOAD", help="Work
 DatasetOption = Annotated[str, typer.Option(metavar="NAME", help="Name of the dataset.")]
 RhoOption = Annotated[str | None, typer.Option(metavar="R", help="ρ that the release spends, such as 0.02.")]
 EpsilonOption = Annotated[
-    str | None, typer.Option(metavar="E", help="Instead of --rho: the largest ρ that is (ε, δ), with --delta.")
+    str | None,
+    typer.Option(metavar="E", help="Instead of --rho: pure ε, or with --delta the largest ρ that implies (ε, δ)."),
+]
+ReleaseMechanismOption = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help=f"Use this mechanism, not the best: {', '.join(CURATOR_MECHANISMS)}."),
 ]
 RepeatOption = Annotated[
     str | None, typer.Option(metavar="TEXT", help="Repeat the request of this key: it never spends twice.")
@@ -48,33 +55,37 @@ def release(
     epsilon: EpsilonOption = None,
     delta: DeltaOption = None,
     objective: ObjectiveOption = "max",
+    mechanism: ReleaseMechanismOption = None,
     idempotency_key: RepeatOption = None,
     yes: Annotated[bool, typer.Option("--yes", help="Spend without asking.")] = False,
     timeout: TimeoutOption = TIMEOUT_S,
     seed: Annotated[str | None, typer.Option(hidden=True)] = None,
     as_json: JsonOption = False,
 ) -> Shown:
-    """Answer a workload from a dataset, with noise: prints the guarantee, asks once, spends ρ, prints the answers.
+    """Answer a workload from a dataset, with noise: prints the guarantee, asks once, spends it, prints the answers.
 
-    Example:
+    Examples:
 
         sordino release cdf.yaml --dataset flights --rho 0.02
+        sordino release cdf.yaml --dataset flights --epsilon 1
 
-    What is spent is spent, also if no result comes. A request that broke off is repeated with --idempotency-key.
+    A dataset with a cap on ε takes pure ε alone. Of a cap on ρ, pure ε takes ε·tanh(ε/2). What is spent is spent, also
+    if no result comes. A request that broke off is repeated with --idempotency-key.
     """
     if seed is not None:
         raise InvalidValue("leave out --seed: the noise of a release is drawn from the operating system, once", seed)
     if as_json and not yes:
-        fail("--json asks nothing: give --yes to spend ρ", code=2)
+        fail("--json asks nothing: give --yes to spend", code=2)
     specification = load_question(workload).canonical()
     held = remote.get(path_of(dataset))
     guarantee, shown_at = _guarantee(rho, epsilon, delta, held)
     _confirm(guarantee, shown_at, held, yes)
+    keeps = "rho" if isinstance(guarantee, Zcdp) else "epsilon"
     order = {
         "workload": remote.post("/v1/workloads", specification)["id"],
-        "rho": exact_decimal(guarantee.nano_rho),
+        keeps: exact_decimal(nano_of(guarantee)),
         "objective": objective,
-    }
+    } | ({} if mechanism is None else {"mechanism": mechanism})
     once = idempotency_key or uuid.uuid4().hex
     say(f"if this breaks off, repeat it with --idempotency-key {once}: it spends once")
     asked = remote.post(f"{path_of(dataset)}/releases", order, idempotency_key=once)
@@ -84,23 +95,31 @@ def release(
 
 def _guarantee(
     rho: str | None, epsilon: str | None, delta: str | None, document: dict[str, Any]
-) -> tuple[Zcdp, Fraction]:
-    """What is spent, and the δ at which ε is shown."""
+) -> tuple[Guarantee, Fraction]:
+    """What is kept, and the δ at which ε is shown; raises InvalidValue where the account does not count it."""
     if (rho is None) == (epsilon is None):
-        fail("give --rho, or --epsilon and --delta: what the release spends", code=2)
-    shown_at = Fraction(str(document["cap"]["delta"])) if delta is None else delta_of(delta)
-    if rho is not None:
-        return Zcdp.of(rho), shown_at
-    return zcdp_within(Approximate(PureEpsilon.at_most(str(epsilon)).nano, shown_at)), shown_at
+        fail("give --rho, or --epsilon, pure or with --delta: what the release keeps", code=2)
+    asked = asked_of(rho, epsilon, delta)
+    of_rho = document["cap"]["rho"] is not None
+    if not of_rho and not isinstance(asked, PureEpsilon):
+        raise InvalidValue(
+            f"the cap of dataset {document['name']!r} is on pure ε, which no release of ρ or of (ε, δ) keeps: give "
+            "--epsilon alone",
+            asked,
+        )
+    shown_at = delta_of(str(document["cap"]["delta"]) if delta is None and of_rho else delta)
+    return (zcdp_within(asked) if isinstance(asked, Approximate) else asked), shown_at
 
 
-def _confirm(guarantee: Zcdp, delta: Fraction, document: dict[str, Any], yes: bool) -> None:
-    epsilon = approximate_of(guarantee, delta).nano_epsilon / NANO
-    kept = {"rho": guarantee.rho, "epsilon": epsilon, "delta": float(delta)}
+def _confirm(guarantee: Guarantee, delta: Fraction, document: dict[str, Any], yes: bool) -> None:
+    kept = promise_of(guarantee, delta).model_dump()
     told = {name: document[name] for name in ("neighbours", "unit")}
-    say(guarantee_text(ReleaseGuarantee.model_validate({"kind": "zcdp", **kept, **told})))
-    left = document["cap"]["rho"] - document["cap"]["spent"]
-    say(f"dataset {document['name']} has ρ = {chosen(left)} left of {chosen(document['cap']['rho'])}")
+    say(guarantee_text(ReleaseGuarantee.model_validate({"kind": kept.pop("guarantee"), **kept, **told})))
+    cap, symbol = document["cap"], symbol_of(document["cap"])
+    if cap["rho"] is not None and isinstance(guarantee, PureEpsilon):
+        say(f"of the cap on ρ it takes {chosen(ConcentratedComposition().price(guarantee) / NANO)}: ε·tanh(ε/2)")
+    whole = cap["epsilon"] if cap["rho"] is None else cap["rho"]
+    say(f"dataset {document['name']} has {symbol} = {chosen(whole - cap['spent'])} left of {chosen(whole)}")
     if not yes:
         typer.confirm("Spend it?", abort=True, err=True)
 

@@ -29,6 +29,7 @@ class CheckedDataset:
 
     name: str
     terms: str
+    account: str
     cap_nano: int
     rows: int | None
     counts: NDArray[np.int64]
@@ -48,6 +49,7 @@ def check_dataset(body: bytes | Path) -> CheckedDataset:
     return CheckedDataset(
         name=order.name,
         terms=order.canonical(),
+        account=order.cap.account.value,
         cap_nano=order.cap.nano(),
         rows=int(counts.sum()) if order.neighbours == "replace" else None,
         counts=counts,

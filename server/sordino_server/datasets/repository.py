@@ -11,7 +11,7 @@ from sordino_server.kit import pagination
 from sordino_server.kit.db import AS_BYTES, FOR_CHANGE
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page
-from sordino_server.models import Dataset, IdempotencyKey, Release, ReleaseState, SpentRho
+from sordino_server.models import Dataset, DatasetSpending, IdempotencyKey, Release, ReleaseState
 
 
 def add(session: Session, dataset: Dataset) -> bool:
@@ -74,18 +74,19 @@ def others_of_size(session: Session, dataset: Dataset) -> Sequence[Dataset]:
 
 
 def spent(session: Session, identifier: str) -> int:
-    """Nano-ρ that releases spent, ever."""
-    query = select(func.coalesce(func.sum(SpentRho.nano), 0)).where(SpentRho.dataset_id == identifier)
+    """What releases spent, ever, in the account of the dataset: nano-ρ or nano-ε."""
+    query = select(func.coalesce(func.sum(DatasetSpending.nano), 0)).where(DatasetSpending.dataset_id == identifier)
     return int(session.scalars(query).one())
 
 
-def queued(session: Session, identifier: str) -> int:
-    """Nano-ρ of releases that are to spend it yet."""
-    query = select(func.coalesce(func.sum(Release.nano_rho), 0)).where(Release.dataset_id == identifier)
-    return int(session.scalars(query.where(Release.state == ReleaseState.QUEUED)).one())
+def queued(session: Session, identifier: str) -> Sequence[tuple[str, int]]:
+    """Kind and nano of the guarantees of releases that are to be charged yet."""
+    query = select(Release.kind, Release.nano).where(Release.dataset_id == identifier)
+    found = session.execute(query.where(Release.state == ReleaseState.QUEUED))
+    return [(kind, nano) for kind, nano in found]
 
 
-def add_entry(session: Session, entry: SpentRho) -> None:
+def add_entry(session: Session, entry: DatasetSpending) -> None:
     """Append to the ledger."""
     session.add(entry)
     session.flush()
@@ -96,7 +97,7 @@ def listed(session: Session, page: Page) -> tuple[Sequence[Dataset], str | None]
     return pagination.listed(session, select(Dataset), Dataset.created_at, Dataset.id, page)
 
 
-def ledger(session: Session, identifier: str, page: Page) -> tuple[Sequence[SpentRho], str | None]:
+def ledger(session: Session, identifier: str, page: Page) -> tuple[Sequence[DatasetSpending], str | None]:
     """A page of a dataset's ledger, newest first, and the token of the next one."""
-    query = select(SpentRho).where(SpentRho.dataset_id == identifier)
-    return pagination.listed(session, query, SpentRho.created_at, SpentRho.id, page)
+    query = select(DatasetSpending).where(DatasetSpending.dataset_id == identifier)
+    return pagination.listed(session, query, DatasetSpending.created_at, DatasetSpending.id, page)

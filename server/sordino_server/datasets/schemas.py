@@ -4,39 +4,71 @@ from __future__ import annotations
 
 import json
 from fractions import Fraction
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, computed_field
+from pydantic import BaseModel, ConfigDict, Field, StrictFloat, StrictInt, computed_field, model_validator
+from pydantic_core import PydanticCustomError
 
+from sordino_analysis.guarantees import GuaranteeKind
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear.attributes import AttributeSpecification, domain_of
 from sordino_analysis.request_terms import Neighbours
 from sordino_analysis.strict_model import Listed, StrictModel
 from sordino_server.kit.clock import iso_8601
 from sordino_server.kit.times import Created, iso_8601_or_none
-from sordino_server.models import Dataset, SpentRho
+from sordino_server.models import Dataset, DatasetAccount, DatasetSpending
 from sordino_shared._checks import check_name
 from sordino_shared.domains import Domain
-from sordino_shared.guarantees import NANO
+from sordino_shared.guarantees import NANO, PureEpsilon
 
-WrittenRho = StrictFloat | StrictInt | Annotated[str, Field(max_length=40)]
-_LEAST_DELTA = 1e-15
+WrittenNumber = StrictFloat | StrictInt | Annotated[str, Field(max_length=40)]
+_LEAST_DELTA, _USUAL_DELTA = 1e-15, 1e-6
 
 
 class CapChange(StrictModel):
-    """Another cap on what all releases from a dataset may spend together."""
+    """Another cap on what all releases from a dataset may spend together: `rho` or `epsilon`, as its account counts."""
 
-    rho: WrittenRho = Field(description="Largest total ρ, rounded down to whole nano-ρ.")
+    rho: WrittenNumber | None = Field(None, description="Largest total ρ, rounded down to whole nano-ρ.")
+    epsilon: WrittenNumber | None = Field(
+        None, description="Largest total ε, rounded down to whole nano-ε: every release is under pure ε."
+    )
+
+    @model_validator(mode="after")
+    def _one_account(self) -> Self:
+        if (self.rho is None) == (self.epsilon is None):
+            raise PydanticCustomError("cap", "a cap is `rho` or `epsilon`, and one of them")
+        return self
+
+    @property
+    def account(self) -> DatasetAccount:
+        """What the cap counts."""
+        return DatasetAccount.RHO if self.epsilon is None else DatasetAccount.EPSILON
 
     def nano(self) -> int:
-        """In nano-ρ; raises InvalidValue."""
+        """In nano-ρ or nano-ε; raises InvalidValue."""
+        if self.epsilon is not None:
+            return PureEpsilon.at_most(self.epsilon).nano
+        assert self.rho is not None
         return Zcdp.at_most(self.rho).nano_rho
 
 
 class Cap(CapChange):
-    """The cap of a new dataset, and the δ at which ε is shown to people."""
+    """The cap of a new dataset, and with `rho` the δ at which ε is shown to people."""
 
-    delta: Annotated[float, Field(ge=_LEAST_DELTA, lt=1)] = Field(1e-6, description="δ at which ε is shown.")
+    delta: Annotated[float, Field(ge=_LEAST_DELTA, lt=1)] | None = Field(
+        None, description="δ at which ε is shown beside ρ; 1e-6 if left out."
+    )
+
+    @model_validator(mode="after")
+    def _delta_of_rho(self) -> Self:
+        if self.epsilon is not None and self.delta is not None:
+            raise PydanticCustomError("cap", "leave out `delta`: a cap on pure ε has none")
+        return self
+
+    @property
+    def shown_at(self) -> float:
+        """The δ that is stored."""
+        return _USUAL_DELTA if self.delta is None else self.delta
 
 
 class DatasetTerms(StrictModel):
@@ -63,7 +95,7 @@ class DatasetTerms(StrictModel):
         return _canonical(self.model_dump(mode="json", exclude_none=True, exclude={"name", "cap"}) | self._delta())
 
     def _delta(self) -> dict[str, Any]:
-        return {"delta": self.cap.delta}
+        return {"delta": self.cap.shown_at}
 
 
 class DatasetOrder(DatasetTerms):
@@ -73,11 +105,23 @@ class DatasetOrder(DatasetTerms):
 
 
 class CapDocument(BaseModel):
-    """A cap and how much of it is spent."""
+    """A cap on ρ or on pure ε, and how much of it is spent."""
 
-    rho: float
-    delta: float = Field(description="δ at which ε is shown.")
-    spent: float = Field(description="ρ that releases spent, those without a result included.")
+    rho: float | None = Field(description="Null where the cap is on ε.")
+    epsilon: float | None = Field(description="Null where the cap is on ρ.")
+    delta: float | None = Field(description="δ at which ε is shown beside ρ; null where the cap is on ε.")
+    spent: float = Field(description="ρ or ε that releases spent, those without a result included.")
+
+    @classmethod
+    def of(cls, row: Dataset, spent: int) -> Self:
+        """The cap of a row, with the sum of its ledger."""
+        of_rho = row.account == DatasetAccount.RHO
+        return cls(
+            rho=row.cap_nano / NANO if of_rho else None,
+            epsilon=None if of_rho else row.cap_nano / NANO,
+            delta=json.loads(row.terms)["delta"] if of_rho else None,
+            spent=spent / NANO,
+        )
 
 
 class DatasetDocument(Created):
@@ -100,7 +144,7 @@ class DatasetDocument(Created):
 
     @classmethod
     def of(cls, row: Dataset, spent: int, warnings: tuple[str, ...] = ()) -> Self:
-        """The row with the sum of its ledger in nano-ρ."""
+        """The row with the sum of its ledger in nano-ρ or nano-ε."""
         terms = json.loads(row.terms)
         return cls(
             id=row.id,
@@ -109,7 +153,7 @@ class DatasetDocument(Created):
             unit=terms["unit"],
             neighbours=terms["neighbours"],
             rows=row.rows,
-            cap=CapDocument(rho=row.cap_nano / NANO, delta=terms["delta"], spent=spent / NANO),
+            cap=CapDocument.of(row, spent),
             version=row.version,
             created_at=row.created_at,
             deleted_at=row.deleted_at,
@@ -138,11 +182,12 @@ class DatasetList(BaseModel):
 
 
 class SpentEntry(BaseModel):
-    """A release that spent ρ, whether it has a result or not."""
+    """What a release spent, whether it has a result or not."""
 
     release: str
-    guarantee: Literal["zcdp"] = Field(description="Kind of the guarantee of the release.")
-    rho: float
+    guarantee: GuaranteeKind = Field(description="Kind of the guarantee of the release.")
+    rho: float | None = Field(description="Its price in ρ; null where the cap is on ε.")
+    epsilon: float | None = Field(description="Its price in ε; null where the cap is on ρ.")
     spent_at: int
 
     @computed_field
@@ -150,9 +195,10 @@ class SpentEntry(BaseModel):
         return iso_8601(self.spent_at)
 
     @classmethod
-    def of(cls, row: SpentRho) -> Self:
-        """What is shown of a row."""
-        return cls(release=row.id, guarantee="zcdp", rho=row.nano / NANO, spent_at=row.created_at)
+    def of(cls, row: DatasetSpending, account: str) -> Self:
+        """What is shown of a row of an account."""
+        price = {each.value: row.nano / NANO if each == account else None for each in DatasetAccount}
+        return cls.model_validate({"release": row.id, "guarantee": row.kind, "spent_at": row.created_at, **price})
 
 
 class DatasetLedger(BaseModel):

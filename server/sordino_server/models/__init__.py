@@ -3,7 +3,7 @@
 from sordino_server.models.archives import ArchiveRow
 from sordino_server.models.base import Base
 from sordino_server.models.campaigns import Campaign, ClosingRule, Estimate, ManifestSignature, Round
-from sordino_server.models.datasets import Dataset, Release, ReleaseState, SpentRho
+from sordino_server.models.datasets import Dataset, DatasetAccount, DatasetSpending, Release, ReleaseState
 from sordino_server.models.experiments import ExperimentRow, LookRow
 from sordino_server.models.keys import AuditEntry, ConsoleSession, IdempotencyKey, Key, Role, SignInLink
 from sordino_server.models.plans import (
@@ -32,6 +32,8 @@ __all__ = [
     "ClosingRule",
     "ConsoleSession",
     "Dataset",
+    "DatasetAccount",
+    "DatasetSpending",
     "Estimate",
     "ExperimentRow",
     "IdempotencyKey",
@@ -58,6 +60,5 @@ __all__ = [
     "SignedTask",
     "Source",
     "SourceSums",
-    "SpentRho",
     "WorkloadRow",
 ]

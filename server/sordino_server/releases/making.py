@@ -17,10 +17,10 @@ from sqlalchemy.orm import Session
 from sordino_analysis.curator.audit import part_of
 from sordino_analysis.curator.counts import check_part, marginal_counts
 from sordino_analysis.curator.noise import CuratorNoise
-from sordino_analysis.curator.plan import CuratorPlan, plan_release
+from sordino_analysis.curator.plan import FAMILIES, CuratorPlan, plan_release
 from sordino_analysis.curator.release import measure
 from sordino_analysis.documents.curator_part import CuratorPart
-from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.guarantees import restore
 from sordino_analysis.kinds.release_document import ReleaseSource, release_document
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Objective
@@ -36,7 +36,7 @@ from sordino_server.workloads import service as workloads
 from sordino_shared.domains import Domain
 from sordino_shared.errors import SordinoError
 
-# ρ is spent: a database that fails for a moment is worth waiting for.
+# The budget is spent: a database that fails for a moment is worth waiting for.
 _ATTEMPTS, _PAUSE_S = 5, 1.0
 
 
@@ -91,9 +91,10 @@ class ReleaseTask:
 
 
 def _planned(release: Release, dataset: Dataset, workload: Workload, should_stop: Callable[[], bool]) -> CuratorPlan:
-    guarantee, neighbours = Zcdp(release.nano_rho), neighbours_of(dataset)
+    guarantee, neighbours = restore(release.kind, release.nano), neighbours_of(dataset)
     objective: Objective = "mean" if release.objective == "mean" else "max"
-    plan = plan_release(workload, guarantee, objective, dataset.rows, should_stop, neighbours)
+    families = FAMILIES if release.mechanism is None else (release.mechanism,)
+    plan = plan_release(workload, guarantee, objective, dataset.rows, should_stop, neighbours, families)
     plan.law.check_drawable()
     return plan
 

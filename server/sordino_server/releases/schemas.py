@@ -8,21 +8,29 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, Field, computed_field, model_validator
 from pydantic_core import PydanticCustomError
 
+from sordino_analysis.guarantees import Guarantee
 from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.guarantees.releases import check_epsilon
 from sordino_analysis.request_terms import Objective
 from sordino_analysis.strict_model import StrictModel
-from sordino_server.datasets.schemas import WrittenRho
+from sordino_server.datasets.schemas import WrittenNumber
 from sordino_server.identifiers import DigestText
 from sordino_server.kit.times import Created, iso_8601_or_none
 from sordino_server.models import Release
-from sordino_shared.guarantees import NANO
+from sordino_shared.guarantees import NANO, PureEpsilon
 
 
 class ReleaseOrder(StrictModel):
-    """A release to make: a registered workload about attributes of the dataset, and the ρ that it may spend."""
+    """A release to make: a registered workload about attributes of the dataset, and the ρ or pure ε that it keeps."""
 
     workload: DigestText
-    rho: WrittenRho = Field(description="ρ of this release, rounded up to whole nano-ρ.")
+    rho: WrittenNumber | None = Field(None, description="ρ of this release, rounded up to whole nano-ρ.")
+    epsilon: WrittenNumber | None = Field(
+        None, description="Instead: pure ε of this release, rounded up to whole nano-ε."
+    )
+    mechanism: Literal["gaussian", "laplace", "blocks"] | None = Field(
+        None, description="Use this mechanism, not the best for the workload."
+    )
     objective: Objective = Field("max", description="Minimise the variance of the worst query, or the mean.")
 
     @model_validator(mode="before")
@@ -34,9 +42,22 @@ class ReleaseOrder(StrictModel):
             )
         return given
 
-    def guarantee(self) -> Zcdp:
-        """What the release spends; raises InvalidValue."""
-        return Zcdp.of(self.rho)
+    @model_validator(mode="after")
+    def _one_guarantee(self) -> Self:
+        if (self.rho is None) == (self.epsilon is None):
+            raise PydanticCustomError("guarantee", "a release keeps `rho` or `epsilon`, and one of them")
+        if self.mechanism is not None and (self.mechanism == "gaussian") != (self.rho is not None):
+            raise PydanticCustomError("mechanism", "`gaussian` keeps `rho`, and `laplace` and `blocks` keep `epsilon`")
+        return self
+
+    def guarantee(self) -> Guarantee:
+        """What the release keeps; raises InvalidValue."""
+        if self.epsilon is None:
+            assert self.rho is not None
+            return Zcdp.of(self.rho)
+        pure = PureEpsilon.of(self.epsilon)
+        check_epsilon(pure)
+        return pure
 
 
 class ReleaseStatus(Created):
@@ -46,9 +67,11 @@ class ReleaseStatus(Created):
     dataset: str
     workload: str
     objective: Objective
-    rho: float
+    mechanism: str | None = Field(description="That was asked for by name.")
+    rho: float | None = Field(description="Null under pure ε.")
+    epsilon: float | None = Field(description="Pure; null under ρ.")
     state: Literal["queued", "spent", "released", "failed", "lost"] = Field(
-        description="`lost`: ρ is spent, and there is no result and never will be. `failed`: nothing is spent."
+        description="`lost`: its price is spent, and there is no result and never will be. `failed`: nothing is spent."
     )
     error: str | None
     digest: str | None = Field(description="SHA-256 of the answers.")
@@ -67,7 +90,9 @@ class ReleaseStatus(Created):
                 "dataset": row.dataset_id,
                 "workload": row.workload_id,
                 "objective": row.objective,
-                "rho": row.nano_rho / NANO,
+                "mechanism": row.mechanism,
+                "rho": row.nano / NANO if row.kind == Zcdp.kind else None,
+                "epsilon": row.nano / NANO if row.kind == PureEpsilon.kind else None,
                 "state": row.state,
                 "error": row.error,
                 "digest": row.digest,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
-from sordino_analysis.guarantees.concentrated import Zcdp
+from sordino_analysis.guarantees import Guarantee, kind_of, nano_of, restore
 from sordino_server.datasets import service as datasets
 from sordino_server.errors import ServerError, found
 from sordino_server.kit import leases
@@ -30,7 +30,7 @@ from sordino_shared.protocol import Digest, Problem
 
 RETRY_AFTER_S = 2
 _MAX_ATTEMPTS = 3
-_LOST = "ρ is spent and there is no result: the worker ended before it stored one; a new release spends again"
+_LOST = "the budget is spent and there is no result: the worker ended before it stored one; a new release spends again"
 
 
 @dataclass(frozen=True)
@@ -44,8 +44,8 @@ class MadeRelease:
 def request(session: Session, dataset_id: str, order: ReleaseOrder, key: str, now: int) -> tuple[Release, bool]:
     """The release that this key asks for, and whether it is new.
 
-    Raises `idempotency-conflict` where the key asked for something else, DatasetBudgetExceeded, `not-found`, or
-    `illegal-transition` where the rows were deleted.
+    Raises `idempotency-conflict` where the key asked for something else, DatasetBudgetExceeded, `not-found`,
+    `illegal-transition` where the rows were deleted, or InvalidValue for ρ where the cap is on ε.
     """
     guarantee = order.guarantee()
     known = repository.find_by_key(session, dataset_id, key)
@@ -62,7 +62,9 @@ def request(session: Session, dataset_id: str, order: ReleaseOrder, key: str, no
         workload_id=workloads.get(session, order.workload).id,
         key=key,
         objective=order.objective,
-        nano_rho=guarantee.nano_rho,
+        kind=kind_of(guarantee),
+        nano=nano_of(guarantee),
+        mechanism=order.mechanism,
         state=ReleaseState.QUEUED,
         created_at=now,
     )
@@ -130,7 +132,7 @@ def charge(
     if (dataset.terms, dataset.rows) != (planned.terms, planned.rows):
         raise SordinoError("the dataset was replaced while the release was planned: ask again")
     counts = datasets.open_rows(session, dataset, sealer)
-    datasets.spend(session, dataset, row.id, Zcdp(row.nano_rho), now)
+    datasets.spend(session, dataset, row.id, restore(row.kind, row.nano), now)
     row.state = ReleaseState.SPENT
     return counts
 
@@ -146,7 +148,12 @@ def fail(session: Session, identifier: str, owner: str, error: str, now: int) ->
     """End the release with the reason: failed, or lost where it was charged; raises `LeaseLost`."""
     row = leases.hold(session, Release, identifier, owner)
     spent = row.state == ReleaseState.SPENT
-    _finish(row, ReleaseState.LOST if spent else ReleaseState.FAILED, now, f"ρ is spent: {error}" if spent else error)
+    _finish(
+        row,
+        ReleaseState.LOST if spent else ReleaseState.FAILED,
+        now,
+        f"the budget is spent: {error}" if spent else error,
+    )
 
 
 def give_back(session: Session, identifier: str, owner: str) -> None:
@@ -168,10 +175,10 @@ def _finish(row: Release, state: ReleaseState, now: int, error: str | None = Non
     leases.release(row)
 
 
-def _same(known: Release, order: ReleaseOrder, guarantee: Zcdp) -> Release:
+def _same(known: Release, order: ReleaseOrder, guarantee: Guarantee) -> Release:
     """What the key asked for before, if that is what it asks for now."""
-    asked = (order.workload, order.objective, guarantee.nano_rho)
-    if asked != (known.workload_id, known.objective, known.nano_rho):
+    asked = (order.workload, order.objective, order.mechanism, guarantee)
+    if asked != (known.workload_id, known.objective, known.mechanism, restore(known.kind, known.nano)):
         raise ServerError(
             Problem.IDEMPOTENCY_CONFLICT,
             "this Idempotency-Key asked for another release from this dataset; take a new one for a new release",

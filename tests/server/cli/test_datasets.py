@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import shlex
 import threading
@@ -82,6 +83,47 @@ def _caps_and_rows(run_command: Run, json_of: Run, operator: dict[str, str]) -> 
     assert "deleted" in run_command("datasets", "list", **operator).stdout
     assert json_of("datasets", "show", "flights", **operator)["cap"]["spent"] > 0.04
     assert "were deleted" in run_command(*RELEASE, "--rho", "0.02", "--yes", code=2, **operator).stderr
+
+
+def test_a_dataset_that_counts_epsilon_takes_pure_releases(
+    run_command: Run, json_of: Run, operator: dict[str, str]
+) -> None:
+    terms = Path("dataset.yaml").read_text(encoding="utf-8")
+    Path("pure.yaml").write_text(re.sub("cap: .*", 'cap: {epsilon: "1.5"}', terms), encoding="utf-8")
+    added = run_command(*ADD[:4], "pure.yaml", *ADD[5:], **operator).stdout
+    assert "cap: ε = 1.5; ε = 0 spent" in added
+    for wrong in (("--rho", "0.02"), ("--epsilon", "1", "--delta", "1e-6")):
+        refused = run_command(*RELEASE, *wrong, "--yes", code=2, **operator)
+        assert "give --epsilon alone" in " ".join(refused.stderr.split())
+    done = run_command(*RELEASE, "--epsilon", "1", "--yes", **operator)
+    assert "ε = 1 (pure: δ = 0) protects the content of one flight" in done.stderr
+    assert "dataset flights has ε = 1.5 left of 1.5" in done.stderr
+    [entry] = json_of("datasets", "ledger", "flights", **operator)["entries"]
+    assert (entry["guarantee"], entry["rho"], entry["epsilon"]) == ("pure_epsilon", None, 1)
+    assert "ε = 1" in run_command("datasets", "ledger", "flights", **operator).stdout
+    document = json_of("datasets", "answers", entry["release"], **operator)
+    assert document["extras"]["guarantee"]["kind"] == "pure_epsilon"
+    assert (document["terms"]["epsilon"], document["terms"]["rho"], document["terms"]["delta"]) == (1, None, 0)
+    run_command("datasets", "plan", entry["release"], "--output", "made", **operator)
+    report = json_of("audit", "made")
+    assert report["holds"]
+    assert "ε" in {check["name"] for check in report["checks"]}
+    wrong = run_command("datasets", "update", "flights", "--cap", "2", code=2, **operator)
+    assert "is on ε" in " ".join(wrong.stderr.split())
+    assert json_of("datasets", "update", "flights", "--cap-epsilon", "2", **operator)["cap"]["epsilon"] == 2
+
+
+def test_pure_epsilon_of_a_cap_on_rho_says_what_it_takes(
+    run_command: Run, json_of: Run, operator: dict[str, str]
+) -> None:
+    run_command(*ADD, **operator)
+    refused = run_command(*RELEASE, "--epsilon", "1", "--yes", code=2, **operator)
+    assert "of the cap on ρ it takes 0.462" in refused.stderr
+    assert "ρ = 0.05" in " ".join(refused.stderr.split())
+    asked = (*RELEASE, "--epsilon", "0.2", "--mechanism", "laplace", "--yes")
+    assert json_of(*asked, **operator)["extras"]["guarantee"]["epsilon"] == 0.2
+    [entry] = json_of("datasets", "ledger", "flights", **operator)["entries"]
+    assert entry["rho"] == pytest.approx(0.2 * math.tanh(0.1), abs=1e-9)
 
 
 def test_the_first_release_of_the_page_runs_as_it_is_written(

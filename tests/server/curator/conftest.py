@@ -49,9 +49,9 @@ class Curator:
         checked = check_dataset(json.dumps(order).encode())
         return self.database.run("add", lambda session: datasets.add(session, checked, self.sealer, self.clock.now()))
 
-    def request(self, dataset: str, key: str, rho: str = "0.02") -> Release:
-        """A release of the workload."""
-        order = ReleaseOrder(workload=self.workload, rho=rho)
+    def request(self, dataset: str, key: str, rho: str | None = "0.02", epsilon: str | None = None) -> Release:
+        """A release of the workload; under pure ε with `epsilon`."""
+        order = ReleaseOrder(workload=self.workload, rho=None if epsilon else rho, epsilon=epsilon)
 
         def act(session: Session) -> Release:
             return releases.request(session, dataset, order, key, self.clock.now())[0]
@@ -78,7 +78,7 @@ class Curator:
             return releases.get(session, identifier)
 
     def spent(self, dataset: str) -> int:
-        """Nano-ρ in the ledger."""
+        """Nano-ρ or nano-ε in the ledger."""
         with self.database.read("test") as session:
             return round(datasets.document(session, datasets.get(session, dataset)).cap.spent * 10**9)
 

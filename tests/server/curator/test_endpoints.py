@@ -59,7 +59,7 @@ def test_a_release_about_some_attributes_with_every_read_and_entry(running: Any,
     table = csv.DictReader(io.StringIO(running.api.get(f"{location}/answers", params={"format": "csv"}).text))
     assert [float(row["bias_bound"]) for row in table] == [terms["bias_bound"]] * 2
     with running.client(running.key(Role.ANALYST)) as analyst:
-        assert analyst.get(PATH).json()["cap"] == {"rho": 0.05, "delta": 1e-6, "spent": 0.02}
+        assert analyst.get(PATH).json()["cap"] == {"rho": 0.05, "epsilon": None, "delta": 1e-6, "spent": 0.02}
         etag = analyst.get(PATH).headers["etag"]
         check_problem(analyst.post("/v1/datasets", json=ORDER), Problem.FORBIDDEN)
         check_problem(analyst.patch(PATH, json={"rho": 1}, headers={"If-Match": etag}), Problem.FORBIDDEN)
@@ -88,7 +88,7 @@ def test_wrong_datasets_are_refused_without_a_value_or_a_row(running: Any, check
         ({"cap": {"rho": "0"}}, "ρ must be"),
         ({"cap": {"rho": "nan"}}, "ρ must be"),
         ({"cap": {"rho": "0.1", "delta": 2}}, "delta"),
-        ({"cap": {}}, "rho"),
+        ({"cap": {}}, "one of them"),
         ({"name": "fl\u200bights"}, "dataset"),
         ({"name": "flіghts"}, "script"),
         ({"unit": " "}, "unit"),

@@ -1,4 +1,4 @@
-"""The ledger of ρ on both engines: a cap holds to the nano-ρ, outlives the rows, and no statement refills it."""
+"""The ledger on both engines: a cap on ρ or ε holds to the nano, outlives the rows, and no statement refills it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from sordino_server.datasets.schemas import CapChange
 from sordino_server.datasets.service import DatasetBudgetExceeded
 from sordino_server.errors import ServerError
 from sordino_server.jobs.worker_metrics import WorkerMetrics
+from sordino_server.kit.pagination import Page
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
 
@@ -106,6 +107,80 @@ def test_the_same_domain_and_size_under_a_second_name_is_warned_of(curator: Any)
         (warning,) = datasets.warnings_of(session, datasets.get(session, two.id))
     assert repr(one.name) in warning
     assert "ρ adds up" in warning
+
+
+def test_a_cap_on_epsilon_holds_to_the_nano_and_takes_pure_releases_alone(curator: Any) -> None:
+    dataset = curator.add(cap={"epsilon": "1.5"})
+    first = curator.request(dataset.id, "one", epsilon="1")
+    curator.work()
+    row = curator.release(first.id)
+    assert (row.state, row.kind, row.nano, row.error) == ("released", "pure_epsilon", 10**9, None)
+    assert curator.spent(dataset.id) == 10**9
+    with pytest.raises(DatasetBudgetExceeded, match=r"ε = 0.500001; of ε = 1.5 .* 1 is spent"):
+        curator.request(dataset.id, "two", epsilon="0.500001")
+    with pytest.raises(InvalidValue, match="pure ε, which no release of ρ"):
+        curator.request(dataset.id, "two", rho="0.000001")
+    curator.request(dataset.id, "two", epsilon="0.25")
+    with pytest.raises(DatasetBudgetExceeded, match=r"0.25 is asked by releases that are queued"):
+        curator.request(dataset.id, "three", epsilon="0.250000001")
+    curator.work()
+    assert curator.spent(dataset.id) == 1_250_000_000
+    with curator.database.read("test") as session:
+        entries = datasets.ledger(session, dataset.id, Page(size=10, after=None)).entries
+    assert sorted((each.guarantee, each.rho, each.epsilon) for each in entries) == [
+        ("pure_epsilon", None, 0.25),
+        ("pure_epsilon", None, 1.0),
+    ]
+
+
+def test_a_pure_release_costs_epsilon_tanh_half_of_a_cap_on_rho(curator: Any) -> None:
+    """.462117158 at ε = 1, to the nano-ρ, beside what Gaussian noise spends."""
+    dataset = curator.add(cap={"rho": "0.482117157"})
+    curator.request(dataset.id, "gaussian")
+    with pytest.raises(DatasetBudgetExceeded, match=r"0.02 is asked by releases that are queued"):
+        curator.request(dataset.id, "pure", epsilon="1")
+    changed_cap(curator, dataset, "0.482117158")
+    pure = curator.request(dataset.id, "pure", epsilon="1")
+    curator.work()
+    assert curator.release(pure.id).state == "released"
+    assert curator.spent(dataset.id) == 482_117_158
+    with pytest.raises(DatasetBudgetExceeded):
+        curator.request(dataset.id, "more", "1e-9")
+    with pytest.raises(ServerError) as refused:
+        curator.request(dataset.id, "gaussian", epsilon="0.02")
+    assert refused.value.problem is Problem.IDEMPOTENCY_CONFLICT
+
+
+def test_an_account_is_never_changed_for_the_other(curator: Any) -> None:
+    dataset = curator.add(cap={"epsilon": "1"})
+    with pytest.raises(InvalidValue, match=r"is on ε, and stays so.*Give `epsilon`"):
+        changed_cap(curator, dataset, "1")
+    deleted(curator, dataset)
+    with pytest.raises(InvalidValue, match="was ε = 1 before"):
+        curator.add(cap={"rho": "0.5"})
+    assert curator.add(cap={"epsilon": "0.5"}).cap_nano == 5 * 10**8
+
+
+@pytest.mark.parametrize(
+    ("cap", "said"),
+    [
+        ({"epsilon": "1", "rho": "1"}, "one of them"),
+        ({}, "one of them"),
+        ({"epsilon": "1", "delta": 1e-6}, "leave out `delta`"),
+        ({"epsilon": "0"}, "ε must be"),
+    ],
+)
+def test_a_cap_is_of_one_account(curator: Any, cap: dict[str, Any], said: str) -> None:
+    with pytest.raises((InvalidValue, ServerError), match=said):
+        curator.add(cap=cap)
+
+
+@pytest.mark.parametrize("epsilon", ["0", "0.0001", "65", "-1"])
+def test_an_epsilon_that_no_release_is_made_with_is_refused(curator: Any, epsilon: str) -> None:
+    dataset = curator.add(cap={"epsilon": "100"})
+    with pytest.raises(InvalidValue, match=r"ε must be|from 0.001 to 64"):
+        curator.request(dataset.id, "one", epsilon=epsilon)
+    assert curator.spent(dataset.id) == 0
 
 
 _COLUMNS = "release_id, dataset_id, kind, nano, created_at"

@@ -148,11 +148,33 @@ def test_arms_are_not_left_to_a_version_that_cannot_tell_them_apart(database):
     assert schema_version.current_revision(database) == "202611270100"
 
 
+def test_releases_of_pure_epsilon_are_not_left_to_a_version_that_reads_them_as_rho(database):
+    migrations.upgrade(database, "202611270915")
+    columns = "id, dataset_id, workload_id, key, objective, nano_rho, state, attempts, created_at"
+    put_unchecked(database, f"INSERT INTO datasets {KEPT['datasets']}")
+    put_unchecked(database, f"INSERT INTO releases ({columns}) VALUES ('r', 'd', 'w', 'k', 'max', 3, 'released', 1, 7)")
+    migrations.upgrade(database)
+    with database.read() as session:
+        assert session.execute(text("SELECT kind, nano, mechanism FROM releases")).all() == [("zcdp", 3, None)]
+        assert session.scalars(text("SELECT account FROM datasets")).all() == ["rho"]
+    migrations.downgrade(database, "202611270915")
+    with database.read() as session:
+        assert session.scalars(text("SELECT nano_rho FROM releases")).all() == [3]
+    migrations.upgrade(database)
+    for change in ("UPDATE releases SET kind = 'pure_epsilon'", "UPDATE datasets SET account = 'epsilon'"):
+        put_unchecked(database, change)
+        with pytest.raises(SchemaMismatch, match="datasets flights have caps or releases in pure ε"):
+            migrations.downgrade(database, "202611270915")
+        put_unchecked(database, "UPDATE releases SET kind = 'zcdp'")
+    put_unchecked(database, "UPDATE datasets SET account = 'rho'")
+    migrations.downgrade(database, "202611270915")
+
+
 KEPT = {
     "populations": "(id, name, lifetime_nano, version, declared, created_at) VALUES ('p', 'x', 9, 1, TRUE, 7)",
     "population_ledger": "(campaign_id, population_id, nano, created_at) VALUES ('c', 'p', 3, 7)",
     "datasets": "(id, name, terms, cap_nano, version, created_at) VALUES ('d', 'flights', '{}', 9, 1, 7)",
-    "releases": "(id, dataset_id, workload_id, key, objective, nano_rho, state, attempts, created_at)"
+    "releases": "(id, dataset_id, workload_id, key, objective, nano, state, attempts, created_at)"
     " VALUES ('r', 'd', 'w', 'k', 'mean', 3, 'released', 1, 7)",
     "dataset_ledger": "(release_id, dataset_id, kind, nano, created_at) VALUES ('r', 'd', 'zcdp', 3, 7)",
     "audit_log": "(id, key_id, action, path, created_at) VALUES (1, 'k', 'create population', '/v1/populations/p', 7)",
