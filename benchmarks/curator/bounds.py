@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.curator.workloads import RHO, named
-from benchmarks.references.ellipsoids import recursive_covariance
 from sordino_analysis.curator.design import MAX_TYPES, asked_rows
 from sordino_analysis.curator.plan import plan_release
+from sordino_analysis.optimisation.gaussian.ellipsoids import recursive_covariance
 from sordino_analysis.request_terms import Neighbours
 
 _NAMES = (

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from benchmarks.curator.workloads import RHO
-from benchmarks.references.second_moments import release_second_moments
 from sordino_analysis.curator.noise import CuratorNoise
+from sordino_analysis.curator.second_moments import release_second_moments
 
 _RADIUS = 2**12
 _DRAWS = 3

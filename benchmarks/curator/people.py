@@ -7,10 +7,10 @@ from numpy.typing import NDArray
 
 from benchmarks.curator.workloads import RHO, named, zipf_people
 from benchmarks.references.multiplicative_weights import multiplicative_weights
-from benchmarks.references.projections import coarse_jl_release, isotropic, jl_release
 from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.plan import CuratorPlan, plan_release
+from sordino_analysis.curator.projections import coarse_jl_release, isotropic, jl_release
 from sordino_analysis.curator.release import measure
 
 Counts = NDArray[np.int64]

@@ -94,7 +94,7 @@ RESULTS = {
     "Edmonds": {"Lemma 9", "Theorem 10", "Lemma 12", "Theorem 24"},
     "Aldà": {"Theorem 3", "Lemma 8", "Lemma 9", "Theorem 7", "Theorem 8", "Theorem 9"},
     "Hoeffding": {"Theorem 4"},
-    "Talwar and Zhang": {"Lemma 1", "Theorem 1"},
+    "Talwar and Zhang": {"Lemma 1", "Theorem 1", "Theorem 4"},
     # Numbered by section: Theorems 1.3 and 5.1, Lemmas 3.1, 4.3, 6.1 and 8.1.
     "Nikolov 2022": {"Theorem 1", "Theorem 5", "Lemma 3", "Lemma 4", "Lemma 6", "Lemma 8"},
     "McSherry 2012": {"Theorem 2"},

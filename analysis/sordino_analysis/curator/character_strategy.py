@@ -59,7 +59,7 @@ class CharacterStrategy(Strategy):
         return loss_of_characters(self.bits, self.scales, blocks, self.neighbours)
 
     def variances_under(self, noise: Floats) -> Floats:
-        """Noise of one degree has one variance in every plan; of several the largest is taken."""
+        """(r,) → (m,): noise of one degree has one variance in every plan; of several the largest is taken."""
         inverse = _inverse_squares(self.scales) * self.by_degree(noise)
         found = np.zeros(self.operator.shape[0])
         for block in self.operator.blocks:

@@ -69,7 +69,7 @@ class GaussianLaw(NoiseLaw):
         return cls(squared_sensitivity=squared_sensitivity, variance=variance, measured=measured)
 
     def variances(self) -> Floats:
-        """That of the discrete Gaussian is at most σ², and at σ² ≥ 10 equal to it in every digit of a float."""
+        """(r,) of the discrete Gaussian: each is at most σ², and at σ² ≥ 10 equal to it in every digit of a float."""
         return np.full(self.measured, float(self.variance))
 
     def drawn(self, noise: CuratorNoise) -> Integers:

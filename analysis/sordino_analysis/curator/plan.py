@@ -11,6 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from sordino_analysis.curator.candidate import Candidate
+from sordino_analysis.curator.concentrated_candidates import concentrated_candidates
 from sordino_analysis.curator.design import Design, check_listed, dense_design
 from sordino_analysis.curator.laws import NoiseLaw
 from sordino_analysis.curator.orbit_design import binary_orbits, orbit_design
@@ -30,9 +31,10 @@ from sordino_shared.guarantees import NANO, PureEpsilon
 
 # The search ends at .5 % for means and at 1 % for the worst query.
 _LARGEST_GAP = 0.0101
-# Names of what is compared: Gaussian noise under ρ, and two families under ε.
-GAUSSIAN, PURE_FAMILIES = "gaussian", ("laplace", "blocks")
-FAMILIES = (GAUSSIAN, *PURE_FAMILIES)
+# What is compared: Gaussian noise under ρ, and two families under ε.
+FAMILIES = ("gaussian", "laplace", "blocks")
+# What is compared where it is named alone, since it has never been the best.
+NAMED_FAMILIES = ("isotropic", "ntz")
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -130,7 +132,8 @@ def plan_release(
     """The plan with the least worst or mean variance of counts, or the best one when `should_stop()`.
 
     ρ is kept by Gaussian noise and pure ε by blocks of noise. For (ε, δ) both are compared: Gaussian noise of the
-    largest ρ that implies it, and pure ε. `families` restricts what is compared to some of gaussian, laplace, blocks.
+    largest ρ that implies it, and pure ε. `families` are what is compared: some of gaussian, laplace, blocks, and with
+    their names alone isotropic and ntz.
 
     Raises InvalidValue for ρ = 0, ε outside [.001, 64], fewer than one user or a number of them that is secret, or a
     workload of more than 1,024 types or 16,384 queries that are not all marginals or parities of a few bits.
@@ -140,14 +143,12 @@ def plan_release(
     design = orbit_design(workload, objective, neighbours, users)
     if design is None:
         design = dense_design(workload, objective, neighbours, users, should_stop)
-    candidates = []
+    candidates: list[Candidate] = []
     concentrated, pure = _guarantees(asked)
-    if concentrated is not None and GAUSSIAN in families:
-        law = design.strategy.gaussian(concentrated)
-        candidates.append(Candidate("discrete gaussian", concentrated, design.strategy, law))
-    named = [name for name in PURE_FAMILIES if name in families]
-    if pure is not None and named:
-        candidates.extend(pure_candidates(workload, pure, objective, design.strategy, named, should_stop))
+    if concentrated is not None:
+        candidates.extend(concentrated_candidates(workload, concentrated, design.strategy, families))
+    if pure is not None:
+        candidates.extend(pure_candidates(workload, pure, objective, design.strategy, families, should_stop))
     if not candidates:
         raise InvalidValue(
             "none of these mechanisms answers the workload with a guarantee of this kind: take another, "
@@ -201,8 +202,9 @@ def _guarantees(asked: Guarantee | Approximate) -> tuple[Zcdp | None, PureEpsilo
 
 
 def _check(asked: Guarantee | Approximate, users: int | None, neighbours: Neighbours, families: Sequence[str]) -> None:
-    if unknown := [name for name in families if name not in FAMILIES]:
-        raise InvalidValue(f"a curator's mechanism is one of {', '.join(FAMILIES)}, got {unknown[0]!r}", families)
+    known = (*FAMILIES, *NAMED_FAMILIES)
+    if unknown := [name for name in families if name not in known]:
+        raise InvalidValue(f"a curator's mechanism is one of {', '.join(known)}, got {unknown[0]!r}", families)
     if isinstance(asked, Zcdp) and asked.nano_rho == 0:
         raise InvalidValue("ρ = 0 releases nothing: plan with ρ of at least 1e-9", asked)
     if isinstance(asked, PureEpsilon):

@@ -18,6 +18,8 @@ from sordino_analysis.curator.shell_index import MAX_DIMENSION
 from sordino_analysis.curator.strategy import Integers
 from sordino_analysis.curator.tuning import PURE
 from sordino_analysis.documents.curator_part import NoiseBlock
+from sordino_analysis.optimisation.gaussian.covariance import reduced_rows
+from sordino_analysis.optimisation.gaussian.ellipsoids import halved_axes
 from sordino_analysis.optimisation.laplace.descent import (
     LaplaceObjective,
     best_starts,
@@ -121,7 +123,7 @@ def laplace_candidates(question: PureQuestion, should_stop: Stop) -> Iterator[Ca
 def block_candidates(
     question: PureQuestion, gaussian: Integers, characters: Sequence[Integers]
 ) -> Iterator[Candidate | None]:
-    """Balls on the queries and on the characters of each number of bits, and noise on the rows of Gaussian noise."""
+    """Balls on the queries and on the characters of each number of bits, and noise on `gaussian` rows (r, k)."""
     queries = _whole(question.matrix)
     if queries is not None and len(queries) <= MAX_DIMENSION:
         yield question.candidate("ball on the queries", queries, [(len(queries), "linf")])
@@ -132,6 +134,19 @@ def block_candidates(
     if len(gaussian) <= MAX_DIMENSION:
         yield question.candidate("ball on the gaussian's rows", gaussian, [(len(gaussian), "linf")])
     yield question.candidate("discrete laplace on the gaussian's rows", gaussian, [(len(gaussian), "l1")])
+
+
+def recursive_candidate(question: PureQuestion) -> Candidate | None:
+    """Balls on the axes of minimum ellipsoids, halved again and again, with shared budgets.
+
+    Nikolov, Talwar and Zhang (2013), Theorem 4, whose least squares are the consistent answers, with the budgets of
+    Nikolov (2022), Lemmas 4.3 and 4.5; cubes take the place of the bodies that have no exact sampler.
+    """
+    _, reduced = reduced_rows(np.sqrt(question.weights)[:, None] * question.matrix, question.neighbours)
+    parts = [axes.T @ reduced for axes in halved_axes(reduced)]
+    largest = max(float(np.abs(part).max()) for part in parts)
+    rows = np.rint(2**PURE.bits / largest * np.vstack(parts)).astype(np.int64)
+    return question.candidate("balls on halved ellipsoids", rows, [(len(part), "linf") for part in parts])
 
 
 def _whole(matrix: Floats) -> Integers | None:

@@ -17,6 +17,7 @@ from sordino_analysis.curator.pure_candidates import (
     PureQuestion,
     block_candidates,
     laplace_candidates,
+    recursive_candidate,
     shared_budget,
 )
 from sordino_analysis.curator.strategy import Integers, IntegerStrategy, Strategy
@@ -39,7 +40,7 @@ def pure_candidates(
     families: Sequence[str] = ("laplace", "blocks"),
     should_stop: Stop = lambda: False,
 ) -> Iterator[Candidate]:
-    """Unbiased releases under ε that answer the workload, of `laplace` noise, `blocks` of balls, or both.
+    """Unbiased releases under ε that answer the workload: `laplace` noise, `blocks` of balls, `ntz`, which halves.
 
     `gaussian` is the strategy of least Gaussian noise, which both families try with their own noise. Raises
     InvalidValue for ε outside [.001, 64].
@@ -57,6 +58,8 @@ def pure_candidates(
     found: list[Candidate | None] = []
     if "laplace" in families:
         found.extend(laplace_candidates(question, should_stop))
+    if "ntz" in families:
+        found.append(recursive_candidate(question))
     if "blocks" in families:
         found.extend(block_candidates(question, gaussian.rows, _characters(workload, neighbours)))
     yield from (each for each in found if each is not None)
@@ -68,7 +71,7 @@ def balls_on_characters(
     """One ball of ℓ∞ on the characters of each number of bits, with budgets ε_j ∝ (c_j v_j)^⅓.
 
     c_j is how much a variance v_j of these characters adds to the mean variance of the queries, weighted in rounds
-    where the worst counts. No list of types is made.
+    where the worst counts. No list of types is made. Raises InvalidValue for other queries.
     """
     orbits = binary_orbits(operator, neighbours)
     if orbits is None:

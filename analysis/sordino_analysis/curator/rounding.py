@@ -80,7 +80,7 @@ def _row_basis(basis: Floats) -> NDArray[np.int64]:
 
 
 def as_integers(rows: Floats) -> tuple[Floats, int]:
-    """The rows times the least power of two that makes them whole."""
+    """The rows (Q, k) times the least power of two that makes them whole; raises InvalidValue beyond 2²⁰."""
     for exponent in range(_MAX_SCALE_BITS + 1):
         scaled = rows * 2**exponent
         if np.array_equal(scaled, np.rint(scaled)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 from scipy.special import zeta
 
 from sordino_analysis.arrays import Floats
@@ -18,6 +19,12 @@ def zipf_spread(size: int) -> float:
     """k·c for E(h − u)(h − u)ᵀ = c(I − 11ᵀ/k), with Zipf's shares h of k types in random order and u = 1/k."""
     squares = _sum_of_powers(2 * _EXPONENT, size) / _sum_of_powers(_EXPONENT, size) ** 2
     return (squares - 1 / size) * size / (size - 1)
+
+
+def zipf_shares(size: int) -> Floats:
+    """(k,) Zipf's shares of k types, the largest first."""
+    weights = np.arange(1, size + 1) ** -_EXPONENT
+    return np.asarray(weights / weights.sum())
 
 
 def uniform_error(matrix: Floats, weights: Floats) -> float:

@@ -15,7 +15,9 @@ MECHANISMS = (
     *("hyperplane_codebook", "optimised_kernel", "column_generation", "factorization", "approximate_factorization"),
     "biased_characters",
 )
-CURATOR_MECHANISMS = ("gaussian", "laplace", "blocks")
+CURATOR_MECHANISMS = ("gaussian", "laplace", "blocks", "isotropic", "ntz")
+# Simulated beside the best one: no release is made with them.
+PROJECTIONS = ("jl", "coarse_jl")
 PROTOCOLS = ("one_round", "one_round_split", "two_round", "two_round_shared", "three_round")
 
 MechanismOption = Annotated[
@@ -23,7 +25,7 @@ MechanismOption = Annotated[
     typer.Option(
         metavar="NAME",
         help=f"Use this mechanism, not the best for linear queries: {', '.join(MECHANISMS)}; of a curator: "
-        f"{', '.join(CURATOR_MECHANISMS)}.",
+        f"{', '.join((*CURATOR_MECHANISMS, *PROJECTIONS))}.",
     ),
 ]
 ObjectiveOption = Annotated[

@@ -24,6 +24,8 @@ from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.questions.linear import WorkloadSpecification
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Neighbours
+from sordino_server.cli.candidates import CURATOR_MECHANISMS, PROJECTIONS
+from sordino_server.cli.curator_projection import print_projection
 from sordino_server.cli.output import console, fail, print_json
 from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.unused_options import refuse_given
@@ -94,11 +96,17 @@ def print_curator_plan(context: typer.Context, specification: WrittenQuestion) -
     options = context.params
     delta = delta_of(options["delta"])
     asked = asked_of(options["rho"], options["epsilon"], options["delta"])
-    families = families_of(options["mechanism"])
+    projection = options["mechanism"] if options["mechanism"] in PROJECTIONS else None
+    if projection is not None:
+        refuse_given(context, ("output",), f"{projection} is compared alone, and no release is made with it")
+    families = families_of(None if projection else options["mechanism"])
     workload, objective, users = specification.build(), options["objective"], options["users"]
     with finishing_when_asked() as interrupted:
         deadline = Deadline(_limit(options["time_limit"]), interrupted)
         plan = plan_release(workload, asked, objective, users, deadline.passed, options["neighbours"], families)
+    if projection is not None:
+        print_projection(projection, plan, as_json=options["as_json"])
+        return
     summary = plan.summary(delta)
     if options["output"] is not None:
         _write(part_of(plan), summary, options["output"])
@@ -130,8 +138,9 @@ def families_of(mechanism: str | None) -> Sequence[str]:
     """What is compared: all, or the family of this name; raises InvalidValue for another name."""
     if mechanism is None:
         return FAMILIES
-    if mechanism not in FAMILIES:
-        raise InvalidValue(f"a curator's --mechanism is one of {', '.join(FAMILIES)}, got {mechanism!r}", mechanism)
+    if mechanism not in CURATOR_MECHANISMS:
+        known = ", ".join((*CURATOR_MECHANISMS, *PROJECTIONS))
+        raise InvalidValue(f"a curator's --mechanism is one of {known}, got {mechanism!r}", mechanism)
     return (mechanism,)
 
 

@@ -28,7 +28,7 @@ class ReleaseOrder(StrictModel):
     epsilon: WrittenNumber | None = Field(
         None, description="Instead: pure ε of this release, rounded up to whole nano-ε."
     )
-    mechanism: Literal["gaussian", "laplace", "blocks"] | None = Field(
+    mechanism: Literal["gaussian", "laplace", "blocks", "isotropic", "ntz"] | None = Field(
         None, description="Use this mechanism, not the best for the workload."
     )
     objective: Objective = Field("max", description="Minimise the variance of the worst query, or the mean.")
@@ -46,8 +46,11 @@ class ReleaseOrder(StrictModel):
     def _one_guarantee(self) -> Self:
         if (self.rho is None) == (self.epsilon is None):
             raise PydanticCustomError("guarantee", "a release keeps `rho` or `epsilon`, and one of them")
-        if self.mechanism is not None and (self.mechanism == "gaussian") != (self.rho is not None):
-            raise PydanticCustomError("mechanism", "`gaussian` keeps `rho`, and `laplace` and `blocks` keep `epsilon`")
+        if self.mechanism in (("laplace", "blocks") if self.epsilon is None else ("gaussian", "isotropic")):
+            raise PydanticCustomError(
+                "mechanism",
+                "`gaussian` and `isotropic` keep `rho`, `laplace` and `blocks` keep `epsilon`, and `ntz` either",
+            )
         return self
 
     def guarantee(self) -> Guarantee:

@@ -35,7 +35,7 @@ from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue, MalformedDocument
 from sordino_shared.guarantees import NANO, PureEpsilon
 
-ONE = PureEpsilon(NANO)
+ONE, RHO = PureEpsilon(NANO), Zcdp.of("0.024356")
 RELEASES = 600
 BOTH = Approximate(NANO, Fraction(1, 10**6))
 
@@ -180,6 +180,21 @@ def test_the_better_guarantee_is_chosen_at_equal_epsilon_and_delta(name: str) ->
     assert {each.guarantee for each in summary.considered} == {"zcdp", "pure_epsilon"}
     assert summary.ratio_mean is not None
     assert summary.ratio_mean >= 1
+
+
+def test_mechanisms_of_the_literature_are_taken_by_name_and_never_the_best() -> None:
+    """The recursion on ellipsoids under ε and under ρ, and the same noise on every query, with plans that hold."""
+    workload = builtin_specification("prefix", 16).build()
+    best = plan_release(workload, BOTH, "mean")
+    for asked, name in ((ONE, "ntz"), (RHO, "ntz"), (RHO, "isotropic")):
+        named = plan_release(workload, asked, "mean", families=(name,))
+        assert len(named.considered) == 1
+        assert named.considered[0].mean_variance > best.considered[0].mean_variance
+        assert all(check.holds for check in audit_curator(part_of(named)))
+    with pytest.raises(InvalidValue, match="guarantee of this kind"):
+        plan_release(workload, ONE, families=("isotropic",))
+    with pytest.raises(InvalidValue, match="one of gaussian, laplace"):
+        plan_release(workload, ONE, families=("jll",))
 
 
 def test_pure_errors_of_many_marginals_are_those_of_balls() -> None:

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from itertools import combinations, product
 
 import numpy as np
 import pytest
 
-from benchmarks.references.ellipsoids import minimum_ellipsoid, recursive_covariance
 from benchmarks.references.figures import determinant_figure, volume_figure
 from benchmarks.references.multiplicative_weights import multiplicative_weights
-from benchmarks.references.projections import coarse_jl_release, isotropic, jl_release
-from benchmarks.references.second_moments import nearest_of_unit_vectors, release_second_moments
+from sordino_analysis.curator.ball_law import BallLaw
 from sordino_analysis.curator.noise import CuratorNoise
+from sordino_analysis.curator.projections import coarse_jl_release, isotropic, jl_release
 from sordino_analysis.curator.rounding import integer_strategy
+from sordino_analysis.curator.second_moments import nearest_of_unit_vectors, release_second_moments
 from sordino_analysis.curator.strategy import squared_sensitivity
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.gaussian.covariance import optimal_covariance
+from sordino_analysis.optimisation.gaussian.ellipsoids import minimum_ellipsoid, recursive_covariance
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -64,15 +64,13 @@ def test_the_recursion_is_private_and_never_beats_the_optimum(matrix, neighbours
 def test_a_projection_measures_integers_with_the_stated_noise(guarantee) -> None:
     """200 measurements of 40 numbers: the mean square is within five standard errors of the variance."""
     mechanism, counts = isotropic(SIGNS), np.arange(24)
-    drawn, deviations = zip(*(mechanism.measure(counts, guarantee, seeded(seed)) for seed in range(200)), strict=True)
-    noise = np.array(drawn) - SIGNS.astype(int) @ counts
-    each = (noise**2).mean(axis=1) / deviations[0] ** 2
-    # The ball's law is discrete: at this scale its variance is that of the cube's within a thousandth.
-    assert abs(each.mean() - 1) < 5 * each.std() / 200**0.5 + 0.001 < 0.4
+    law = mechanism.law(guarantee)
+    assert counts.sum() > 0
+    noise = np.array([law.drawn(seeded(seed)) for seed in range(200)])
+    each = (noise**2).mean(axis=1) / law.variances()[0]
+    assert abs(each.mean() - 1) < 5 * each.std() / 200**0.5 < 0.4
     if guarantee is RHO:
-        assert Fraction(deviations[0] ** 2).limit_denominator(100) == squared_sensitivity(
-            SIGNS.astype(int), "replace"
-        ) / (2 * RHO.exact)
+        assert law.variance == squared_sensitivity(SIGNS.astype(int), "replace") / (2 * RHO.exact)
 
 
 def test_projections_answer_of_a_histogram_and_come_to_the_truth_with_people() -> None:
@@ -120,6 +118,21 @@ def test_second_moments_are_unbiased_and_projected_ones_are_moments() -> None:
         assert values.sum() <= 1 + 1e-12
         assert np.linalg.norm(each.projected - truth) <= np.linalg.norm(each.unbiased - truth) + 1e-12
     assert np.trace(nearest_of_unit_vectors(np.eye(3))) == pytest.approx(1)
+
+
+def test_second_moments_under_epsilon_have_a_ball_on_their_entries() -> None:
+    """300 releases: the mean square of the noise is within five of its standard errors of the ball's variance."""
+    points = np.array([[3, 1, -2], [0, 4, 1], [-1, -1, 4]] * 50)
+    truth = points.T @ points / len(points) / 25
+    found = [release_second_moments(points, 5, PureEpsilon.of("1"), seeded(seed)) for seed in range(300)]
+    errors = np.array([each.unbiased[np.triu_indices(3)] for each in found]) - truth[np.triu_indices(3)]
+    each = (errors * len(points) * 25) ** 2
+    stated = BallLaw.of(6, 25.0).variance
+    assert abs(each.mean() / stated - 1) < 5 * each.mean(axis=1).std() / stated / 300**0.5 < 0.5
+    vectors = [np.array(v) for v in product(range(-5, 6), repeat=2) if v[0] ** 2 + v[1] ** 2 <= 25]
+    assert max(np.abs(np.outer(x, x) - np.outer(y, y)).max() for x, y in combinations(vectors, 2)) <= 25
+    with pytest.raises(InvalidValue, match=r"from 0\.001 to 64"):
+        release_second_moments(points, 5, PureEpsilon.of("65"), seeded())
 
 
 def test_second_moments_differ_by_no_more_than_their_bound_and_longer_vectors_are_refused() -> None:

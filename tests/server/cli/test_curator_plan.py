@@ -47,6 +47,16 @@ def test_a_mechanism_is_taken_by_name(json_of):
         assert found in json_of(*asked, "--mechanism", name)["mechanism"]
 
 
+def test_jl_is_simulated_beside_the_best_release(json_of, run_command):
+    asked = (*LOCAL, "--trust", "curator", "--epsilon", "1", "--users", "1000", "--mechanism")
+    for name in ("jl", "coarse_jl"):
+        found = json_of(*asked, name)
+        assert (found["mechanism"], found["users"], found["guarantee"]) == (name, 1000, "pure_epsilon")
+        assert found["best_errors"]["zipf"] < found["errors"]["zipf"]
+        assert found["dimension"] in (250, 1000, 1024)
+    assert "no release is made with it" in " ".join(run_command(*asked, "jl").stdout.split())
+
+
 def test_epsilon_is_turned_into_a_rho_that_implies_it_and_a_secret_number_is_a_query(json_of):
     asked = (*LOCAL, "--trust", "curator", "--epsilon", "1", "--delta", "1e-6", "--time-limit", "60")
     arguments = (*asked, "--mechanism", "gaussian")
@@ -81,6 +91,8 @@ def test_the_audit_of_a_written_plan_holds_and_finds_another_byte(run_command, j
         (LOCAL, "give --epsilon"),
         ((*LOCAL, "--epsilon", "1", "--rho", "1"), "leave out --rho"),
         ((*CURATOR, "--mechanism", "factorization"), "is one of gaussian, laplace, blocks"),
+        ((*CURATOR, "--mechanism", "jl"), "give --users"),
+        ((*CURATOR, "--mechanism", "jl", "--users", "9", "--output", "x"), "leave out --output"),
         ((*CURATOR, "--mechanism", "laplace"), "guarantee of this kind"),
         ((*LOCAL, "--trust", "curator", "--epsilon", "1", "--mechanism", "gaussian"), "guarantee of this kind"),
         ((*LOCAL, "--trust", "curator", "--epsilon", "0"), "ε must be"),

@@ -11,12 +11,13 @@ import click
 import pytest
 from typer.main import get_command
 
-from sordino_analysis.curator.plan import FAMILIES
+from sordino_analysis.curator.plan import FAMILIES, NAMED_FAMILIES
+from sordino_analysis.curator.projected_errors import PROJECTIONS as KNOWN_PROJECTIONS
 from sordino_analysis.mechanisms.registry import mechanism_names
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS as KNOWN_PROTOCOLS
 from sordino_server import __version__
 from sordino_server.cli import COMMANDS, DeferredCommand, app, load
-from sordino_server.cli.candidates import CURATOR_MECHANISMS, MECHANISMS, PROTOCOLS
+from sordino_server.cli.candidates import CURATOR_MECHANISMS, MECHANISMS, PROJECTIONS, PROTOCOLS
 
 Run = Callable[..., Any]
 
@@ -56,7 +57,8 @@ def test_the_version(run_command: Run) -> None:
 def test_the_names_in_the_help_are_those_that_a_plan_takes() -> None:
     assert mechanism_names() == MECHANISMS
     assert tuple(protocol.name for protocol in KNOWN_PROTOCOLS) == PROTOCOLS
-    assert CURATOR_MECHANISMS == FAMILIES
+    assert PROJECTIONS == KNOWN_PROJECTIONS
+    assert (*FAMILIES, *NAMED_FAMILIES) == CURATOR_MECHANISMS
 
 
 @pytest.mark.parametrize("name", COMMANDS)

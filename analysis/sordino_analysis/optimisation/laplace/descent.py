@@ -43,7 +43,7 @@ class LaplaceObjective:
         return cls((rows * weights[:, None]).T @ rows / len(rows), neighbours)
 
     def value(self, rows: Floats) -> float:
-        """Infinite where the rows do not tell the queries apart."""
+        """Of rows (p, k); infinite where they do not tell the queries apart."""
         return self.with_gradient(rows)[0]
 
     def with_gradient(self, rows: Floats) -> tuple[float, Floats]:
@@ -64,7 +64,7 @@ class LaplaceObjective:
 
 
 def best_starts(objective: LaplaceObjective, should_stop: Stop = lambda: False) -> list[Floats]:
-    """Rows of columns with norm 1: the best starts, each with the best weights of its levels, the best one first."""
+    """Rows (p, k) of columns with norm 1: the best starts, each with the best weights of its levels, best first."""
     size = len(objective.gram)
     found = [_weighted(levels, objective, should_stop) for levels in starts(size).values()]
     kept = DESCENT.starts if size <= DESCENT.free_types else 1
@@ -80,7 +80,7 @@ def descend(
     for smoothing, most in zip(DESCENT.smoothings, steps, strict=True):
         if most == 0 or should_stop():
             continue
-        rows = normalised(_descended(objective, rows, smoothing, most, should_stop))
+        rows = normalised(_descended(objective, rows, smoothing / rows.shape[1], most, should_stop))
         value = objective.value(rows)
         if value < lowest:
             best, lowest = rows, value
@@ -88,7 +88,7 @@ def descend(
 
 
 def with_room(rows: Floats) -> Floats:
-    """The start with a small copy of the cells below it and noise on it, from which the descent can leave it."""
+    """The start (p, k) with a small copy of the cells below it and noise on it, to descend from."""
     size = rows.shape[1]
     grown = np.vstack([rows, DESCENT.copy * np.eye(size)])
     noise = np.random.default_rng(_SEED).standard_normal(grown.shape)
@@ -107,7 +107,7 @@ def round_steps_for(size: int) -> int:
 
 
 def normalised(rows: Floats) -> Floats:
-    """The rows with columns of ℓ₁ norm 1."""
+    """The rows (p, k) with columns of ℓ₁ norm 1."""
     return np.asarray(rows / np.abs(rows).sum(axis=0))
 
 

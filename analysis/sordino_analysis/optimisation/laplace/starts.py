@@ -19,7 +19,7 @@ def starts(size: int) -> dict[str, Sequence[Floats]]:
 
 
 def tree_levels(size: int, branching: int) -> list[Floats]:
-    """The cells, then sums of `branching` neighbours, of their sums and so on, without the sum of all."""
+    """(rows, k): the cells, sums of `branching` neighbours, sums of these and so on, but not of all."""
     levels, width = [], 1
     while width < size:
         nodes = np.arange(size) // width
@@ -29,7 +29,7 @@ def tree_levels(size: int, branching: int) -> list[Floats]:
 
 
 def haar_levels(size: int) -> list[Floats]:
-    """Differences of the halves of blocks of 2^j cells, the last block cut at `size`, and the sum of all."""
+    """(rows, k): differences of halves of blocks of 2^j cells, the last block cut at `size`, and the sum of all."""
     levels, width = [], 2
     while width < 2 * size:
         place = np.arange(size)

@@ -7,12 +7,12 @@ lattice, P(z) ∝ e^(−ε‖z‖∞/Δ), which is ε-private by the triangle in
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import assert_never
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.curator.laws import BlockLaw, GaussianLaw, NoiseLaw, ball_blocks
 from sordino_analysis.curator.noise import CuratorNoise, Integers
 from sordino_analysis.curator.strategy import squared_sensitivity
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, nearest_histogram
@@ -20,7 +20,7 @@ from sordino_analysis.guarantees import Guarantee
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear.operators import Dense
 from sordino_shared.errors import InvalidValue
-from sordino_shared.guarantees import NANO, PureEpsilon
+from sordino_shared.guarantees import PureEpsilon
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,25 +32,26 @@ class Projection:
 
     def release(self, counts: Integers, guarantee: Guarantee, noise: CuratorNoise) -> Floats:
         """(Q,) answers as shares of the people counted (k,), biased."""
-        users = int(counts.sum())
-        measured, deviation = self.measure(counts, guarantee, noise)
-        scaled = Dense(np.asarray(self.rows * (users / deviation), dtype=float))
-        nearest = nearest_histogram(scaled, measured / deviation, RELATIVE_GAP * len(measured))
-        return self.matrix @ nearest.histogram
+        law = self.law(guarantee)
+        return self.nearest(self.rows @ counts + law.drawn(noise), law, int(counts.sum()))
 
-    def measure(self, counts: Integers, guarantee: Guarantee, noise: CuratorNoise) -> tuple[Integers, float]:
-        """(ℓ,) noisy measurements of counts (k,), and the standard deviation of each."""
-        exact = self.rows @ counts
+    def law(self, guarantee: Guarantee) -> NoiseLaw:
+        """The noise on the ℓ measurements."""
         match guarantee:
             case Zcdp():
-                variance = squared_sensitivity(self.rows, "replace") / (2 * guarantee.exact)
-                return exact + noise.gaussian(variance, len(exact)), float(variance) ** 0.5
-            case PureEpsilon(nano):
-                scale = Fraction(_largest_range(self.rows) * NANO, nano)
-                dimension = len(exact)
-                deviation = float(scale) * ((dimension + 1) * (dimension + 2) / 3) ** 0.5
-                return exact + noise.ball(scale, dimension, 1)[0], deviation
+                return GaussianLaw.of(squared_sensitivity(self.rows, "replace"), len(self.rows), guarantee)
+            case PureEpsilon():
+                range_ = int((self.rows.max(axis=1) - self.rows.min(axis=1)).max())
+                blocks = tuple(ball_blocks(len(self.rows), range_, guarantee))
+                return BlockLaw(guarantee=guarantee, blocks=blocks)
         assert_never(guarantee)
+
+    def nearest(self, measured: Floats | Integers, law: NoiseLaw, users: int) -> Floats:
+        """(Q,) the answers of the histogram that is nearest to the measurements (ℓ,) of so many users."""
+        deviations = np.sqrt(law.variances())
+        scaled = Dense(np.asarray(self.rows * (users / deviations)[:, None], dtype=float))
+        nearest = nearest_histogram(scaled, measured / deviations, RELATIVE_GAP * len(measured))
+        return self.matrix @ nearest.histogram
 
 
 def isotropic(matrix: Floats) -> Projection:
@@ -86,10 +87,6 @@ def coarse_jl_release(matrix: Floats, alpha: float, dimension: int, generator: n
     net = matrix[:, chosen]
     squares = (net**2).sum(axis=0)[:, None] - 2 * net.T @ matrix
     return jl_release(net[:, squares.argmin(axis=0)], dimension, generator)
-
-
-def _largest_range(rows: Integers) -> int:
-    return int((rows.max(axis=1) - rows.min(axis=1)).max())
 
 
 def _integers(matrix: Floats) -> Integers:

@@ -14,14 +14,17 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.optimisation.gaussian.covariance import GaussianOptimum, reduced_rows
 from sordino_analysis.request_terms import Neighbours
 
-_STEPS, _TOLERANCE = 2000, 0.01
+# Steps at most: hundreds are enough for a thousand types.
+_MOST_STEPS = 2000
+# The ellipsoid is within so much of the least: it is one way to choose axes, and its noise is exact whatever they are.
+_TOLERANCE = 1e-2
 
 
 def minimum_ellipsoid(points: Floats) -> Floats:
     """(r, r) E of least determinant, within 1 % a side, with xᵀE⁻¹x ≤ 1 for all columns x of `points` (r, k)."""
     rank, count = points.shape
     weights = np.full(count, 1 / count)
-    for _ in range(_STEPS):
+    for _ in range(_MOST_STEPS):
         shape = (points * weights) @ points.T
         reached = np.einsum("ij,ij->j", points, np.linalg.solve(shape, points))
         if reached.max() <= rank * (1 + _TOLERANCE):
@@ -38,7 +41,7 @@ def recursive_covariance(
     Shares are equal as in the paper, or in proportion to r_i√dim U_i, which is best. `lower` is 0: it proves nothing.
     """
     basis, reduced = reduced_rows(matrix, neighbours)
-    blocks = _blocks(reduced)
+    blocks = halved_axes(reduced)
     radii = [_radius(block.T @ reduced, neighbours) for block in blocks]
     traces = np.array([radius * np.sqrt(block.shape[1]) for radius, block in zip(radii, blocks, strict=True)])
     shares = traces / traces.sum() if budgets == "best" else np.full(len(blocks), 1 / len(blocks))
@@ -56,8 +59,11 @@ def recursive_covariance(
     )
 
 
-def _blocks(reduced: Floats) -> list[Floats]:
-    """Orthonormal bases, (r, m) each, of the subspaces that are answered one after the other."""
+def halved_axes(reduced: Floats) -> list[Floats]:
+    """Orthonormal bases, (r, m) each, of the subspaces that are answered one after the other; `reduced` (r, k).
+
+    Half of the axes of the minimum ellipsoid, the short ones, then half of the rest: logarithmically many.
+    """
     found, left = [], np.eye(len(reduced))
     while left.shape[1] > 1:
         axes = np.linalg.eigh(minimum_ellipsoid(left.T @ reduced))[1]
