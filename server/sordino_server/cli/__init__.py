@@ -60,7 +60,7 @@ class DeferredCommand(TyperCommand):
 
 @cache
 def help_in_source(module: str, name: str) -> str | None:
-    """The docstring of the function `name` in the module's source, or else the `help` of its `typer.Typer`."""
+    """The docstring of the function `name` in the module's source, or else the `help` of its group."""
     found = find_spec(module)
     assert found is not None, f"there is no module {module}"
     assert found.origin is not None, f"{module} is a file"

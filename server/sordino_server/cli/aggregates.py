@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from sordino_server.cli.output import JsonOption, print_json, reports_errors, say
+from sordino_server.cli.output import JsonOption, command_group, print_json, reports_errors, say
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Shown, remote_command
 from sordino_shared.errors import InvalidValue, ProtocolError
@@ -18,12 +18,9 @@ from sordino_shared.quantities import quantity
 if TYPE_CHECKING:
     from sordino_analysis.archive.aggregate_document import AggregateDocument
 
-app = typer.Typer(
-    name="aggregates",
-    add_completion=False,
-    pretty_exceptions_enable=False,
+app = command_group(
+    "aggregates",
     help="Put sums together that several machines made of one archive, and add those of a source to a campaign.",
-    no_args_is_help=True,
 )
 
 

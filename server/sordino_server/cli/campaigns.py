@@ -29,6 +29,7 @@ from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import (
     JsonOption,
     VerboseOption,
+    command_group,
     console,
     progress_console,
     say,
@@ -50,13 +51,7 @@ from sordino_server.cli.watch import watch
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState
 
-app = typer.Typer(
-    name="campaigns",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Create, open, close and read campaigns. Uses SORDINO_SERVER and SORDINO_KEY.",
-    no_args_is_help=True,
-)
+app = command_group("campaigns", help="Create, open, close and read campaigns. Uses SORDINO_SERVER and SORDINO_KEY.")
 _FOR_EACH = "Repeat it to set each round in order; 0: no limit."
 
 

@@ -15,19 +15,16 @@ from pydantic import ValidationError
 
 from sordino_analysis.figures import chosen
 from sordino_server.cli.estimate_text import print_estimate
-from sordino_server.cli.output import fail, moment
+from sordino_server.cli.output import command_group, fail, moment
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, Listing, Shown, remote_command
 from sordino_server.populations.names import identifier_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
-app = typer.Typer(
-    name="datasets",
-    add_completion=False,
-    pretty_exceptions_enable=False,
+app = command_group(
+    "datasets",
     help="Add rows that the server holds sealed, cap the ρ or ε of all releases from them, and read what was released.",
-    no_args_is_help=True,
 )
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the dataset.")]
 ReleaseArgument = Annotated[str, typer.Argument(metavar="RELEASE", help="Id of the release.")]

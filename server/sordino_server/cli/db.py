@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from sordino_server.cli import json_lines
-from sordino_server.cli.output import JsonOption, console, print_json, print_listing, reports_errors, say
+from sordino_server.cli.output import JsonOption, command_group, console, print_json, print_listing, reports_errors, say
 from sordino_server.cli.processes import existing_database, started, wait_for
 from sordino_server.kit import migrations, schema_version
 from sordino_server.kit.clock import WallClock
@@ -24,13 +24,10 @@ if TYPE_CHECKING:
 # Who was signed in before stays out: a restored database is often another server.
 _NOT_RESTORED = frozenset({"console_sessions", "sign_in_links"})
 _FileArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The backup, an SQLite file.")]
-app = typer.Typer(
-    name="db",
-    add_completion=False,
-    pretty_exceptions_enable=False,
+app = command_group(
+    "db",
     help="Migrate and check the database SORDINO_DATABASE_URL, back it up and restore it, delete old "
     "reports, or change the key of datasets.",
-    no_args_is_help=True,
 )
 
 

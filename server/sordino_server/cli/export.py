@@ -14,7 +14,7 @@ from typing import Annotated, Literal, get_args
 import typer
 
 from sordino_server.cli.campaign_argument import CampaignArgument, campaign_in
-from sordino_server.cli.output import JsonOption, print_json, reports_errors, say
+from sordino_server.cli.output import JsonOption, command_group, print_json, reports_errors, say
 from sordino_server.cli.processes import existing_database
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, Shown, remote_command
@@ -22,13 +22,7 @@ from sordino_server.kit.clock import WallClock
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
-app = typer.Typer(
-    name="export",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Write estimates to a file, or the reports of a closed round to an archive.",
-    no_args_is_help=True,
-)
+app = command_group("export", help="Write estimates to a file, or the reports of a closed round to an archive.")
 
 _KEPT = "deleting it is up to you from now on"
 _MANAGED = "the archive is deleted when the reports are purged"

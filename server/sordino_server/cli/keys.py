@@ -9,6 +9,7 @@ import typer
 from sordino_server.cli.campaign_argument import campaign_in
 from sordino_server.cli.output import (
     JsonOption,
+    command_group,
     console,
     moment,
     print_json,
@@ -25,13 +26,7 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.pagination import MAX_PAGE, Page, Position
 from sordino_server.models import Role
 
-app = typer.Typer(
-    name="keys",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Create, list and revoke operators' keys in the database SORDINO_DATABASE_URL.",
-    no_args_is_help=True,
-)
+app = command_group("keys", help="Create, list and revoke operators' keys in the database SORDINO_DATABASE_URL.")
 
 
 @app.command()

@@ -35,6 +35,11 @@ _FOLDED = 12
 _BETWEEN = 3
 
 
+def command_group(name: str, *, help: str) -> typer.Typer:
+    """Commands of one noun, which show their help where none is named."""
+    return typer.Typer(name=name, add_completion=False, pretty_exceptions_enable=False, help=help, no_args_is_help=True)
+
+
 def print_json(value: Any) -> None:
     """One JSON object on standard output."""
     json.dump(value, sys.stdout, ensure_ascii=False, indent=2, allow_nan=False)

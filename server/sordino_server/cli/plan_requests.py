@@ -9,15 +9,12 @@ from typing import Annotated, Any
 import typer
 
 from sordino_analysis.percentages import percent
+from sordino_server.cli.output import command_group
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Listing, Shown, remote_command
 
-app = typer.Typer(
-    name="plan-requests",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="List, show and cancel the plans that a server computes. Uses SORDINO_SERVER and SORDINO_KEY.",
-    no_args_is_help=True,
+app = command_group(
+    "plan-requests", help="List, show and cancel the plans that a server computes. Uses SORDINO_SERVER and SORDINO_KEY."
 )
 RequestArgument = Annotated[str, typer.Argument(metavar="ID", help="Id of the plan request.")]
 

@@ -7,19 +7,15 @@ from typing import Annotated, Any
 import typer
 
 from sordino_analysis.figures import chosen
-from sordino_server.cli.output import moment
+from sordino_server.cli.output import command_group, moment
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Listing, Shown, remote_command
 from sordino_server.populations.names import identifier_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
-app = typer.Typer(
-    name="populations",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Cap the total ε of all campaigns of a population, and read what they have used.",
-    no_args_is_help=True,
+app = command_group(
+    "populations", help="Cap the total ε of all campaigns of a population, and read what they have used."
 )
 NameArgument = Annotated[str, typer.Argument(metavar="NAME", help="Name of the population, as in its campaigns.")]
 NO_CAP = "none"

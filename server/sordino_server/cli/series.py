@@ -13,7 +13,7 @@ from sordino_server.cli.candidates import MechanismOption
 from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.creation import PopulationOption, awaited_plan, open_new
 from sordino_server.cli.estimate_text import print_estimate
-from sordino_server.cli.output import console
+from sordino_server.cli.output import command_group, console
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, Listing, Shown, Unfinished, remote_command
 from sordino_server.cli.series_file import read_series
@@ -28,13 +28,7 @@ from sordino_server.cli.shuffler_options import (
 )
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 
-app = typer.Typer(
-    name="series",
-    add_completion=False,
-    pretty_exceptions_enable=False,
-    help="Ask the same question every period. Uses SORDINO_SERVER and SORDINO_KEY.",
-    no_args_is_help=True,
-)
+app = command_group("series", help="Ask the same question every period. Uses SORDINO_SERVER and SORDINO_KEY.")
 
 
 @app.command()

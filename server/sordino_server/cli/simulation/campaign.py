@@ -28,6 +28,8 @@ from sordino_server.cli.wait import TIMEOUT_S, Patience
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.quantities import quantity
 
+_APPS, _USERS_AN_APP = 40, 20
+
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignTerms:
@@ -86,7 +88,7 @@ def run_campaign(
 
     Campaigns with the same seed in their terms and another number for `noise` have other reports.
     """
-    asked, clock = terms.kind.asked_of_reports(terms.question, devices.values), StageClock()
+    clock = StageClock()
     plan, campaign = publish(remote, terms, stages)
     stages.note(f"{quantity(len(devices.values), 'device')}: {plan.forecast(len(devices.values))}")
     clock.lap("plan")
@@ -98,28 +100,32 @@ def run_campaign(
     ):
         status = remote.get(f"{path}/status")
         apps, fleet = _answer_rounds(remote, address, status, devices, many, stages, clock)
+    users = SimulatedUsers(
+        asked=terms.question,
+        domain=many.domain,
+        values=devices.values,
+        protocol=_protocol(remote, status["protocol"]),
+    )
+    compared = beside_truth(remote, campaign, terms.kind, users, stages)
+    clock.lap("estimates")
+    return CampaignResult(
+        campaign=campaign, question_name=terms.question.name, plan=plan, apps=apps, fleet=fleet, seconds=clock.laps,
+        **compared,
+    )  # fmt: skip
+
+
+def beside_truth(
+    remote: Remote, campaign: str, kind: KindOfQuestion, users: SimulatedUsers, stages: Stages
+) -> dict[str, Any]:
+    """The members of a result that say what the server estimates of the users, and what is true of them."""
     with stages.stage("estimating"):
         document = remote.awaited_estimates(campaign, None, Patience())
     estimate = estimate_of(document)
-    if asked:
+    if asked := kind.asked_of_reports(users.asked, users.values):
         with stages.stage(f"asking for {len(asked)} values that most devices hold"):
             estimate = _asked_for(remote, campaign, estimate, asked)
-    protocol = _protocol(remote, status["protocol"])
-    users = SimulatedUsers(asked=terms.question, domain=many.domain, values=devices.values, protocol=protocol)
-    comparison = TruthComparison.of(terms.kind.truth(users, estimate), estimate)
-    clock.lap("estimates")
-    return CampaignResult(
-        campaign=campaign,
-        question_name=terms.question.name,
-        kind=terms.kind,
-        plan=plan,
-        apps=apps,
-        fleet=fleet,
-        document=document,
-        estimate=estimate,
-        comparison=comparison,
-        seconds=clock.laps,
-    )
+    comparison = TruthComparison.of(kind.truth(users, estimate), estimate)
+    return {"kind": kind, "document": document, "estimate": estimate, "comparison": comparison}
 
 
 @contextmanager
@@ -139,6 +145,11 @@ def check_users(users: int) -> None:
     """At least two devices, and not more than one machine can play."""
     if not 2 <= users <= 10_000_000:
         raise InvalidValue(f"a simulation needs 2 to 10,000,000 devices, not {users}", users)
+
+
+def apps_among(users: int) -> int:
+    """Devices of a demo that run the SDK: each takes a ledger and a connection, so that a small demo has fewer."""
+    return min(_APPS, max(1, users // _USERS_AN_APP))
 
 
 def publish(remote: Remote, terms: CampaignTerms, stages: Stages) -> tuple[AnySummary, str]:

@@ -13,6 +13,7 @@ from sordino_analysis.kinds.series import periods_of
 from sordino_analysis.percentages import percent
 from sordino_server.cli.output import console, print_json, print_table, progress_console
 from sordino_server.cli.remote import Remote
+from sordino_server.cli.simulation.campaign import apps_among
 from sordino_server.cli.simulation.presented_run import PresentedRun
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.simulation.run import simulation_server
@@ -20,14 +21,10 @@ from sordino_server.cli.simulation.series_run import DAY_S, LABELS, SLOTS, Serie
 from sordino_server.cli.simulation.working_folder import working_folder
 from sordino_shared.quantities import quantity
 
-_APPS = 40
-# Of each app a ledger, a connection and two answers: a small demo has fewer.
-_USERS_AN_APP = 20
-
 
 def present_series(run: PresentedRun, days: int, users: int, epsilon: float, seed: int) -> None:
     """Run a series of so many days and print it."""
-    apps = min(_APPS, max(1, users // _USERS_AN_APP))
+    apps = apps_among(users)
     terms = SeriesTerms(days=days, users=users, apps=apps, epsilon=epsilon, seed=seed)
     stages = Stages(progress_console)
     with (

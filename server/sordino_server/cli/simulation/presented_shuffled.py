@@ -10,7 +10,7 @@ from sordino_analysis.figures import chosen, figure
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.output import console, print_json, progress_console
 from sordino_server.cli.price_of_locality import price_lines
-from sordino_server.cli.simulation.campaign import CampaignTerms
+from sordino_server.cli.simulation.campaign import CampaignTerms, apps_among
 from sordino_server.cli.simulation.presented_run import PresentedRun
 from sordino_server.cli.simulation.run import run_simulation
 from sordino_server.cli.simulation.shuffled_run import NAME, ShuffledResult, run_shuffled
@@ -22,9 +22,6 @@ from sordino_shared.quantities import quantity
 _BINS = 16
 _DEVICE_EPSILON, _COLLECTOR = 4, {"epsilon": 1, "delta": 1e-6}
 _TARGET_ERROR = 0.01
-_APPS = 40
-# Of each app a ledger and a connection: a small demo has fewer.
-_USERS_AN_APP = 20
 _PURPOSE = (
     "Your device sends how late its flight arrived, with random noise added and sealed, through another operator. "
     "The airport learns how late flights are overall."
@@ -34,7 +31,7 @@ _PURPOSE = (
 def present_shuffled(run: PresentedRun, users: int, seed: int) -> None:
     """Run a campaign behind a shuffler and print it; raises InvalidValue where sordino-shuffler is not installed."""
     check_installed()
-    apps = min(_APPS, max(1, users // _USERS_AN_APP))
+    apps = apps_among(users)
     values = draw_delays(users, seed).tolist()
     result, _ = run_simulation(run_shuffled, _terms(seed), values, apps=apps, keep=False, console=progress_console)
     seconds = time.perf_counter() - run.started

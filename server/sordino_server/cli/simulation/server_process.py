@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -32,27 +32,34 @@ class ServerFailed(SordinoError):
 
 @contextmanager
 def local_server(folder: Path, stages: Stages) -> Iterator[str]:
-    """Address of `sordino serve` on a free loopback port with a database in `folder`; stopped when the block ends.
-
-    It gets a session of its own, so that Ctrl-C reaches this process only, which then stops the server in order.
-    """
-    log = folder / "server.log"
-    with log.open("wb") as stream:
-        process = subprocess.Popen(
-            [*_SORDINO, "serve", "--host", "127.0.0.1", "--port", "0"],
-            stdin=subprocess.DEVNULL,
-            stdout=stream,
-            stderr=subprocess.STDOUT,
-            cwd=folder,
-            env=environment(folder),
-            start_new_session=True,
-        )
-    try:
+    """Address of `sordino serve` on a free loopback port with a database in `folder`; stopped when the block ends."""
+    log, command = folder / "server.log", [*_SORDINO, "serve", "--host", "127.0.0.1", "--port", "0"]
+    with running(command, log, environment(folder)) as process:
         with stages.stage("starting the server"):
             address = _address(process, log)
         yield address
+
+
+@contextmanager
+def running(command: Sequence[str], log: Path, environment: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process in the folder of its `log`, stopped when the block ends.
+
+    It gets a session of its own, so that Ctrl-C reaches this process only, which then stops the other in order.
+    """
+    with log.open("wb") as stream:
+        process = subprocess.Popen(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=stream,
+            stderr=subprocess.STDOUT,
+            cwd=log.parent,
+            env=environment,
+            start_new_session=True,
+        )
+    try:
+        yield process
     finally:
-        stop(process)
+        _stop(process)
 
 
 def create_key(folder: Path, role: str = "admin", *options: str) -> str:
@@ -84,7 +91,7 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
     raise ServerFailed(f"the server named no address within {chosen(START_S)} s", end_of(log))
 
 
-def stop(process: subprocess.Popen[bytes]) -> None:
+def _stop(process: subprocess.Popen[bytes]) -> None:
     """Ask the process to end; after a while end its whole session, a worker included."""
     if process.poll() is None:
         process.terminate()

@@ -11,8 +11,6 @@ from typing import Any
 
 from sordino_analysis.documents.price_of_locality import PriceOfLocality
 from sordino_analysis.kinds.base import SimulatedUsers
-from sordino_analysis.kinds.comparison import TruthComparison
-from sordino_analysis.kinds.reading import estimate_of
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.simulation.campaign import (
     CampaignResult,
@@ -21,6 +19,7 @@ from sordino_server.cli.simulation.campaign import (
     StageClock,
     answer_as_apps,
     answer_as_fleet,
+    beside_truth,
     created,
     open_campaign,
     planned,
@@ -78,15 +77,12 @@ def run_shuffled(
         _await_end(end, stages)
         batch = _awaited_batch(remote, campaign, stages)
         clock.lap("round")
-    with stages.stage("estimating"):
-        document = remote.awaited_estimates(campaign, None, Patience())
-    estimate = estimate_of(document)
     simulated = SimulatedUsers(asked=terms.question, domain=many.domain, values=devices.values, protocol=None)
-    comparison = TruthComparison.of(terms.kind.truth(simulated, estimate), estimate)
+    compared = beside_truth(remote, campaign, terms.kind, simulated, stages)
     clock.lap("estimates")
     return ShuffledResult(
-        campaign=campaign, question_name=terms.question.name, kind=terms.kind, plan=plan, apps=apps, fleet=fleet,
-        document=document, estimate=estimate, comparison=comparison, seconds=clock.laps, batch=batch, price=price,
+        campaign=campaign, question_name=terms.question.name, plan=plan, apps=apps, fleet=fleet, seconds=clock.laps,
+        batch=batch, price=price, **compared,
     )  # fmt: skip
 
 

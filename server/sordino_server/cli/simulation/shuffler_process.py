@@ -17,7 +17,7 @@ from pathlib import Path
 from sordino_analysis.figures import chosen
 from sordino_client import HttpTransport, Request
 from sordino_client import TransportFailed as NotReached
-from sordino_server.cli.simulation.server_process import START_S, ServerFailed, end_of, stop
+from sordino_server.cli.simulation.server_process import START_S, ServerFailed, end_of, running
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Task
 
@@ -60,29 +60,14 @@ class LocalShuffler:
 
     @contextmanager
     def serving(self, campaign: str, collector: str, key: str) -> Iterator[None]:
-        """`sordino-shuffler serve` with one campaign while the block runs; `key` is the collector's key for it.
-
-        It has a session of its own, so that Ctrl-C reaches this process only, which then stops the shuffler in order.
-        """
+        """`sordino-shuffler serve` with one campaign while the block runs; `key` is the collector's key for it."""
         (self.folder / "campaigns.toml").write_text(
             f'[[campaign]]\nid = "{campaign}"\ncollector = "{collector}"\nkey = "{key}"\n', encoding="utf-8"
         )
         log = self.folder / "shuffler.log"
-        with log.open("wb") as stream:
-            process = subprocess.Popen(
-                [*_PROGRAM, "serve"],
-                stdin=subprocess.DEVNULL,
-                stdout=stream,
-                stderr=subprocess.STDOUT,
-                cwd=self.folder,
-                env=_environment(self.folder, self.port),
-                start_new_session=True,
-            )
-        try:
+        with running([*_PROGRAM, "serve"], log, _environment(self.folder, self.port)) as process:
             self._await(process, campaign, log)
             yield
-        finally:
-            stop(process)
 
     def _await(self, process: subprocess.Popen[bytes], campaign: str, log: Path) -> None:
         deadline = time.monotonic() + START_S
