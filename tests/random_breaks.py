@@ -4,6 +4,10 @@
 statement of the copy and runs tests on it: first those of the module's folder and those that import the module, then
 those that import a module which does, until one fails; those of the distribution where there are none. What no test
 notices is printed at the end: it is a hole, or a change that means the same. More than one is a failure.
+
+`--seed 28` at 62b725f0 chose 24 breaks, of which today's tests notice 23; the constant that the last one changed is
+gone from `aggregates/log_pool.py`. Five of the 23 have a test since then: those of `cli/simulate.py`, `queries.py`,
+`collecting/mirroring.py`, `answers/columns.py` and `planning/comparison.py`.
 """
 
 from __future__ import annotations

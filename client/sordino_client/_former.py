@@ -1,7 +1,8 @@
 """What ledgers before format 8 keep in the form of their time: manifests without a route, batches without an arm.
 
 Both mean what was then the only way: a direct campaign without arms and texts, reports of arm 0. What a manifest's
-digest names are its bytes of then, so they are kept; debits count whatever becomes of their campaign.
+digest names are its bytes of then, so they are kept; debits count whatever becomes of their campaign. Before format 7
+debits of series were dated at their period's start.
 """
 
 from __future__ import annotations
@@ -9,12 +10,19 @@ from __future__ import annotations
 import sqlite3
 
 from sordino_shared.errors import MalformedDocument
-from sordino_shared.protocol import CampaignId, Manifest
+from sordino_shared.protocol import CampaignId, Manifest, Rotating
 from sordino_shared.protocol.codec import read_value
 from sordino_shared.protocol.documents import PROTOCOL_VERSION
 from sordino_shared.protocol.schema import from_plain
 
 _SINCE_8 = {"route": {"kind": "direct"}, "arms": [], "texts": []}
+DEBITS_ARE_FINAL = (
+    "CREATE TRIGGER debits_are_final BEFORE UPDATE ON debits BEGIN SELECT RAISE(ABORT, 'debits are final'); END"
+)
+_RE_DATE = (
+    "UPDATE debits SET period_start = :start, at = max(at, min(:high_water, at + :span))"
+    " WHERE campaign = :campaign AND round = :round"
+)
 _HEAD = b"\xa5cids"
 _HEAD_WITH_ARM = b"\xa6carm\x00cids"
 
@@ -53,3 +61,28 @@ def _with_arm(body: object) -> bytes:
     if not isinstance(body, bytes) or not body.startswith(_HEAD):
         raise ValueError("a report in no form of its time")
     return _HEAD_WITH_ARM + body[len(_HEAD) :]
+
+
+def date_at_draw(connection: sqlite3.Connection) -> None:
+    """Set the debits of series to the latest time at which they can have been made, in the caller's transaction.
+
+    Formats before 7 dated a debit at its period's start, later by as much as the ledger's time was later than the
+    clock. The clock was before the end of the period's acceptance, and the ledger's time never after its highest.
+    """
+    found = connection.execute(
+        "SELECT campaign, round, manifest, (SELECT value FROM marks WHERE name = 'high_water')"
+        " FROM debits JOIN campaigns USING (campaign) WHERE campaign IN (SELECT campaign FROM series)"
+    )
+    rows = [_re_dated(*row) for row in found.fetchall()]
+    connection.execute("DROP TRIGGER debits_are_final")
+    connection.executemany(_RE_DATE, rows)
+    connection.execute(DEBITS_ARE_FINAL)
+
+
+def _re_dated(campaign: bytes, number: int, manifest: bytes, high_water: int) -> dict[str, object]:
+    law = read_kept_manifest(manifest, CampaignId(campaign)).assignment
+    if not isinstance(law, Rotating):
+        raise ValueError("a series whose manifest is of another kind")
+    start = law.period(number).start
+    span = law.accepted_until(number) - start
+    return {"campaign": campaign, "round": number, "start": start, "span": span, "high_water": high_water}

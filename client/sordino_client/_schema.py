@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from sordino_client._former import add_arms
-from sordino_client._redating import DEBITS_ARE_FINAL, date_at_draw
+from sordino_client._former import DEBITS_ARE_FINAL, add_arms, date_at_draw
 
 SCHEMA_VERSION = 8
 APPLICATION_ID = 0x536F7264

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -25,7 +26,6 @@ from sordino_analysis.analyst.arguments import (
     takes,
 )
 from sordino_analysis.analyst.display import Facts
-from sordino_analysis.analyst.progress_lines import callback
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.blanket_terms import BlanketTerms
@@ -37,6 +37,7 @@ from sordino_analysis.figures import chosen, figure, ratio
 from sordino_analysis.guarantees.approximate import DELTA
 from sordino_analysis.guarantees.shuffled import FAKE_SHARE, Shuffled
 from sordino_analysis.guarantees.written_chance import chance_of
+from sordino_analysis.percentages import percent
 from sordino_analysis.planning.audit import Check, audit_plan
 from sordino_analysis.planning.finished_plan import FinishedPlan, users_needed
 from sordino_analysis.planning.linear_request import LinearRequest
@@ -49,7 +50,7 @@ from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.planning.sample_size import SampleSizes, Statement
 from sordino_analysis.planning.shuffling import shuffled_guarantee
 from sordino_analysis.planning_options import PlanningOptions
-from sordino_analysis.progress import ProgressCallback
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.request_terms import Effort, Objective
@@ -349,7 +350,29 @@ def planned(request: PlanningRequest, progress: ProgressCallback | bool, cache: 
     kept = None if cache is None else PlanCache(Path(cache))
     finished = None if kept is None else kept.find(request)
     if finished is None:
-        finished = request.compile(callback(progress))
+        finished = request.compile(_callback(progress))
         if kept is not None:
             kept.keep(request, finished)
     return finished
+
+
+def _callback(progress: ProgressCallback | bool) -> ProgressCallback:
+    """The function that planning calls: the given one, one that prints stages (True), or one that does nothing."""
+    if callable(progress):
+        return progress
+    return _StageLines() if progress else ignore_progress
+
+
+@dataclass
+class _StageLines:
+    """Prints a line to stderr when a new stage begins."""
+
+    stage: str | None = None
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.stage in ("", self.stage):
+            return
+        self.stage = progress.stage
+        variance = "" if progress.variance is None else f", variance {figure(progress.variance)}"
+        above = "" if progress.ratio is None else f", {ratio(progress.ratio)} times the bound"
+        print(f"{percent(progress.fraction, 0):>5}  {progress.stage}{variance}{above}", file=sys.stderr)
