@@ -112,7 +112,7 @@ class CuratorPlan:
         found = []
         if self.design.mean_certificate is None:
             found.append(f"no certificate at {self.users} users: state more users")
-        if self.design.gap > _LARGEST_GAP:
+        if isinstance(self.guarantee, Zcdp) and self.design.gap > _LARGEST_GAP:
             found.append(
                 "the search was stopped: another strategy may have a standard error up to "
                 f"{percent(self.design.gap, 1)} smaller; allow more time"

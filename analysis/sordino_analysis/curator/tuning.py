@@ -40,7 +40,7 @@ class StrategyTuning:
 
 @dataclass(frozen=True, kw_only=True)
 class PureTuning:
-    """Integers of strategies of pure ε: `pure_candidates.py`. Measured: `python -m benchmarks.curator pure`."""
+    """Integers of strategies of pure ε: `pure_candidates.py`. Measured: `python -m benchmarks.curator guarantees`."""
 
     bits: int = 12
     """Bits of the integers: 10 lose .3 % of the standard error to rounding."""

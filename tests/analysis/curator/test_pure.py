@@ -324,3 +324,29 @@ def test_intervals_and_bands_hold_as_often_as_they_say(
         bands.append(((answers.band_lower - slack <= wanted) & (wanted <= answers.band_upper + slack)).all())
     assert least - 0.012 <= np.mean(held) <= 0.98
     assert np.mean(bands) >= 0.95 - 3 * 0.009
+
+
+def test_the_bytes_of_a_part_are_known() -> None:
+    """The geometric histogram of three bins at ε = 1: rows 1, noise of scale 2, variance 2a/(1 − a)² for a = e^(−½)."""
+    workload = builtin_specification("histogram", 3).build()
+    variance = 2 * math.exp(-0.5) / (1 - math.exp(-0.5)) ** 2 * 2 / 3
+    part = CuratorPart(
+        domain=workload.domain,
+        workload=workload.name,
+        queries=workload.published,
+        objective="mean",
+        neighbours="replace",
+        guarantee=ONE,
+        strategy=IntegerRows(array_of(np.eye(3, dtype=np.int64), "<i8")),
+        noise=BlockNoise((NoiseBlock(3, "l1", (2, 1)),)),
+        max_variance=variance,
+        mean_variance=variance,
+        max_bound=None,
+        mean_bound=None,
+    )
+    assert all(check.holds for check in audit_curator(part))
+    assert str(part.digest) == "e3e158da00be6141730dfddbb55e8f61dce3f9c387701176794da727b83a09e0"
+    assert CuratorPart.read(part.content) == part
+    for old, new in ((b"l1", b"l2"), (b"pure_epsilon", b"sure_epsilon"), (b"blocks", b"blacks")):
+        with pytest.raises(MalformedDocument):
+            CuratorPart.read(part.content.replace(old, new))

@@ -1,6 +1,6 @@
 """What strategies of Laplace noise trade, quality against time.
 
-`python -m benchmarks.curator pure` plans the published workloads with them.
+`python -m benchmarks.curator guarantees` plans the published workloads with them.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class LaplaceDescentTuning:
-    """The descent over strategies: `descent.py`. Measured: `python -m benchmarks.curator pure`."""
+    """The descent over strategies: `descent.py`. Measured: `python -m benchmarks.curator guarantees`."""
 
     smoothings: tuple[float, ...] = (0.064, 0.0128, 0.0026)
     """|b| is √(b² + μ²) while strategies move, for each of these over the number of types as μ in turn: a smaller one
