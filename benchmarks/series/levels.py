@@ -47,9 +47,12 @@ class Panel:
 
 
 def panels(
-    epsilon: float, reports: int, shares: tuple[float, ...], slots: int, runs: int, seed: int = 1
+    epsilon: float, reports: int, shares: tuple[float, ...], slots: int, runs: int, seed: int = 1, blanket: int = 0
 ) -> Iterator[Panel]:
-    """So many series in which each of slots × reports devices keeps a cell and a phase, and answers by the real law."""
+    """So many series in which each of slots × reports devices keeps a cell and a phase, and answers by the real law.
+
+    A shuffler's `blanket` random reports are among those of each day.
+    """
     plan = sa.plan(sa.histogram(CELLS), epsilon=epsilon, mechanism="randomized_response")
     law = response_moments(plan.device.randomizer)  # type: ignore[arg-type]
     kernel = float(law.other) + np.eye(CELLS) * float(law.own - law.other)
@@ -63,14 +66,20 @@ def panels(
             drawn = [
                 rng.multinomial(users, chances) for users, chances in zip(counts[day % slots], kernel.T, strict=True)
             ]
-            days[day] = sa.Aggregate(int(counts[day % slots].sum()), np.sum(drawn, axis=0).astype(np.int64))
+            drawn.append(rng.multinomial(blanket, np.full(CELLS, 1 / CELLS)))
+            days[day] = sa.Aggregate(int(counts[day % slots].sum()) + blanket, np.sum(drawn, axis=0).astype(np.int64))
         of_days = counts[np.arange(DAYS) % slots]
-        yield Panel(sa.series(plan, days, slots=slots), of_days / np.maximum(of_days.sum(axis=1, keepdims=True), 1))
+        yield Panel(
+            sa.series(plan, days, slots=slots, blanket=blanket),
+            of_days / np.maximum(of_days.sum(axis=1, keepdims=True), 1),
+        )
 
 
-def levels(epsilon: float, reports: int, shares: tuple[float, ...], runs: int, slots: int = 30) -> Levels:
+def levels(
+    epsilon: float, reports: int, shares: tuple[float, ...], runs: int, slots: int = 30, blanket: int = 0
+) -> Levels:
     """Over so many series; days with too few reports have no band, which then cannot fail."""
-    rows = [_judged(panel) for panel in panels(epsilon, reports, shares, slots, runs)]
+    rows = [_judged(panel) for panel in panels(epsilon, reports, shares, slots, runs, blanket=blanket)]
     bands = np.array([row[0] for row in rows]).mean(axis=0)
     unmarked, day, predicted, change = np.nanmean([row[1] for row in rows], axis=0).tolist()
     return Levels(float(bands.min()), unmarked, day, predicted, change, runs)
@@ -98,14 +107,14 @@ def _holds(ends: Floats | None, truth: Floats) -> Floats:
     return np.asarray((ends[:, 0] <= truth + 1e-9) & (truth <= ends[:, 1] + 1e-9))
 
 
-def table(runs: int) -> Iterator[str]:
+def table(runs: int, blanket: int = 0) -> Iterator[str]:
     """The lines of a Markdown table, a row as soon as it is known."""
     yield f"| {runs:,} series of {DAYS} days: ε | reports a day | users | band | unmarked | day (predicted) | change |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
     for epsilon in EPSILONS:
         for reports in REPORTS:
             for name, shares in SHARES.items():
-                row = levels(epsilon, reports, shares, runs)
+                row = levels(epsilon, reports, shares, runs, blanket=blanket)
                 yield (
                     f"| {epsilon:g} | {reports:,} | {name} | {row.band:.3f} | {row.unmarked:.3f} | "
                     f"{row.day:.3f} ({row.predicted:.3f}) | {row.change:.3f} |"

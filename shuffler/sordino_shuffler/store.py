@@ -24,6 +24,8 @@ ID_BYTES = 16
 FORMAT = 1
 # Longer than any transaction of this program.
 _BUSY_TIMEOUT_S = 60.0
+# For those who read, before the log stays as it is for now.
+_LOG_WAIT_MS = 100
 
 _SCHEMA = """
 CREATE TABLE rounds (
@@ -156,7 +158,7 @@ class Store:
 
     def close(self) -> None:
         """Close the file; the write-ahead log, which shows the order of arrival, is emptied first."""
-        self.truncate_log()
+        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self.leave()
 
     def leave(self) -> None:
@@ -164,8 +166,15 @@ class Store:
         self._connection.close()
 
     def truncate_log(self) -> None:
-        """Empty the write-ahead log: it holds rows in the order of their commits."""
-        self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        """Empty the write-ahead log: it holds rows in the order of their commits.
+
+        While a large round is read in another thread it cannot be: uploads do not wait for that, and the next time
+        comes within a minute.
+        """
+        run = self._connection.execute
+        run(f"PRAGMA busy_timeout = {_LOG_WAIT_MS}")
+        run("PRAGMA wal_checkpoint(TRUNCATE)")
+        run(f"PRAGMA busy_timeout = {int(1000 * _BUSY_TIMEOUT_S)}")
 
     @contextmanager
     def transaction(self) -> Iterator[None]:

@@ -30,11 +30,13 @@ class LossyTransport:
         self._inner = HttpTransport(address)
         self._chosen = chosen
         self.uploads: list[bytes] = []
+        self.paths: list[str] = []
         self.counted = False
 
     def send(self, request: Request) -> Response:
         if request.body is not None:
             self.uploads.append(request.body)
+            self.paths.append(request.path)
         response = self._inner.send(request)
         if self._chosen.random() < 0.1:
             raise TransportFailed("the answer was lost")
@@ -116,7 +118,7 @@ def _send_garbage(setup: Setup, until: float) -> list[bytes]:
     raise AssertionError("the shuffler took no garbage")
 
 
-def _killing(setup: Setup, kills: int, until: float, seed: int) -> int:
+def kill_at_random(setup: Setup, kills: int, until: float, seed: int) -> int:
     chosen, done = random.Random(seed), 0
     while done < kills and time.time() < until:
         time.sleep((until - time.time()) / (kills - done + 1) * chosen.uniform(0.5, 1.0))
@@ -159,13 +161,13 @@ def test_what_devices_were_told_is_counted_is_in_the_batch_once(
         (tmp_path / f"share-{share}").mkdir()
     for thread in threads:
         thread.start()
-    assert _killing(setup, kills * 3 // 4, calm, seed=kills) == kills * 3 // 4
+    assert kill_at_random(setup, kills * 3 // 4, calm, seed=kills) == kills * 3 // 4
     for thread in threads:
         thread.join()
     # The collector's answers are lost, too: some kills come while the batch is on its way.
     garbage = _send_garbage(setup, end - 0.5)
     wait_for(lambda: time.time() >= end, "the end")
-    _killing(setup, kills - kills * 3 // 4, time.time() + 4, seed=kills + 1)
+    kill_at_random(setup, kills - kills * 3 // 4, time.time() + 4, seed=kills + 1)
     collector = setup.wait_for_statement()
     statement, batch = collector.statements[0], collector.batch()
     sent = [set(transport.uploads) for transport in transports]

@@ -64,9 +64,7 @@ class Side:
         if isinstance(estimator.law, OrbitAnswerMoments) and estimator.workload.size > MOST_LISTED_TYPES:
             found = estimator.estimate(aggregate, check_level(level))
             return cls.of_estimate(estimator.workload, found, aggregate, level)
-        # The law of a report alone says how often intervals hold: of a shuffler's random ones nothing is listed.
-        lawful = not estimator.blanket
-        mean = PooledMean.of(estimator, aggregate, _SAMPLED, check_level(level), lawful=lawful, judged=lawful)
+        mean = PooledMean.of(estimator, aggregate, _SAMPLED, check_level(level))
         return cls(
             workload=estimator.workload,
             parts=mean.parts,

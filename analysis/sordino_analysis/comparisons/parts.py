@@ -62,9 +62,9 @@ class SomeRows:
         """(Q, 2) as those of the whole part."""
         return self.whole.scored(quantile, unasked)[list(self.rows)]
 
-    def term(self, query: int, weight: float) -> Term | None:
-        """The answer to a query times a weight; None where its law is not listed."""
-        return self.whole.term(self.rows[query], weight)
+    def terms(self, query: int, weight: float) -> list[Term] | None:
+        """The answer to a query times a weight, as a sum; None where its law is not listed."""
+        return self.whole.terms(self.rows[query], weight)
 
     def root(self, *, sampled: bool) -> Floats | None:
         """A (Q, r) with A·Aᵀ the covariance of these answers; None where it is not known."""
@@ -92,7 +92,7 @@ class NormalPart:
         reach = quantile * np.sqrt(self.noise + unasked * self.drawn) + np.where(self.noise > 0, self.bias, 0.0)
         return np.column_stack([self.answers - reach, self.answers + reach])
 
-    def term(self, query: int, weight: float) -> None:
+    def terms(self, query: int, weight: float) -> None:
         """No law is listed."""
 
     def root(self, *, sampled: bool) -> None:

@@ -38,23 +38,34 @@ def population_coverage(
     return _within(_of_population(law, users, users * deviation), half_width / deviation, scatter)
 
 
-def coverage_of_sum(parts: Sequence[tuple[float, int, ContributionLaw]], ends: Floats, *, sampled: bool) -> float:
+def coverage_of_sum(
+    parts: Sequence[tuple[float, int, ContributionLaw]],
+    ends: Floats,
+    *,
+    sampled: bool,
+    drawn: Sequence[tuple[float, int, ContributionLaw]] = (),
+    scatter: float = 0.0,
+) -> float:
     """P(ends[0] ≤ E ≤ ends[1]) for E = Σ w_b·(mean error of n_b reports), the `parts` (w_b, n_b, law of a report).
 
-    `ends` (2,). Errors are about the users of each part, or where these are `sampled` about what they are drawn from. 1
-    where there is no error.
+    `ends` (2,). Errors are about the users of each part, or where these are `sampled` about what they are drawn from,
+    as those of the `drawn` parts always are. The half-width has a relative standard deviation `scatter`. 1 where there
+    is no error.
     """
-    cumulants = [law.moments.of_population if sampled else law.moments.of_reporters for _, _, law in parts]
-    variances = [weight**2 * one.variance / users for (weight, users, _), one in zip(parts, cumulants, strict=True)]
+    every = [*((part, sampled) for part in parts), *((part, True) for part in drawn)]
+    cumulants = [law.moments.of_population if from_all else law.moments.of_reporters for (_, _, law), from_all in every]
+    variances = [
+        weight**2 * one.variance / users for ((weight, users, _), _), one in zip(every, cumulants, strict=True)
+    ]
     deviation = float(np.sqrt(sum(variances)))
     if deviation <= 0:
         return 1.0
     half, middle = (ends[1] - ends[0]) / (2 * deviation), (ends[0] + ends[1]) / (2 * deviation)
     transform = np.exp(-1j * middle * _FREQUENCIES)
-    for weight, users, law in parts:
-        of_part = _of_population if sampled else _of_reporters
+    for (weight, users, law), from_all in every:
+        of_part = _of_population if from_all else _of_reporters
         transform = transform * of_part(law, users, users * deviation / weight)
-    return _within(transform, float(half), 0.0)
+    return _within(transform, float(half), scatter)
 
 
 def _of_reporters(law: ContributionLaw, users: int, scale: float) -> Complex:

@@ -168,6 +168,16 @@ class LinearEstimator:
         judged = judgements(laws, self.workload.queries * held, errors.users, errors.level, reaches)
         return [one.normality for one in judged]
 
+    def reaches(self, nearest: NearestHistogram, errors: AnswerErrors, z: float) -> list[Reach]:
+        """How far the interval of each query reaches, among users who are spread as `nearest`."""
+        drawn = z * errors.of_population
+        return list(self._reaches(errors.curve, nearest.histogram, z, drawn, errors.users))
+
+    @property
+    def law_of_reports(self) -> AnswerMoments:
+        """The law of answers of devices' reports alone, without a shuffler's random ones."""
+        return self.law.own if isinstance(self.law, BlanketedMoments) else self.law
+
     def unbiased(self, aggregate: Aggregate) -> Floats:
         """(Q,) the unbiased answers alone, with the same errors."""
         check_aggregate(self.device, aggregate)

@@ -15,6 +15,7 @@ from functools import cached_property
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.estimation.inversion import coverage_of_sum
 from sordino_analysis.estimation.normality import MANY_EVENTS
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Cumulants
 
@@ -33,11 +34,15 @@ _HALVINGS = 20
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A mean of so many `users`, each of whom adds a contribution with this `law`, times a `weight` other than 0."""
+    """A mean of so many `users`, each of whom adds a contribution with this `law`, times a `weight` other than 0.
+
+    Where it is `fixed`, they are random reports: drawn from what the law says, about a truth that is known.
+    """
 
     weight: float
     users: int
     law: ContributionLaw
+    fixed: bool = False
 
     @property
     def step(self) -> float:
@@ -77,6 +82,14 @@ def truths_not_ruled_out(terms: Sequence[Term], answer: float, tail: float, *, s
     return min(low, answer), max(high, answer)
 
 
+def coverage_of_terms(terms: Sequence[Term], ends: Floats, *, sampled: bool, scatter: float = 0.0) -> float:
+    """P(ends[0] ≤ error of the sum of the terms ≤ ends[1]); see `coverage_of_sum`."""
+    parts: tuple[list[tuple[float, int, ContributionLaw]], ...] = ([], [])
+    for term in terms:
+        parts[term.fixed].append((term.weight, term.users, term.law))
+    return coverage_of_sum(parts[0], ends, sampled=sampled, drawn=parts[1], scatter=scatter)
+
+
 def are_few(terms: Sequence[Term], z: float, *, sampled: bool) -> bool:
     """Whether errors beyond `z` standard errors need the law itself.
 
@@ -93,27 +106,40 @@ def are_few(terms: Sequence[Term], z: float, *, sampled: bool) -> bool:
 
 def error_of_sum(terms: Sequence[Term], *, sampled: bool) -> Cumulants:
     """Of Σ w_b·mean_b: the cumulants of independent terms add up."""
-    total = np.zeros(3)
-    for term in terms:
-        of_report = term.law.moments.of_population if sampled else term.law.moments.of_reporters
-        deviation, scale = math.sqrt(of_report.variance), term.weight / term.users
-        standard = (1.0, of_report.skewness, of_report.excess_kurtosis)
-        total += [
-            term.users * (scale * deviation) ** power * one for power, one in zip(range(2, 5), standard, strict=True)
+    moments = [(term, term.law.moments) for term in terms]
+    return cumulants_of_sum(
+        [
+            (term.weight, term.users, each.of_population if sampled or term.fixed else each.of_reporters)
+            for term, each in moments
         ]
+    )
+
+
+def cumulants_of_sum(parts: Sequence[tuple[float, int, Cumulants]]) -> Cumulants:
+    """Of Σ w_b·(mean of n_b reports), the parts (w_b, n_b, what is known of a report)."""
+    total = np.zeros(3)
+    for weight, users, of_report in parts:
+        deviation, scale = math.sqrt(of_report.variance), weight / users
+        standard = (1.0, of_report.skewness, of_report.excess_kurtosis)
+        total += [users * (scale * deviation) ** power * one for power, one in zip(range(2, 5), standard, strict=True)]
     return Cumulants.of(*total.tolist())
 
 
 def _end(terms: Sequence[Term], answer: float, odds: float, sign: int, *, sampled: bool) -> float:
     """The least truth that is not ruled out, or with `sign` −1 the largest."""
     centre = sum(term.weight * term.centre for term in terms)
-    furthest = sum(term.weight * term.end(sign) for term in terms)
+    furthest = sum(term.weight * (term.centre if term.fixed else term.end(sign)) for term in terms)
     exponents = _EXPONENTS / max(term.step for term in terms)
     # Entries are e^40 apart at most on either side, so that no sum underflows.
     moments = [term.moments(exponents, sign) for term in terms]
     limit = sign * exponents * (answer - centre) - odds
     here, there = [], []
     for term, held in zip(terms, moments, strict=True):
+        if term.fixed:
+            drawn = held @ term.shares
+            here.append(drawn if sampled else np.log(drawn))
+            there.append(here[-1])
+            continue
         values = held if sampled else np.log(held)
         here.append(values @ term.shares)
         there.append(values[:, term.law.truth == term.end(sign)].max(axis=1))

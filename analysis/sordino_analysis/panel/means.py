@@ -14,14 +14,14 @@ from scipy.special import ndtr
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.consistency import NearestHistogram
 from sordino_analysis.estimation.intervals import bent, normal_quantile, smoothed
-from sordino_analysis.estimation.inversion import coverage_of_sum
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.estimation.linear_estimate import AnswerErrors
 from sordino_analysis.estimation.normality import Normality
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
 from sordino_analysis.evaluation.linear_answers import root_fits
-from sordino_analysis.panel.exact_ends import Term, are_few, truths_not_ruled_out
+from sordino_analysis.panel.exact_ends import Term, are_few, coverage_of_terms, truths_not_ruled_out
+from sordino_analysis.panel.random_reports import RandomReports, coverage_of_error
 
 Law = ContributionLaw | Moments
 
@@ -60,8 +60,8 @@ class MeanPart(Protocol):
     def scored(self, quantile: float, unasked: float) -> Floats:
         """(Q, 2) what is `quantile` standard errors from the answers, a factor `unasked` of `drawn` included."""
 
-    def term(self, query: int, weight: float) -> Term | None:
-        """The answer to a query times a weight; None where its law is not listed."""
+    def terms(self, query: int, weight: float) -> list[Term] | None:
+        """The answer to a query times a weight, as a sum; None where its law is not listed."""
 
     def root(self, *, sampled: bool) -> Floats | None:
         """A (Q, r) with A·Aᵀ the covariance of the answers, about the reporters or what they are `sampled` from.
@@ -108,7 +108,7 @@ class PooledMean:
     """Counts of some periods added up and decoded once; a share `unasked` of the active devices had no turn.
 
     `laws` are of every query, or of none where they are not known or would take too long; `judged` says whether
-    `normality` is worked out from them.
+    `normality` is worked out from them. A shuffler's `random` reports are among those of a shuffled round.
     """
 
     estimator: LinearEstimator
@@ -118,6 +118,7 @@ class PooledMean:
     unasked: float
     laws: Sequence[Law]
     judged: bool
+    random: RandomReports | None = None
 
     @classmethod
     def of(
@@ -143,6 +144,7 @@ class PooledMean:
             unasked=1 - 1 / slots,
             laws=laws,
             judged=judged and lawful,
+            random=RandomReports.of(estimator) if lawful and estimator.blanket else None,
         )
 
     @property
@@ -204,15 +206,20 @@ class PooledMean:
         """(Q,) as of one round; where all active devices answer, what holds for reporters holds for them."""
         if not self.is_judged:
             return (None,) * len(self.answers)
+        if self.random is not None:
+            return self._judged_among(self.random)
         found = self.estimator.normality(self.nearest, self.errors, self.laws)
         if self.unasked > 0:
             return tuple(found)
         return tuple(Normality.of_coverages(one.coverage, one.coverage, self.users, self.errors.level) for one in found)
 
-    def term(self, query: int, weight: float) -> Term | None:
-        """The answer to a query times a weight; None where its law is not listed."""
+    def terms(self, query: int, weight: float) -> list[Term] | None:
+        """The answer to a query times a weight, as a sum; None where its law is not listed."""
         law = self._listed[query] if self.laws else None
-        return None if law is None else Term(weight, self.users, law)
+        added = None if self.random is None else self.random.term(query, weight, self.users)
+        if law is None or (added is None and self.random is not None):
+            return None
+        return [Term(weight, self.users, law), *([] if added is None else [added])]
 
     def root(self, *, sampled: bool) -> Floats | None:
         """A (Q, r) as in `MeanPart`, of plausible users."""
@@ -233,12 +240,30 @@ class PooledMean:
         """
         return self._scored(self._bent(quantile), unasked)
 
+    def _judged_among(self, random: RandomReports) -> tuple[Normality | None, ...]:
+        """(Q,) by the law of the sum of users' and random reports; of laws that are moments, by those of the sum."""
+        z, level = normal_quantile(self.level), self.level
+        reaches = self.estimator.reaches(self.nearest, self.errors, z)
+        found = []
+        for query, (law, reach) in enumerate(zip(self.laws, reaches, strict=True)):
+            moments = law if isinstance(law, Moments) else law.moments
+            errors = [random.error(query, self.users, one) for one in (moments.of_reporters, moments.of_population)]
+            widths = [reach.errors * math.sqrt(error.variance) for error in errors]
+            widths[1] = max(widths[1], reach.drawn)
+            terms = self.terms(query, 1.0)
+            held = [
+                coverage_of_error(terms, error, width, reach.scatter, sampled=sampled)
+                for error, width, sampled in zip(errors, widths, (False, True), strict=True)
+            ]
+            found.append(Normality.of_coverages(held[0], held[1 if self.unasked > 0 else 0], self.users, level))
+        return tuple(found)
+
     @cached_property
     def _listed(self) -> list[ContributionLaw | None]:
         """(Q,) laws of the queries' own, moved to the answer and stretched to the error where they are of others."""
         listed = [law if isinstance(law, ContributionLaw) else None for law in self.laws]
         answers = self.estimator.workload.operator.matvec(self.nearest.histogram)
-        variances = self.estimator.law.mixed_variances(self.nearest.histogram)
+        variances = self.estimator.law_of_reports.mixed_variances(self.nearest.histogram)
         triples = zip(listed, answers.tolist(), variances.tolist(), strict=True)
         return [None if law is None else law.moved_to(answer, variance) for law, answer, variance in triples]
 
@@ -246,8 +271,10 @@ class PooledMean:
         """The quantile (Q,) moved as skewness and kurtosis ask for, where laws are known by their moments."""
         if not any(isinstance(law, Moments) for law in self.laws):
             return quantile
+        of_report = [(law if isinstance(law, Moments) else law.moments).of_reporters for law in self.laws]
         errors = [
-            (law if isinstance(law, Moments) else law.moments).of_reporters.of_mean(self.users) for law in self.laws
+            one.of_mean(self.users) if self.random is None else self.random.error(query, self.users, one)
+            for query, one in enumerate(of_report)
         ]
         skewness = np.array([error.skewness for error in errors])
         excess = np.array([error.excess_kurtosis for error in errors])
@@ -326,9 +353,8 @@ class WeightedMean:
         terms = self._terms(query)
         if terms is None:
             return None
-        laws = [(term.weight, term.users, term.law) for term in terms]
-        coverage = coverage_of_sum(laws, ends[0], sampled=False)
-        population = coverage_of_sum(laws, ends[1], sampled=True) if self.unasked > 0 else coverage
+        coverage = coverage_of_terms(terms, ends[0], sampled=False)
+        population = coverage_of_terms(terms, ends[1], sampled=True) if self.unasked > 0 else coverage
         return Normality.of_coverages(coverage, population, users, level)
 
     def _ends(self, quantile: float, unasked: float) -> Floats:
@@ -359,9 +385,13 @@ class WeightedMean:
 
     def _terms(self, query: int) -> list[Term] | None:
         """The answer to one query as a sum of means; None where the law of one is not listed."""
-        terms = [mean.term(query, weight) for weight, mean in self.parts if weight]
-        listed = [term for term in terms if term is not None]
-        return listed if len(listed) == len(terms) else None
+        found: list[Term] = []
+        for weight, mean in self.parts:
+            terms = mean.terms(query, weight) if weight else []
+            if terms is None:
+                return None
+            found += terms
+        return found
 
     def _summed(self, parts: Sequence[Floats]) -> Floats:
         return np.asarray(np.sum(parts, axis=0))

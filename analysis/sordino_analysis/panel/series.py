@@ -44,7 +44,7 @@ class SeriesEstimates:
     devices or their noise are fresh, so that an estimate with weights w has variance Σ w_i² V_i/n_i.
 
     `blanket` of the reports of each period are random ones of a shuffler: p periods have p·m of them. Their expected
-    sum is subtracted, and their variance is added. How often their intervals hold is not worked out.
+    sum is subtracted, and their law is part of that of the error.
     """
 
     estimator: LinearEstimator
@@ -161,8 +161,7 @@ class SeriesEstimates:
                 aggregate,
                 self.slots,
                 self.level,
-                # The law of a report is that of a device's, and random ones are among them.
-                lawful=answers <= MOST_LAWS and not self.blanket,
+                lawful=answers <= MOST_LAWS,
                 judged=answers <= MOST_JUDGED,
             )
         return self._pooled_means[periods]
