@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sordino_analysis.analyst.comparisons import EstimateComparison, compare
     from sordino_analysis.analyst.contrasts import Contrast
     from sordino_analysis.analyst.estimates import Estimate, aggregate, estimate, marginal
+    from sordino_analysis.analyst.experiments import Experiment, experiment
     from sordino_analysis.analyst.items import Items, items
     from sordino_analysis.analyst.pairs import (
         PairwisePlan,
@@ -50,6 +51,7 @@ _MODULES = {
     "sordino_analysis.analyst.comparisons": ("EstimateComparison", "compare"),
     "sordino_analysis.analyst.contrasts": ("Contrast",),
     "sordino_analysis.analyst.estimates": ("Estimate", "aggregate", "estimate", "marginal"),
+    "sordino_analysis.analyst.experiments": ("Experiment", "experiment"),
     "sordino_analysis.analyst.items": ("Items", "items"),
     "sordino_analysis.analyst.pairs": (
         "PairwisePlan",
@@ -86,6 +88,7 @@ __all__ = [
     "Estimate",
     "EstimateComparison",
     "EstimationError",
+    "Experiment",
     "Items",
     "PairwisePlan",
     "PairwiseSimulation",
@@ -105,6 +108,7 @@ __all__ = [
     "chart",
     "compare",
     "estimate",
+    "experiment",
     "histogram",
     "items",
     "marginal",

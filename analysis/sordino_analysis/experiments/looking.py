@@ -96,7 +96,7 @@ def look(
         return found
     estimator = LinearEstimator.of(device, analyst)
     sides = [Side.of_round(estimator, each, design.level) for each in aggregates]
-    [found["unit"]] = units_of(estimator.workload, [_query_of(design.primary, estimator.workload)])
+    [found["unit"]] = units_of(estimator.workload, [query_of(design.primary, estimator.workload)])
     for shown, own in zip(found["arms"], _arms(design, estimator, sides, aggregates), strict=True):
         shown |= own
     rules = _Rules.of(design, estimator, [*before, made(found, design)], ended)
@@ -151,13 +151,17 @@ def planned_information(design: ExperimentDesign, estimator: LinearEstimator) ->
 
     Raises InvalidValue where the plan has no such query.
     """
-    workload = estimator.workload
-    query = _query_of(design.primary, workload)
-    low, high = workload.operator.entry_range()
-    noise = float(estimator.law.profile().variance[query])
-    noise += (design.spread * float((high - low)[query])) ** 2
+    noise = planned_noise(design, estimator)
     shares = [arm.weight / sum(each.weight for each in design.arms) for arm in design.arms]
     return [design.users / (noise * (1 / shares[0] + 1 / share)) for share in shares[1:]]
+
+
+def planned_noise(design: ExperimentDesign, estimator: LinearEstimator) -> float:
+    """The variance of one user's contribution to the primary metric, of randomization and the planned spread."""
+    workload = estimator.workload
+    query = query_of(design.primary, workload)
+    low, high = workload.operator.entry_range()
+    return float(estimator.law.profile().variance[query]) + (design.spread * float((high - low)[query])) ** 2
 
 
 @dataclass(frozen=True)
@@ -222,7 +226,7 @@ class _Rules:
 def _contributions(design: ExperimentDesign, estimator: LinearEstimator) -> Contributions | None:
     if design.looks is not Looks.ALWAYS:
         return None
-    return Contributions.of(estimator, _query_of(design.primary, estimator.workload))
+    return Contributions.of(estimator, query_of(design.primary, estimator.workload))
 
 
 def _arms(
@@ -296,7 +300,8 @@ class _Compared:
         }
 
 
-def _query_of(primary: str, workload: Workload) -> int:
+def query_of(primary: str, workload: Workload) -> int:
+    """The number of the query of this label; raises InvalidValue where there is none."""
     queries = queries_by_label(workload)
     if primary not in queries:
         raise InvalidValue(f"the plan has no query {primary!r}: name one of its labels", primary)
@@ -308,7 +313,7 @@ def _of_primary(primary: str, first: Side, other: Side) -> _Compared:
 
 
 def _primary_of(primary: str, side: Side) -> dict[str, float]:
-    query = _query_of(primary, side.workload)
+    query = query_of(primary, side.workload)
     value = sum(weight * float(part.answers[query]) for weight, part in side.parts)
     variance = sum(weight**2 * float(part.noise[query] + part.drawn[query]) for weight, part in side.parts)
     return {"value": value, "sum": value * side.users, "standard_error": float(np.sqrt(variance))}

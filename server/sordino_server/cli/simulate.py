@@ -12,15 +12,28 @@ import typer
 
 from sordino_analysis.analyst.tables import ColumnError, Table, device_values, is_absent, number_in, read_table
 from sordino_analysis.charts import AnswerChart
+from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.figures import chosen
 from sordino_analysis.kinds.specifications import load_question
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.requests import kind_of_question
 from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_below
 from sordino_server.cli.candidates import MechanismOption, ObjectiveOption, ProtocolOption
+from sordino_server.cli.experiment_options import LooksOption
 from sordino_server.cli.local_planning import Kind
 from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
+from sordino_server.cli.simulate_arms import (
+    OF_ARMS,
+    OF_CAMPAIGNS,
+    DailyUsersOption,
+    DaysOption,
+    EffectOption,
+    PrimaryOption,
+    SimulatedArmsOption,
+    simulate_arms,
+)
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
 from sordino_server.cli.simulation.labelled import labelled_rows
 from sordino_server.cli.simulation.presented_run import ChartOfResult, PresentedRun
@@ -104,6 +117,12 @@ def simulate(
     objective: ObjectiveOption = "max",
     time_limit: Annotated[float, typer.Option(metavar="SECONDS", help="Longest search for a mechanism.")] = 60.0,
     apps: AppsOption = 20,
+    arms: SimulatedArmsOption = None,
+    effect: EffectOption = "0",
+    days: DaysOption = 30,
+    daily: DailyUsersOption = None,
+    primary: PrimaryOption = None,
+    looks: LooksOption = Looks.PLANNED,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the plan and the devices.")] = 0,
     server: TemporaryServerOption = None,
     key: TemporaryServerKeyOption = None,
@@ -126,6 +145,9 @@ def simulate(
     a column of two values: about a column of more, its four most frequent ones, or whether it is above its median.
 
     --repeat runs several campaigns on the same devices and prints how often the intervals and the band hold the truth.
+
+    --arms 2 --effect 0 runs 1,000 experiments, or --repeat, on users drawn from the rows, without a server, and prints
+    how often the rule of looks finds a difference that is not there; another --effect prints how often it finds it.
     """
     run = PresentedRun(apps=apps, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json)
     check_round_guarantee(PureEpsilon.of(epsilon))
@@ -139,6 +161,9 @@ def simulate(
     else:
         binning = Binning(edges=_edges(edges), bins=bins, quantiles=quantile_bins, categorical=categorical)
         asked, rows = _specified(csv, column, written, workload, binning)
+    if arms is not None:
+        simulate_arms(context.params, asked, _options(context, asked), rows)
+        return
     values = _drawn(rows, users, seed)
     _run(run, _terms(context, asked, len(values), csv.name), values, repeat, chart)
 
@@ -166,7 +191,16 @@ def _terms(context: typer.Context, question: WrittenQuestion, users: int, source
     )
 
 
+def _options(context: typer.Context, question: WrittenQuestion) -> PlanningOptions:
+    unused = kind_of_question(question).request_class().unused
+    return PlanningOptions.of(**{name: context.params[name] for name in _OF_PLAN if name not in unused})
+
+
 def _refuse_unused(context: typer.Context, written: WrittenQuestion | None) -> None:
+    if context.params["arms"] is None:
+        refuse_given(context, OF_ARMS, "there is no --arms, which simulates experiments")
+    else:
+        refuse_given(context, OF_CAMPAIGNS, "--arms simulates experiments without a server")
     if context.params["label"] is None:
         refuse_given(context, ("positive", "width", "certify"), "there is no --label that is predicted")
     else:

@@ -6,9 +6,9 @@ import json
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.experiments.findings import finding_of
 from sordino_server.experiments import repository
 from sordino_server.experiments.schemas import ExperimentEntry, ExperimentList
-from sordino_server.experiments.service import finding_of
 from sordino_server.kit.pagination import Page, cut
 from sordino_server.models import Campaign, ExperimentRow, LookRow
 from sordino_shared.protocol import Manifest

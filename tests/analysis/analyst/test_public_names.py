@@ -17,6 +17,7 @@ from sordino_analysis.analyst import (
     comparisons,
     contrasts,
     estimates,
+    experiments,
     items,
     pairs,
     pictures,
@@ -31,16 +32,16 @@ from sordino_analysis.analyst import (
 
 PUBLIC = {
     "Aggregate", "AverageCaseAnswer", "ColumnError", "Contrast", "Estimate", "EstimateComparison",
-    "EstimationError", "Items", "PairwisePlan", "PairwiseSimulation", "Picture", "Plan", "PlanError",
+    "EstimationError", "Experiment", "Items", "PairwisePlan", "PairwiseSimulation", "Picture", "Plan", "PlanError",
     "Progress", "RankedRules", "Rotation", "SeriesEstimates", "Simulation", "SordinoError", "Workload",
-    "WorkloadError", "aggregate", "best_rules", "chart", "compare", "estimate", "histogram", "items",
+    "WorkloadError", "aggregate", "best_rules", "chart", "compare", "estimate", "experiment", "histogram", "items",
     "marginal", "pairwise_statistic", "plan", "plan_pairwise", "prefix", "ranges", "read_csv", "read_estimates",
     "read_pairwise_plan", "read_plan", "rotation", "rule_on_average", "series", "simulate", "simulate_pairwise",
     "workload",
 }  # fmt: skip
 MODULES = (
-    comparisons, contrasts, estimates, items, pairs, pictures, plans, results, rules, series, simulation, tables,
-    workloads,
+    comparisons, contrasts, estimates, experiments, items, pairs, pictures, plans, results, rules, series, simulation,
+    tables, workloads,
 )  # fmt: skip
 FUNCTIONS = sorted(name for name in PUBLIC if inspect.isfunction(getattr(sa, name)))
 

@@ -116,10 +116,18 @@ def campaigns() -> dict[str, Call]:
     plan, pairwise = planned("prefix"), pairwise_plan()
     reports = randomize_many(plan.device.randomizer, np.arange(3), SeededRandomness(1))
     drawn = {"seed": 1, "strict": True}
+    primary = plan.workload.label(0)
+    designed = {"plan": plan, "primary": primary, "daily": 20, "days": 2, "arms": {"A": 1, "B": 1}}
+    design = sa.experiment(plan, primary, daily=20, days=2)
     return {
         "simulate": (sa.simulate, {"plan": plan, "values": [1.0, 2.0]} | drawn),
         "simulate_pairwise": (sa.simulate_pairwise, {"plan": pairwise, "values": ["AA", "UA"] * 600} | drawn),
         "aggregate": (sa.aggregate, {"plan": plan, "reports": reports}),
+        "experiment": (sa.experiment, designed | {"looks": "planned", "spread": 0.5, "level": 0.95}),
+        "Experiment.users": (design.users, {"difference": 0.1, "power": 0.8}),
+        "Experiment.difference": (design.difference, {"days": 1, "power": 0.8}),
+        "Experiment.look": (design.look, {"aggregates": [[simulated().aggregate] * 2]}),
+        "Experiment.simulate": (design.simulate, {"values": [1.0, 20.0], "seed": 1, "effect": 0.0, "runs": 1}),
         "Aggregate": (sa.Aggregate, {"count": 3, "sums": np.array([1, 1, 1])}),
     }
 

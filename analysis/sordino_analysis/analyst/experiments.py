@@ -1,0 +1,164 @@
+"""An experiment in a notebook: its design, its power, its looks, and simulations on users whose values are known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sordino_analysis.analyst.arguments import MAPPING, NUMBER, TEXT, WHOLE, takes
+from sordino_analysis.analyst.estimates import PLAN
+from sordino_analysis.analyst.plans import Plan
+from sordino_analysis.analyst.simulated_experiments import SimulatedExperiments, SimulatedUsers
+from sordino_analysis.analyst.simulation import Values, codes_of
+from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.experiments.findings import finding_of
+from sordino_analysis.experiments.looking import ExperimentDesign, look, made, planned_noise, query_of
+from sordino_analysis.experiments.looks import Looks
+from sordino_analysis.experiments.power import PowerTerms
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Arm
+
+# Weights of arms on the wire, which a design needs no more exactly than that.
+_WHOLE = 1 << 16
+
+
+@dataclass(frozen=True)
+class Looked:
+    """The looks at an experiment by day, each as a server stores it, and the one sentence that they allow."""
+
+    looks: tuple[Mapping[str, Any], ...]
+    finding: str
+
+    def __str__(self) -> str:
+        return self.finding
+
+
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """How the arms of a plan's campaign are compared: `design` is pinned before the first report."""
+
+    plan: Plan
+    design: ExperimentDesign
+
+    def users(self, difference: float, power: float = 0.8) -> int:
+        """Users in all arms that find a `difference`, in units of the primary metric, with chance `power`."""
+        return self._power(power).users(_number(difference, "difference"), self.design.looks, self.design.days)
+
+    def difference(self, days: int, power: float = 0.8) -> float:
+        """The least difference that so many days find with chance `power`, in units of the primary metric."""
+        if not 1 <= _number(days, "days") <= self.design.days:
+            raise InvalidValue(f"days lie between 1 and {self.design.days}, not {days}", days)
+        users = self.design.users * int(days) // self.design.days
+        return self._power(power).difference(users, self.design.looks, int(days))
+
+    def look(self, aggregates: Sequence[Sequence[Aggregate]]) -> Looked:
+        """The looks after each day: `aggregates` (days, arms) are of all reports up to the end of the day.
+
+        The last of `days` looks is at the pinned end. Looks go on until one decides. Raises InvalidValue for another
+        number of arms, and more days than were planned.
+        """
+        days = list(aggregates) if isinstance(aggregates, Sequence) else []
+        if not (0 < len(days) <= self.design.days and all(self._are_sums(each) for each in days)):
+            raise InvalidValue(
+                f"give 1 to {self.design.days} days, each with the sums of {len(self.design.arms)} arms", aggregates
+            )
+        found: list[dict[str, Any]] = []
+        for day, sums in enumerate(days, 1):
+            before = [made(each, self.design) for each in found]
+            ended = day == self.design.days
+            found.append(
+                {"day": day} | look(self.design, self.plan.device, self.plan.analyst, sums, before, ended=ended)
+            )
+        return Looked(tuple(found), finding_of(found, self.design.days))
+
+    def simulate(self, values: Values, *, seed: int, effect: float = 0.0, runs: int = 1000) -> SimulatedExperiments:
+        """So many experiments on users drawn from `values`, as `simulate` takes them: an A/A test without `effect`.
+
+        `effect` is what the metric is higher in all arms but the first, as a share of its scale.
+        """
+        codes = codes_of(self.plan.domain, values, strict=False)
+        users = SimulatedUsers(
+            device=self.plan.device,
+            analyst=self.plan.analyst,
+            codes=codes,
+            design=self.design,
+            effect=_number(effect, "effect"),
+        )
+        return users.run(int(_number(runs, "runs")), int(_number(seed, "seed")))
+
+    def _are_sums(self, of_day: object) -> bool:
+        sums = list(of_day) if isinstance(of_day, (list, tuple)) else []
+        return len(sums) == len(self.design.arms) and all(isinstance(each, Aggregate) for each in sums)
+
+    @cached_property
+    def _noise(self) -> float:
+        return planned_noise(self.design, LinearEstimator.of(self.plan.device, self.plan.analyst))
+
+    def _power(self, power: float) -> PowerTerms:
+        return PowerTerms(
+            noise=self._noise,
+            weights=tuple(arm.weight for arm in self.design.arms),
+            level=self.design.level,
+            power=_number(power, "power"),
+        )
+
+
+@takes(plan=PLAN, primary=TEXT, daily=WHOLE, days=WHOLE, arms=MAPPING, looks=TEXT, spread=NUMBER, level=NUMBER)
+def experiment(
+    plan: Plan,
+    primary: str,
+    *,
+    daily: int,
+    days: int = 30,
+    arms: Mapping[str, float] | None = None,
+    looks: str = "planned",
+    spread: float = 0.5,
+    level: float = 0.95,
+) -> Experiment:
+    """Design an experiment: the query labelled `primary` decides, with `daily` users in all arms for so many `days`.
+
+    `arms` have names and weights, two equal ones where none are named; the first is the base. `looks` is `planned`,
+    `end`, `any` or `always`. `spread` is the standard deviation of the users' values as a share of the scale. Raises
+    InvalidValue for what no server pins.
+
+    >>> design = experiment(three, "value: ≤ 1", daily=2000)
+    >>> design.users(.05)
+    28018
+    """
+    named = {"A": 1.0, "B": 1.0} if arms is None else dict(arms)
+    rule = next((each for each in Looks if each.value == looks), None)
+    if rule is None:
+        raise InvalidValue(f"looks is one of {', '.join(each.value for each in Looks)}, not {looks!r}", looks)
+    if daily < 1 or not 1 <= days <= 366:
+        raise InvalidValue("an experiment has 1 to 366 days and a user a day or more", (days, daily))
+    if not (0 < spread <= 0.5 and 0 < level < 1):
+        raise InvalidValue("spread lies between 0 and .5, the level between 0 and 1", (spread, level))
+    design = ExperimentDesign(
+        arms=_arms(named),
+        primary=primary,
+        looks=rule,
+        days=int(days),
+        users=int(daily) * int(days),
+        spread=float(spread),
+        level=float(level),
+    )
+    query_of(primary, plan.workload)
+    return Experiment(plan, design)
+
+
+def _arms(named: Mapping[str, float]) -> tuple[Arm, ...]:
+    """The arms by their weights, of which devices draw with 16 bits."""
+    weights = {name: _number(weight, f"weight of arm {name!r}") for name, weight in named.items()}
+    if len(weights) < 2 or len(weights) > 16 or min(weights.values()) <= 0:
+        raise InvalidValue("an experiment has 2 to 16 arms, each with a weight above 0", named)
+    whole = sum(weights.values())
+    return tuple(Arm(name, max(1, min(_WHOLE, round(weight / whole * _WHOLE)))) for name, weight in weights.items())
+
+
+def _number(value: float, name: str) -> float:
+    if not NUMBER.accepts(value):
+        raise InvalidValue(f"{name} must be a number, not {value!r}", value)
+    return float(value)

@@ -1,0 +1,41 @@
+"""What the looks at an experiment say, in one sentence. Servers and commands import this: it needs no estimator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sordino_analysis.figures import amount, span
+
+
+def finding_of(made: Sequence[Mapping[str, Any]], days: int) -> str:
+    """What the last of the looks that were `made` says, in one sentence."""
+    if not made:
+        return "no look was made yet: the first one is made when the first day is over"
+    last = made[-1]
+    if "error" in last:
+        return f"the look of day {last['day']} could not be made: {last['error']}"
+    if not last["comparisons"]:
+        return f"day {last['day']} of {days}: an arm has no reports yet"
+    # Looks that were stored before have no unit.
+    told = "; ".join(_compared(each, last.get("unit") or "") for each in last["comparisons"])
+    alarm = last["sample_ratio"]["alarm"]
+    ratio = "the counts of the arms are not those of their weights: no verdict" if alarm else "sample ratio ok"
+    return f"day {last['day']} of {days}: {told}; {ratio}"
+
+
+def _compared(one: Mapping[str, Any], unit: str) -> str:
+    sides = f"{one['arm']} − {one['compared_to']}"
+    if one["boundary"] is None:
+        return f"{sides}: nothing to say at this look"
+    value = amount(one["value"], unit, one["standard_error"])
+    reach = span((one["lower"], one["upper"]), unit, one["standard_error"])
+    verdict = {
+        "higher": f"{one['arm']} is higher",
+        "lower": f"{one['arm']} is lower",
+        "withheld": "no verdict",
+    }.get(one["verdict"], "no difference found yet")
+    if one["note"]:
+        # The interval first: what stops early is overstated.
+        return f"{verdict}, {sides} is {reach} ({value} now; {one['note']})"
+    return f"{verdict}, {sides} = {value} ({reach})"
