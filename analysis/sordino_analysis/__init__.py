@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     )
     from sordino_analysis.analyst.pictures import Picture, chart
     from sordino_analysis.analyst.plans import Plan, plan, read_plan
+    from sordino_analysis.analyst.quantile_shifts import quantile_shift
     from sordino_analysis.analyst.results import read_estimates
     from sordino_analysis.analyst.rules import RankedRules, best_rules, rule_on_average
     from sordino_analysis.analyst.series import rotation, series
@@ -63,6 +64,7 @@ _MODULES = {
     "sordino_analysis.average_case.answers": ("AverageCaseAnswer",),
     "sordino_analysis.analyst.pictures": ("Picture", "chart"),
     "sordino_analysis.analyst.plans": ("Plan", "plan", "read_plan"),
+    "sordino_analysis.analyst.quantile_shifts": ("quantile_shift",),
     "sordino_analysis.analyst.results": ("read_estimates",),
     "sordino_analysis.analyst.rules": ("RankedRules", "best_rules", "rule_on_average"),
     "sordino_analysis.analyst.series": ("rotation", "series"),
@@ -116,6 +118,7 @@ __all__ = [
     "plan",
     "plan_pairwise",
     "prefix",
+    "quantile_shift",
     "ranges",
     "read_csv",
     "read_estimates",

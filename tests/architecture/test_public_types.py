@@ -21,6 +21,7 @@ _KNOWN = re.compile(r"(builtins\.)?tuple\[Any, \.\.\.\]|Coroutine\[Any, Any, ")
 ANYTHING = {
     *(f"sordino_analysis.{name}" for name in ("aggregate", "items", "simulate", "simulate_pairwise")),  # data frames
     *(f"sordino_analysis.{name}" for name in ("pairwise_statistic", "workload")),  # a YAML document
+    "sordino_analysis.Experiment.simulate",  # data frames
     "sordino_analysis.read_csv",  # values of any attributes
     "sordino_analysis.read_estimates",  # a frame of whichever library is installed
     "sordino_analysis.Workload.truth",  # numbers of any size

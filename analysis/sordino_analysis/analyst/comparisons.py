@@ -105,13 +105,13 @@ class EstimateComparison(AnswersShown):
         return answers.titled(f"{self.right} less {self.left}", *self.findings)
 
 
-_COMPARABLE = Kind(
+COMPARABLE = Kind(
     "an estimate, a simulation, or a period or window of a series",
     lambda value: isinstance(value, (Estimate, Simulation, PeriodAnswers)),
 )
 
 
-@takes(left=_COMPARABLE, right=_COMPARABLE, level=NUMBER, population=FLAG, only=NAMES | NONE, names=NAMES)
+@takes(left=COMPARABLE, right=COMPARABLE, level=NUMBER, population=FLAG, only=NAMES | NONE, names=NAMES)
 def compare(
     left: Comparable,
     right: Comparable,

@@ -10,7 +10,7 @@ from typing import Any
 from sordino_analysis.analyst.arguments import MAPPING, NUMBER, TEXT, WHOLE, takes
 from sordino_analysis.analyst.estimates import PLAN
 from sordino_analysis.analyst.plans import Plan
-from sordino_analysis.analyst.simulated_experiments import SimulatedExperiments, SimulatedUsers
+from sordino_analysis.analyst.simulated_experiments import SimulatedExperiments, ExperimentUsers
 from sordino_analysis.analyst.simulation import Values, codes_of
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
@@ -23,6 +23,12 @@ from sordino_shared.protocol import Arm
 
 # Weights of arms on the wire, which a design needs no more exactly than that.
 _WHOLE = 1 << 16
+# What the commands take, too: one true difference of five is missed, and a month has all days of the week.
+_USUAL_POWER, _USUAL_DAYS = 0.8, 30
+# The chance of an alarm of .05 is then known to ± .007.
+_USUAL_RUNS = 1000
+# As a server pins at most: a year.
+_MOST_DAYS = 366
 
 
 @dataclass(frozen=True)
@@ -43,11 +49,11 @@ class Experiment:
     plan: Plan
     design: ExperimentDesign
 
-    def users(self, difference: float, power: float = 0.8) -> int:
+    def users(self, difference: float, power: float = _USUAL_POWER) -> int:
         """Users in all arms that find a `difference`, in units of the primary metric, with chance `power`."""
         return self._power(power).users(_number(difference, "difference"), self.design.looks, self.design.days)
 
-    def difference(self, days: int, power: float = 0.8) -> float:
+    def difference(self, days: int, power: float = _USUAL_POWER) -> float:
         """The least difference that so many days find with chance `power`, in units of the primary metric."""
         if not 1 <= _number(days, "days") <= self.design.days:
             raise InvalidValue(f"days lie between 1 and {self.design.days}, not {days}", days)
@@ -74,13 +80,15 @@ class Experiment:
             )
         return Looked(tuple(found), finding_of(found, self.design.days))
 
-    def simulate(self, values: Values, *, seed: int, effect: float = 0.0, runs: int = 1000) -> SimulatedExperiments:
+    def simulate(
+        self, values: Values, *, seed: int, effect: float = 0.0, runs: int = _USUAL_RUNS
+    ) -> SimulatedExperiments:
         """So many experiments on users drawn from `values`, as `simulate` takes them: an A/A test without `effect`.
 
         `effect` is what the metric is higher in all arms but the first, as a share of its scale.
         """
         codes = codes_of(self.plan.domain, values, strict=False)
-        users = SimulatedUsers(
+        users = ExperimentUsers(
             device=self.plan.device,
             analyst=self.plan.analyst,
             codes=codes,
@@ -112,7 +120,7 @@ def experiment(
     primary: str,
     *,
     daily: int,
-    days: int = 30,
+    days: int = _USUAL_DAYS,
     arms: Mapping[str, float] | None = None,
     looks: str = "planned",
     spread: float = 0.5,
@@ -132,7 +140,7 @@ def experiment(
     rule = next((each for each in Looks if each.value == looks), None)
     if rule is None:
         raise InvalidValue(f"looks is one of {', '.join(each.value for each in Looks)}, not {looks!r}", looks)
-    if daily < 1 or not 1 <= days <= 366:
+    if daily < 1 or not 1 <= days <= _MOST_DAYS:
         raise InvalidValue("an experiment has 1 to 366 days and a user a day or more", (days, daily))
     if not (0 < spread <= 0.5 and 0 < level < 1):
         raise InvalidValue("spread lies between 0 and .5, the level between 0 and 1", (spread, level))

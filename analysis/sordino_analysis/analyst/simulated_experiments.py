@@ -61,7 +61,7 @@ class SimulatedExperiments:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class SimulatedUsers:
+class ExperimentUsers:
     """Rows of users as (n, attributes) `codes`; each day some are drawn with replacement, each with an arm of its own.
 
     `effect` is what the metric of all arms but the first is higher, as a share of its scale: so many of their users

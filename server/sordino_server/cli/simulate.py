@@ -149,23 +149,39 @@ def simulate(
     --arms 2 --effect 0 runs 1,000 experiments, or --repeat, on users drawn from the rows, without a server, and prints
     how often the rule of looks finds a difference that is not there; another --effect prints how often it finds it.
     """
-    run = PresentedRun(apps=apps, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json)
-    check_round_guarantee(PureEpsilon.of(epsilon))
-    written = None if spec is None else load_question(spec)
+    _simulate(context)
+
+
+def _simulate(context: typer.Context) -> None:
+    given = context.params
+    remote = RemoteServer.of(given["server"], given["key"])
+    run = PresentedRun(remote=remote, **{name: given[name] for name in ("apps", "keep", "verbose", "as_json")})
+    check_round_guarantee(PureEpsilon.of(given["epsilon"]))
+    written = None if given["spec"] is None else load_question(given["spec"])
     _refuse_unused(context, written)
-    if chart is not None:
-        check_writable(chart)
-    asked: WrittenQuestion
-    if label is not None:
-        asked, rows = labelled_rows(csv, label, positive, column, width, certify=certify)
-    else:
-        binning = Binning(edges=_edges(edges), bins=bins, quantiles=quantile_bins, categorical=categorical)
-        asked, rows = _specified(csv, column, written, workload, binning)
-    if arms is not None:
-        simulate_arms(context.params, asked, _options(context, asked), rows)
+    if given["chart"] is not None:
+        check_writable(given["chart"])
+    asked, rows = _asked(given, written)
+    if given["arms"] is not None:
+        simulate_arms(given, asked, _options(context, asked), rows)
         return
-    values = _drawn(rows, users, seed)
-    _run(run, _terms(context, asked, len(values), csv.name), values, repeat, chart)
+    values = _drawn(rows, given["users"], given["seed"])
+    _run(run, _terms(context, asked, len(values), given["csv"].name), values, given["repeat"], given["chart"])
+
+
+def _asked(given: dict[str, Any], written: WrittenQuestion | None) -> tuple[WrittenQuestion, list[dict[str, object]]]:
+    """The question, and what every device holds."""
+    csv, columns = given["csv"], given["column"]
+    if given["label"] is not None:
+        terms = given["label"], given["positive"], columns, given["width"]
+        return labelled_rows(csv, *terms, certify=given["certify"])
+    binning = Binning(
+        edges=_edges(given["edges"]),
+        bins=given["bins"],
+        quantiles=given["quantile_bins"],
+        categorical=given["categorical"],
+    )
+    return _specified(csv, columns, written, given["workload"], binning)
 
 
 def _run(run: PresentedRun, terms: CampaignTerms, values: Sequence[object], repeat: int, chart: Path | None) -> None:

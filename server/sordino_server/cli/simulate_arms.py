@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino_analysis.analyst.simulated_experiments import SimulatedExperiments, SimulatedUsers
+from sordino_analysis.analyst.simulated_experiments import SimulatedExperiments, ExperimentUsers
 from sordino_analysis.comparisons.matching import queries_by_label
 from sordino_analysis.experiments.looking import ExperimentDesign
 from sordino_analysis.experiments.looks import Looks
@@ -102,7 +102,7 @@ def simulate_arms(
     if not kind.compares_arms:
         raise InvalidValue(f"arms are compared by shares and means, and the workload is of kind {kind.name}")
     plan = finished_plan(kind.request_class().of(question, options), None)
-    users = SimulatedUsers(
+    users = ExperimentUsers(
         device=plan.device,
         analyst=plan.analyst,
         codes=codes_many(plan.device.domain, values),

@@ -22,6 +22,7 @@ from sordino_analysis.analyst import (
     pairs,
     pictures,
     plans,
+    quantile_shifts,
     results,
     rules,
     series,
@@ -35,13 +36,13 @@ PUBLIC = {
     "EstimationError", "Experiment", "Items", "PairwisePlan", "PairwiseSimulation", "Picture", "Plan", "PlanError",
     "Progress", "RankedRules", "Rotation", "SeriesEstimates", "Simulation", "SordinoError", "Workload",
     "WorkloadError", "aggregate", "best_rules", "chart", "compare", "estimate", "experiment", "histogram", "items",
-    "marginal", "pairwise_statistic", "plan", "plan_pairwise", "prefix", "ranges", "read_csv", "read_estimates",
-    "read_pairwise_plan", "read_plan", "rotation", "rule_on_average", "series", "simulate", "simulate_pairwise",
-    "workload",
+    "marginal", "pairwise_statistic", "plan", "plan_pairwise", "prefix", "quantile_shift", "ranges", "read_csv",
+    "read_estimates", "read_pairwise_plan", "read_plan", "rotation", "rule_on_average", "series", "simulate",
+    "simulate_pairwise", "workload",
 }  # fmt: skip
 MODULES = (
-    comparisons, contrasts, estimates, experiments, items, pairs, pictures, plans, results, rules, series, simulation,
-    tables, workloads,
+    comparisons, contrasts, estimates, experiments, items, pairs, pictures, plans, quantile_shifts, results, rules,
+    series, simulation, tables, workloads,
 )  # fmt: skip
 FUNCTIONS = sorted(name for name in PUBLIC if inspect.isfunction(getattr(sa, name)))
 

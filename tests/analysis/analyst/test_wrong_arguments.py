@@ -139,6 +139,7 @@ def estimates() -> dict[str, Call]:
     sides = {"left": run, "right": other, "population": False, "only": None, "names": ["may", "june"]}
     return {
         "estimate": (sa.estimate, {"plan": plan, "aggregate": run.aggregate} | LEVEL),
+        "quantile_shift": (sa.quantile_shift, {"left": run, "right": other, "share": 0.5} | LEVEL),
         "marginal": (sa.marginal, switched("marginals") | {"attributes": ["a"]} | LEVEL),
         "items": (sa.items, items | {"values": [1, 2]} | LEVEL),
         "chart": (lambda of: sa.chart(of), {"of": run.estimate}),
