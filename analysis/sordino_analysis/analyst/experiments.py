@@ -10,7 +10,7 @@ from typing import Any
 from sordino_analysis.analyst.arguments import MAPPING, NUMBER, TEXT, WHOLE, takes
 from sordino_analysis.analyst.estimates import PLAN
 from sordino_analysis.analyst.plans import Plan
-from sordino_analysis.analyst.simulated_experiments import SimulatedExperiments, ExperimentUsers
+from sordino_analysis.analyst.simulated_experiments import ExperimentUsers, SimulatedExperiments
 from sordino_analysis.analyst.simulation import Values, codes_of
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino_analysis.analyst.simulated_experiments import SimulatedExperiments, ExperimentUsers
+from sordino_analysis.analyst.simulated_experiments import ExperimentUsers, SimulatedExperiments
 from sordino_analysis.comparisons.matching import queries_by_label
 from sordino_analysis.experiments.looking import ExperimentDesign
 from sordino_analysis.experiments.looks import Looks
