@@ -19,7 +19,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.experiments.looking import ExperimentDesign, MadeLook, is_decided, look, made, query_of
 from sordino_analysis.kinds.true_measures import measures_of, true_measures
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
-from sordino_analysis.questions.linear.numbers.building import NumberPlace
+from sordino_analysis.questions.linear.numbers.places import NumberPlace
 from sordino_analysis.vectorized.randomizers import randomize_part
 from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_below, uniform_bits
 from sordino_shared.errors import InvalidValue
@@ -148,7 +148,7 @@ class ExperimentUsers:
         """The rows with the value for which the metric is largest, or least."""
         if self._number is not None:
             moved = codes.copy()
-            moved[:, self._number.place] = self._number.scale.last if self.effect > 0 else 0
+            moved[:, self._number.place] = self._number.numbers.last if self.effect > 0 else 0
             return moved
         cell = self._row.argmax() if self.effect > 0 else self._row.argmin()
         return np.array(np.unravel_index(cell, self._estimator.workload.domain.shape), dtype=np.uint64)[None, :]
@@ -159,11 +159,11 @@ class ExperimentUsers:
 
     @cached_property
     def _number(self) -> NumberPlace | None:
-        """The attribute whose numbers are asked about, if measures are."""
+        """The attribute whose numbers the metric is about, where members are not types themselves."""
         workload = self._estimator.workload
         if not workload.has_units or workload.dithering is None:
             return None
-        return measures_of(workload).number
+        return next(each.number for each in measures_of(workload).shown if each.label == self.design.primary)
 
     @cached_property
     def _row(self) -> Floats:
