@@ -18,12 +18,13 @@ WORKERS ?= 3
 # Without servers, searches for plans and files that take more than a few seconds.
 LONGER := $(addprefix architecture/,test_audit.py test_budget.py test_constants.py test_public_types.py) \
 	$(addprefix client/,test_caps_hold.py test_clean_install.py test_damage.py test_output_law.py \
-	test_verification_memory.py) $(addprefix docs/,test_certificates_page.py test_examples.py \
-	test_large_domains_example.py) $(addprefix analysis/estimation/,test_answers_on_demand.py test_band.py \
-	test_blanketed.py test_blanketed_error.py test_concepts.py test_few_attributes.py test_groups.py test_normality.py \
+	test_verification_memory.py test_wrong_calls.py) $(addprefix docs/,test_certificates_page.py test_examples.py \
+	test_large_domains_example.py test_notebooks.py) shared/protocol/test_codec.py \
+	$(addprefix analysis/estimation/,test_answers_on_demand.py test_band.py test_blanketed.py test_blanketed_error.py \
+	test_concepts.py test_consistency.py test_few_attributes.py test_groups.py test_normality.py \
 	test_ordered_concepts.py test_rules_of_few_reports.py) \
-	$(addprefix analysis/evaluation/,test_accumulator_moments.py test_blanket_moments.py test_weighted_decoder.py \
-	grids/test_contributions.py)
+	$(addprefix analysis/evaluation/,test_accumulator_moments.py test_blanket_moments.py test_every_randomizer.py \
+	test_weighted_decoder.py grids/test_contributions.py)
 QUICK := $(addprefix tests/,shared client docs architecture analysis/charts analysis/estimation analysis/evaluation \
 	analysis/questions) $(LONGER:%=--ignore=tests/%)
 # A file's tests have their fixtures and plans in common, and the file that takes longest comes first
