@@ -12,12 +12,13 @@ import numpy as np
 
 from sordino_analysis.curator.candidate import Candidate
 from sordino_analysis.curator.concentrated_candidates import concentrated_candidates
-from sordino_analysis.curator.design import Design, check_listed, dense_design
+from sordino_analysis.curator.design import Design, asked_rows, check_listed, dense_design
 from sordino_analysis.curator.laws import NoiseLaw
 from sordino_analysis.curator.orbit_design import binary_orbits, orbit_design
 from sordino_analysis.curator.pure_design import pure_candidates
-from sordino_analysis.curator.strategy import Strategy
+from sordino_analysis.curator.strategy import IntegerStrategy, Strategy
 from sordino_analysis.curator.usefulness import useful_from
+from sordino_analysis.curator.volume_bound import many_people_bound
 from sordino_analysis.documents.curator_summary import ConsideredRelease, CuratorSummary, promise_of
 from sordino_analysis.guarantees import ConcentratedComposition, Guarantee
 from sordino_analysis.guarantees.approximate import DELTA, Approximate, zcdp_within
@@ -98,6 +99,7 @@ class CuratorPlan:
             lower_bound_mean=bound_mean,
             ratio_max=bound_max and worst / bound_max,
             ratio_mean=bound_mean and mean / bound_mean,
+            many_people_bound_mean=self._many_people_bound(),
             holds_from_n=max((each.holds_from_n for each in certificates), default=None),
             noise=self.law.published().shown(),
             useful_from_n=useful_from(mean, design.uniform_error),
@@ -107,6 +109,13 @@ class CuratorPlan:
             users=self.users,
             predicted_max_rmse=None if self.users is None else math.sqrt(worst) / self.users,
         )
+
+    def _many_people_bound(self) -> float | None:
+        """By volume, where the types are listed and replaced; None under ρ."""
+        guarantee, listed = self.guarantee, isinstance(self.strategy, IntegerStrategy)
+        if not isinstance(guarantee, PureEpsilon) or self.neighbours != "replace" or not listed:
+            return None
+        return many_people_bound(*asked_rows(self.workload, self.neighbours), guarantee)
 
     def _warnings(self) -> tuple[str, ...]:
         found = []

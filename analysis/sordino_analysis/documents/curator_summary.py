@@ -66,6 +66,9 @@ class CuratorSummary(CuratorPromise):
     bias_bound: float
     lower_bound_max: float | None = Field(description="For unbiased mechanisms; null where none holds for the users.")
     lower_bound_mean: float | None = Field(description="For unbiased mechanisms; null where none holds for the users.")
+    many_people_bound_mean: float | None = Field(
+        description="Under pure ε, for biased mechanisms too, as the number of people grows; null where none is known."
+    )
     ratio_max: float | None
     ratio_mean: float | None
     holds_from_n: int | None = Field(description="The cells of so many people can have a member of each weighted pair.")

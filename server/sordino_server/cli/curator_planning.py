@@ -172,6 +172,11 @@ def _lines(summary: CuratorSummary) -> list[str]:
         found = other.max_variance if summary.objective == "max" else other.mean_variance
         kept = "under ρ" if other.guarantee == "zcdp" else "under pure ε"
         lines.append(f"  instead {other.mechanism}, {kept}: {figure(found, 6)}")
+    if summary.many_people_bound_mean is not None:
+        ratio = figure(summary.mean_variance / summary.many_people_bound_mean)
+        lines.append(
+            f"  {ratio} × what no mechanism's mean is below as the number of people grows, biased ones included"
+        )
     if summary.rho is None:
         lines.append(f"  where a cap on ρ counts it, it costs ρ = {figure(summary.rho_cost)}")
     if summary.premise is not None:

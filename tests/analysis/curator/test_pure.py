@@ -23,6 +23,7 @@ from sordino_analysis.curator.release import measure, released_estimate
 from sordino_analysis.curator.released_counts import released_counts
 from sordino_analysis.curator.shell_index import exponential_bracket
 from sordino_analysis.curator.strategy import IntegerStrategy
+from sordino_analysis.curator.volume_bound import many_people_bound
 from sordino_analysis.documents.curator_part import BlockNoise, CharacterScales, CuratorPart, IntegerRows, NoiseBlock
 from sordino_analysis.guarantees.approximate import Approximate
 from sordino_analysis.guarantees.concentrated import Zcdp
@@ -324,6 +325,34 @@ def test_intervals_and_bands_hold_as_often_as_they_say(
         bands.append(((answers.band_lower - slack <= wanted) & (wanted <= answers.band_upper + slack)).all())
     assert least - 0.012 <= np.mean(held) <= 0.98
     assert np.mean(bands) >= 0.95 - 3 * 0.009
+
+
+@pytest.mark.parametrize(
+    ("kind", "size", "error"), [("histogram", 64, 2.59), ("prefix", 64, 2.53), ("ranges", 32, 3.0)]
+)
+def test_no_plan_is_below_the_bound_by_volume(kind: str, size: int, error: float) -> None:
+    """Histograms are within 8 % of it, squared 15 %; a figure below 1 would refute the bound."""
+    summary = plan(kind, size).summary()
+    bound = summary.many_people_bound_mean
+    assert bound is not None
+    assert math.sqrt(bound) == pytest.approx(error, rel=0.1 if kind == "ranges" else 3e-3)
+    assert all(each.mean_variance >= bound for each in summary.considered)
+    if kind == "histogram":
+        assert summary.mean_variance / bound < 1.15
+
+
+def test_the_bound_by_volume_is_left_out_where_it_is_not_proved() -> None:
+    matrix, weights = np.eye(12), np.ones(12)
+    one = many_people_bound(matrix, weights, ONE)
+    half = many_people_bound(matrix, weights, PureEpsilon(NANO // 2))
+    assert one is not None
+    assert half == pytest.approx(4 * one)
+    assert many_people_bound(3 * matrix, weights, ONE) == pytest.approx(9 * one)
+    assert many_people_bound(matrix, weights, PureEpsilon(2 * NANO)) is None
+    assert many_people_bound(np.eye(8), np.ones(8), ONE) is None
+    assert many_people_bound(matrix[:5], weights[:5], ONE) is None
+    assert plan_release(builtin_specification("histogram", 16).build(), RHO).summary().many_people_bound_mean is None
+    assert plan("histogram", 16, "add-remove").summary().many_people_bound_mean is None
 
 
 def test_the_bytes_of_a_part_are_known() -> None:
