@@ -170,12 +170,4 @@ def _(given: PeriodAnswers, level: float) -> Side:
             f"level, or make the series with level={level}",
             level,
         )
-    return Side(
-        workload=given.workload,
-        parts=given.parts,
-        aggregates=given.aggregates,
-        users=given.reports,
-        level=given.level,
-        unasked=given.unasked,
-        warnings=given.warnings,
-    )
+    return Side.of_window(given)

@@ -25,6 +25,7 @@ from sordino_analysis.estimation.normality import Normality
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.panel.means import MeanPart, PooledMean, WeightedMean
+from sordino_analysis.panel.period_answers import PeriodAnswers
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.columns import columns_of_queries
 from sordino_shared.errors import InvalidValue
@@ -105,6 +106,19 @@ class Side:
             aggregates=(aggregate,),
             users=found.users,
             level=level,
+        )
+
+    @classmethod
+    def of_window(cls, found: PeriodAnswers) -> Side:
+        """A period or window of a series, at the level of the series."""
+        return cls(
+            workload=found.workload,
+            parts=found.parts,
+            aggregates=found.aggregates,
+            users=found.reports,
+            level=found.level,
+            unasked=found.unasked,
+            warnings=found.warnings,
         )
 
     def only(self, rows: Sequence[int]) -> list[tuple[float, MeanPart]]:

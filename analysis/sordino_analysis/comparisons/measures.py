@@ -170,7 +170,8 @@ def _left_out(
     for label in labels:
         if label not in told:
             side, row = ("left", ours[label]) if not _has_number(ours[label]) else ("right", theirs[label])
-            said.append(f"not compared: {label}: {row.get('sentence') or 'it is no number'}, on the {side} side")
+            reason = row.get("sentence") or "it is a range and no number"
+            said.append(f"not compared: {label}: {reason}, on the {side} side")
     return said
 
 

@@ -1,4 +1,4 @@
-"""Differences of two closed campaigns, or of arms: a function of the database alone.
+"""Differences of two closed campaigns, of arms, or of windows: a function of the database alone.
 
 Only the process that answers questions imports this module: it needs the estimators.
 """
@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import singledispatch
 
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.comparisons.columns import columns_of_difference
@@ -21,9 +22,11 @@ from sordino_analysis.experiments.decided import DecidedRow, decided_row
 from sordino_analysis.kinds.measured_side import side_of_plan
 from sordino_analysis.kinds.two_campaigns import ComparedCampaign, ComparisonExtras, ComparisonKind
 from sordino_server.aggregates import LogPurged, aggregate
-from sordino_server.answers.comparison import ComparedRound, ComparisonTerms, names_of
+from sordino_server.answers.compared_window import ComparedWindow
+from sordino_server.answers.comparison import Compared, ComparedRound, ComparisonTerms, names_of, two_arms
 from sordino_server.answers.on_demand_computing import database_at, plan_of
 from sordino_server.answers.repository import primary_and_looks
+from sordino_server.answers.series_computing import window_of_series
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_shared.protocol import DevicePart, Problem
@@ -31,28 +34,30 @@ from sordino_shared.protocol import DevicePart, Problem
 Plan = tuple[DevicePart, AnalystPart]
 
 
-def compute_comparison(url: str, left: ComparedRound, right: ComparedRound, terms: ComparisonTerms) -> bytes:
+def compute_comparison(url: str, left: Compared, right: Compared, terms: ComparisonTerms) -> bytes:
     """The document of the right campaign's answers less the left one's; raises ServerError or InvalidValue."""
     database, names = database_at(url), names_of(left, right)
-    plans = [plan_of(database, each.closed) for each in (left, right)]
-    are_arms = left.closed == right.closed
-    if are_arms:
+    arms = two_arms(left, right)
+    if arms is not None:
         # Arms are samples of one population.
         terms = replace(terms, population=True)
     try:
-        sides = [_side(database, *pair, terms.level) for pair in zip((left, right), plans, strict=True)]
+        sides = [_planned(each, database, terms.level) for each in (left, right)]
         found: AnyDifference = (
-            _arms(database, left, right, sides, plans, terms) if are_arms else _campaigns(sides, terms)
+            compared(sides[0].side, sides[1].side, only=terms.queries or None, population=terms.population)
+            if arms is None
+            else _arms(database, *arms, sides, terms)
         )
     except EstimationError as error:
         raise ServerError(Problem.INVALID_REQUEST, str(error)) from error
     except LogPurged as error:
         raise ServerError(Problem.ILLEGAL_TRANSITION, str(error)) from error
-    columns, decided = columns_of_difference(found, *names), _decided(database, left, *names) if are_arms else None
+    columns = columns_of_difference(found, *names)
+    decided = None if arms is None else _decided(database, arms[0], *names)
     extras = ComparisonExtras(
-        warnings=tuple(each for each in found.warnings if not are_arms or each != DIFFERENT_PEOPLE),
-        left=_compared(left, names[0], sides[0], plans[0]),
-        right=_compared(right, names[1], sides[1], plans[1]),
+        warnings=tuple(each for each in found.warnings if arms is None or each != DIFFERENT_PEOPLE),
+        left=_described(left, names[0], sides[0]),
+        right=_described(right, names[1], sides[1]),
         population=terms.population,
         decided=None if decided is None else decided.sentence,
     )
@@ -67,28 +72,19 @@ def compute_comparison(url: str, left: ComparedRound, right: ComparedRound, term
     ).content()
 
 
-def _campaigns(sides: Sequence[Side], terms: ComparisonTerms) -> AnyDifference:
-    return compared(*sides, only=terms.queries or None, population=terms.population)
-
-
 def _arms(
-    database: Database,
-    left: ComparedRound,
-    right: ComparedRound,
-    sides: Sequence[Side],
-    plans: Sequence[Plan],
-    terms: ComparisonTerms,
+    database: Database, left: ComparedRound, right: ComparedRound, sides: Sequence[_Planned], terms: ComparisonTerms
 ) -> Difference:
     """The right arm less the left one, with a band that holds every arm less the left one at once."""
     others: dict[int | None, Side] = {}
     # In the order of the arms, so that draws behind the quantile are the same whichever arm is asked about.
     for arm in range(len(left.arms)):
         if arm == right.arm:
-            others[arm] = sides[1]
+            others[arm] = sides[1].side
         elif arm != left.arm:
             with suppress(EstimationError):  # An arm without reports is compared with none.
-                others[arm] = _side(database, replace(left, arm=arm), plans[0], terms.level)
-    found = differences(sides[0], list(others.values()), only=terms.queries or None, population=True)
+                others[arm] = _side(database, replace(left, arm=arm), sides[0].plan, terms.level)
+    found = differences(sides[0].side, list(others.values()), only=terms.queries or None, population=True)
     return found[list(others).index(right.arm)]
 
 
@@ -103,13 +99,40 @@ def _side(database: Database, of: ComparedRound, plan: Plan, level: float) -> Si
     return side_of_plan(*plan, total, level, of.closed.blanket)
 
 
-def _compared(of: ComparedRound, name: str, side: Side, plan: Plan) -> ComparedCampaign:
-    device, analyst = plan
+@dataclass(frozen=True)
+class _Planned:
+    """A side, and the plan that its reports are of."""
+
+    side: Side
+    plan: Plan
+
+
+@singledispatch
+def _planned(of: object, database: Database, level: float) -> _Planned:
+    """The side of what is compared, at this level."""
+    raise TypeError(f"{type(of).__name__} is not compared")
+
+
+@_planned.register
+def _(of: ComparedRound, database: Database, level: float) -> _Planned:
+    plan = plan_of(database, of.closed)
+    return _Planned(_side(database, of, plan, level), plan)
+
+
+@_planned.register
+def _(of: ComparedWindow, database: Database, level: float) -> _Planned:
+    found = window_of_series(database, of.campaign, of.question(level), of.now)
+    return _Planned(Side.of_window(found.answers), (found.estimator.device, found.estimator.analyst))
+
+
+def _described(of: Compared, name: str, planned: _Planned) -> ComparedCampaign:
+    device, analyst = planned.plan
     return ComparedCampaign(
-        campaign_id=of.closed.campaign,
-        name=name if of.arm is None else of.name,
-        arm=of.arm_name,
-        users=side.users,
+        campaign_id=of.campaign,
+        # The column has the name of the arm alone where both are arms of one campaign.
+        name=of.name if of.is_arm else name,
+        arm=of.arm_name if isinstance(of, ComparedRound) else None,
+        users=planned.side.users,
         epsilon=device.guarantee.epsilon,
         mechanism=analyst.mechanism,
     )

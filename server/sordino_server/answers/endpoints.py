@@ -100,8 +100,10 @@ async def get_arms(
 
 _Text = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 Texts = list[_Text] | None
-# A campaign, or one of its arms.
-ComparedText = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{64}(:[A-Za-z0-9-]{1,24})?$")]
+# A campaign, one of its arms, or some periods of a series.
+ComparedText = Annotated[
+    str, StringConstraints(pattern=r"^[0-9a-f]{64}(:[A-Za-z0-9-]{1,24}|@[0-9]{1,9}(-[0-9]{1,9})?)?$")
+]
 
 
 def _asked(description: str) -> Any:
@@ -165,8 +167,10 @@ async def get_comparison(
     context: Injected,
     _: Analyst,
     request: Request,
-    left: Annotated[ComparedText, Query(description="Id of a closed campaign, or one of its arms: `ID:ARM`.")],
-    right: Annotated[ComparedText, Query(description="Campaign or arm from which `left` is subtracted.")],
+    left: Annotated[
+        ComparedText, Query(description="Id of a closed campaign, an arm `ID:ARM`, or periods of a series: `ID@3-9`.")
+    ],
+    right: Annotated[ComparedText, Query(description="Campaign, arm or periods from which `left` is subtracted.")],
     query: Annotated[
         Texts, Query(max_length=MOST_QUESTIONS, description="Label of a query; default: all of both. May be repeated.")
     ] = None,

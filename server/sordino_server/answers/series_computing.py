@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import lru_cache
 
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.kinds.series_document import SeriesRange, SeriesStates, series_document
+from sordino_analysis.panel.period_answers import PeriodAnswers
 from sordino_analysis.panel.series import SeriesEstimates, series_estimator
 from sordino_server import aggregates
 from sordino_server.answers import repository
@@ -32,21 +34,20 @@ def compute_series(url: str, campaign: str, question: SeriesQuestion, now: int) 
     return document_of_series(_database(url), campaign, question, now).content()
 
 
+def window_of_series(database: Database, campaign: str, question: SeriesQuestion, now: int) -> WindowOfSeries:
+    """The answers of all periods that are asked for as one window; raises ServerError where none has reports."""
+    read = _read(database, campaign, question, now)
+    found = read.series.window(read.asked.first, read.asked.last, question.by)
+    if found is None:
+        detail = f"campaign {campaign}: no report was counted in the periods {read.asked.first} to {read.asked.last}"
+        raise ServerError(Problem.ESTIMATE_NOT_READY, detail, state="closed")
+    return WindowOfSeries(found, read.series.estimator)
+
+
 def document_of_series(database: Database, campaign: str, question: SeriesQuestion, now: int) -> EstimateDocument:
     """Estimates of the closed periods that are asked for; the open ones have their counts so far."""
-    with database.read("read series") as session:
-        asked = asked_periods(session, campaign, question, now)
-        manifest = Manifest.read(campaigns.get(session, campaign).manifest)
-        shards = repository.shards_between(session, campaign, asked.first, asked.last)
-    reference = manifest.rounds[0].plan
-    assert reference is not None
-    url = database.url.render_as_string(hide_password=False)
-    estimator = _estimator(url, str(reference.device), str(reference.analyst))
-    counts = Counter[int]()
-    for number, count, _ in shards:
-        counts[number] += count
-    sums = _aggregates(database, asked, estimator, shards)
-    series = SeriesEstimates.of(estimator, sums, asked.row.slots, question.level, asked.blanket)
+    read = _read(database, campaign, question, now)
+    asked, series, counts = read.asked, read.series, read.counts
     shown = SeriesRange(
         first=asked.first, last=asked.last, window=question.window, by=question.by, trend=question.trend
     )
@@ -60,6 +61,40 @@ def document_of_series(database: Database, campaign: str, question: SeriesQuesti
         warnings=_warnings(asked),
     )
     return series_document(series, shown, terms)
+
+
+@dataclass(frozen=True)
+class WindowOfSeries:
+    """A window, and the estimator of the series' plan."""
+
+    answers: PeriodAnswers
+    estimator: LinearEstimator
+
+
+@dataclass(frozen=True)
+class _Read:
+    """The periods that are asked for, the estimates of the closed ones, and how many reports each row has."""
+
+    asked: PeriodsOfAnswer
+    series: SeriesEstimates
+    counts: Counter[int]
+
+
+def _read(database: Database, campaign: str, question: SeriesQuestion, now: int) -> _Read:
+    with database.read("read series") as session:
+        asked = asked_periods(session, campaign, question, now)
+        manifest = Manifest.read(campaigns.get(session, campaign).manifest)
+        shards = repository.shards_between(session, campaign, asked.first, asked.last)
+    reference = manifest.rounds[0].plan
+    assert reference is not None
+    url = database.url.render_as_string(hide_password=False)
+    estimator = _estimator(url, str(reference.device), str(reference.analyst))
+    counts = Counter[int]()
+    for number, count, _ in shards:
+        counts[number] += count
+    sums = _aggregates(database, asked, estimator, shards)
+    series = SeriesEstimates.of(estimator, sums, asked.row.slots, question.level, asked.blanket)
+    return _Read(asked, series, counts)
 
 
 def _users(reports: int, asked: PeriodsOfAnswer) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from functools import partial
 from typing import Annotated, Any
 
@@ -11,6 +12,8 @@ from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, CsvOption, Shown, remote_command
 
+# An arm, or periods of a series.
+_PART = re.compile(r"(?P<campaign>.+)(?P<part>:[^:@]*|@[0-9]+(-[0-9]+)?)", re.DOTALL)
 _CAMPAIGN = "id, the first digits of an id (4 or more), or name"
 
 
@@ -46,8 +49,8 @@ def compare(
 
 
 def _compared(remote: Remote, text: str) -> str:
-    """The id of a campaign, with the arm that follows a colon, unless the colon is in its name."""
-    campaign, colon, arm = text.rpartition(":")
-    if colon and any(True for _ in remote.listed("/v1/campaigns", "campaigns", name=text)):
+    """The id of a campaign, with the arm after a colon or the periods after an at sign, unless its name has these."""
+    found = _PART.fullmatch(text)
+    if found is None or any(True for _ in remote.listed("/v1/campaigns", "campaigns", name=text)):
         return remote.campaign_id(text)
-    return f"{remote.campaign_id(campaign)}:{arm}" if colon else remote.campaign_id(text)
+    return remote.campaign_id(found["campaign"]) + found["part"]

@@ -39,7 +39,7 @@ _LEVELS = (0.9, 0.95, 0.99)
 _BESIDE_FORM = (Problem.INVALID_REQUEST, Problem.NOT_FOUND, Problem.ESTIMATE_NOT_READY, Problem.ILLEGAL_TRANSITION)
 
 # As the API has it, or empty where nothing is chosen.
-_Compared = Annotated[str, Query(pattern=r"^([0-9a-f]{64}(:[A-Za-z0-9-]{1,24})?)?$")]
+_Compared = Annotated[str, Query(pattern=r"^([0-9a-f]{64}(:[A-Za-z0-9-]{1,24}|@[0-9]{1,9}(-[0-9]{1,9})?)?)?$")]
 _Label = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 
 
@@ -149,8 +149,8 @@ def _options(context: Context, chosen: Sequence[str]) -> list[ListedOption]:
 
 
 def _shortened(text: str) -> str:
-    campaign, colon, arm = text.partition(":")
-    return f"{campaign[:12]}{colon}{arm}"
+    """The first digits of the id with the arm or the periods, which follow its 64 digits."""
+    return f"{text[:12]}{text[64:]}"
 
 
 def _found(request: Request, chosen: ChosenPair, content: bytes) -> dict[str, Any]:
