@@ -11,6 +11,7 @@ from sordino_server.models import Role
 from sordino_shared.protocol.sealed import BatchEnd
 from tests.server.console.conftest import Browsers
 from tests.server.shuffled.collected import USERS, Shuffled, shuffled_campaign
+from tests.server.shuffled.collected_series import shuffled_series
 
 
 @pytest.fixture
@@ -59,3 +60,35 @@ def test_the_page_says_why_nothing_came(shuffled: Shuffled, opened: Browsers) ->
     shuffled.end()
     page = opened.of(Role.ANALYST).page(f"/console/campaigns/{shuffled.campaign['id']}")
     assert "withheld: too few devices took part" in page
+
+
+def test_the_page_says_that_a_key_is_lost_and_what_to_do(shuffled: Shuffled, opened: Browsers) -> None:
+    file = shuffled.folder / shuffled.campaign["id"] / "round-0.key"
+    kept = file.read_text()
+    file.unlink()
+    shuffled.release([*shuffled.sealed([0] * USERS), *shuffled.blanket()])
+    shuffled.end()
+    path = f"/console/campaigns/{shuffled.campaign['id']}"
+    page = " ".join(opened.of(Role.ANALYST).page(path).split())
+    assert "unreadable: the key that opens this round" in page
+    assert "restore the folder from its backup and retry the round" in page
+    file.write_text(kept)
+    shuffled.home.api.post(f"{shuffled.path}/rounds/0/retry").raise_for_status()
+    shuffled.home.work()
+    assert "random ones of mix, less none refused" in " ".join(opened.of(Role.ANALYST).page(path).split())
+
+
+def test_the_page_of_a_series_waits_for_its_first_batch_and_says_what_all_answers_tell(
+    migrated_sqlite_url: str, tmp_path: Path
+) -> None:
+    with shuffled_series(migrated_sqlite_url, tmp_path / "keys") as series:
+        opened = Browsers(series.home)
+        path = f"/console/campaigns/{series.id}"
+        page = " ".join(opened.of(Role.ANALYST).page(path).split())
+        assert "All of them, against this server" in page
+        assert "as long as mix adds its random reports" in page
+        assert "waits for the first batch" not in page
+        series.to_end_of(0)
+        page = opened.of(Role.ANALYST).page(path)
+        assert "waits for the first batch of mix, which is due" in page
+        opened.close()
