@@ -130,8 +130,8 @@ def _asked(workload: Workload, key: Any) -> tuple[BoxSum, str, str]:
     if not isinstance(key, tuple) or len(key) != 2 or not all(isinstance(part, str) for part in key):
         raise WrongType(f"name a query by its label, or as ('range', '5..20'), not {key!r}", key)
     kind, text = key
-    if kind not in QUESTION_KINDS or kind == "quantile":
-        linear = ", ".join(name for name in QUESTION_KINDS if name != "quantile")
+    if kind not in QUESTION_KINDS or kind in ("quantile", "mean"):
+        linear = ", ".join(name for name in QUESTION_KINDS if name not in ("quantile", "mean"))
         raise WrongType(f"the kind of a question in a sum is one of {linear}, not {kind!r}", kind)
     (box,) = parse_boxes(workload.domain, kind, [text])
     return [(1.0, box)], box.label, SHARE

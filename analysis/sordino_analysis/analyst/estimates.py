@@ -105,8 +105,9 @@ class Estimate(AnswersShown):
         return self.found.warnings
 
     def answer(self, kind: QuestionKind, *questions: str, given: str | None = None) -> AskedAnswers:
-        """Answers to questions the workload need not list: a "range", "rectangle", "cell", "marginal" or "quantile".
+        """Answers to questions the workload need not list: a "range", "cell", "quantile" and so on.
 
+        The kinds are "range", "rectangle", "cell", "marginal", "quantile", and "mean" of an attribute.
         `interval` is for a question that was fixed before anybody looked, `band` holds all questions of the kind at
         once. With `given`, as "country=DE" or "delay=10..20", answers are about the users of that group: ratios with
         Fieller's intervals, and quantiles. Raises WorkloadError for what is no question or group of the domain,
@@ -124,7 +125,7 @@ class Estimate(AnswersShown):
                 raise WrongType(f"write a question as a text, such as '5..20' for a range: not {question!r}", question)
         if given is not None and not isinstance(given, str):
             raise WrongType(f"write a group as a text, such as 'country=DE': not {given!r}", given)
-        found = answer(self._answerer, self.workload.domain, kind, questions, self.level, given)
+        found = answer(self._answerer, self.workload.held_domain, kind, questions, self.level, given)
         return AskedAnswers(found, kind, epsilon=self.plan.epsilon, mechanism=self.plan.mechanism)
 
     def contrast(self, weights: Mapping[Asked, float]) -> Contrast:

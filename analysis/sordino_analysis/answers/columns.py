@@ -87,7 +87,8 @@ COLUMNS: tuple[Column, ...] = (
         "kind",
         "text",
         "`prefix`, `ranges`, `histogram`, `marginal`, `parity`, `matrix`, a product such as `histogram×ranges`, "
-        "`statistic`, `concept`, or the kind of a question on demand",
+        "`statistic`, `concept`, a measure such as `mean`, `sd`, `quantile` or `top`, or the kind of a question on "
+        "demand",
     ),
     _answer("label", "text", "the query, statistic or rule as people read it"),
     _answer("given", "text", "the group of users that the answer is about", _NO_GROUP, exported=False),

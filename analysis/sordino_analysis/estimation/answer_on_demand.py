@@ -101,7 +101,31 @@ class GroupQuantileAnswer(GroupTerms, QuantileAnswer):
     """A quantile among the users of a group."""
 
 
-Answer = ShareAnswer | QuantileAnswer | RatioAnswer
+@dataclass(frozen=True, kw_only=True)
+class MeanAnswer:
+    """The mean of an attribute's numbers in its `unit`, among the users of a group if one is `given`.
+
+    `group` is the share of all users who are in the group and have a number. Where that may be 0 there is no mean, and
+    `sentence` says how many users would be enough.
+    """
+
+    label: str
+    unit: str
+    value: float | None
+    uncut: float | None
+    standard_error: float | None
+    interval: Ends | None
+    band: Ends | None
+    population_standard_error: float | None
+    population_interval: Ends | None
+    sentence: str | None
+    enough_users: int | None
+    given: str | None = None
+    group: float | None = None
+    group_interval: Ends | None = None
+
+
+Answer = ShareAnswer | QuantileAnswer | RatioAnswer | MeanAnswer
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
-from sordino_analysis.estimation.answer_on_demand import Answer, Answerer, OnDemand, QuantileAnswer, ShareAnswer
+from sordino_analysis.estimation.answer_on_demand import (
+    Answer,
+    Answerer,
+    MeanAnswer,
+    OnDemand,
+    QuantileAnswer,
+    ShareAnswer,
+)
 from sordino_analysis.estimation.grids_on_demand import GridsOnDemand, PlanesOnDemand
 from sordino_analysis.estimation.groups import group_answers
 from sordino_analysis.estimation.items import ItemEstimator
@@ -15,6 +22,7 @@ from sordino_analysis.estimation.linear import EstimationError, LinearEstimator,
 from sordino_analysis.estimation.linear_on_demand import LinearOnDemand
 from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.estimation.marginals_on_demand import MarginalsOnDemand
+from sordino_analysis.estimation.means_on_demand import RoundedOnDemand, mean_answers
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.grids.answers import GridAnswers
 from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
@@ -24,7 +32,7 @@ from sordino_shared.domains import Domain
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import Coarsened, OrbitKernel
 
-__all__ = ["Answer", "Answerer", "OnDemand", "QuantileAnswer", "ShareAnswer", "answer", "answerer_of"]
+__all__ = ["Answer", "Answerer", "MeanAnswer", "OnDemand", "QuantileAnswer", "ShareAnswer", "answer", "answerer_of"]
 
 
 def answerer_of(
@@ -51,7 +59,7 @@ def answerer_of(
         return ItemsOnDemand(items, aggregate.count, count)
     estimator = LinearEstimator.of(device, analyst)
     if estimator.workload.dithering is not None:
-        raise EstimationError("reports of rounded numbers answer the measures that were asked, which the estimate has")
+        return RoundedOnDemand(estimator, aggregate)
     if isinstance(estimator.law, OrbitAnswerMoments):
         return MarginalsOnDemand(MarginalEstimator(estimator, estimator.law), aggregate)
     return on_demand_of(estimator, aggregate)
@@ -77,7 +85,8 @@ def _among_random_reports(
             f"questions are answered behind a shuffler by tables and sets only, for now, not by {analyst.mechanism}: "
             "the estimate has the answers of the workload"
         )
-    return LinearOnDemand(estimator.among(aggregate, blanket), aggregate)
+    form = LinearOnDemand if estimator.workload.dithering is None else RoundedOnDemand
+    return form(estimator.among(aggregate, blanket), aggregate)
 
 
 def answer(
@@ -96,6 +105,12 @@ def answer(
     """
     if not 0 < level < 1:
         raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
+    if kind == "mean":
+        if not isinstance(answerer, LinearOnDemand):
+            raise EstimationError(
+                "the reports of this plan are about single items or a few attributes: plan a mean of the attribute"
+            )
+        return mean_answers(answerer, domain, texts, level, given)
     if given is not None:
         return group_answers(answerer, domain, kind, texts, given, level)
     if kind == "quantile":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 from sordino_analysis.estimation.answer_on_demand import (
     Answerer,
@@ -24,7 +24,6 @@ from sordino_analysis.figures import SHARE, amount
 from sordino_analysis.questions.linear.boxes import Box, meet
 from sordino_analysis.questions.linear.on_demand import (
     BoxKind,
-    QuestionKind,
     parse_boxes,
     parse_group,
     parse_quantiles,
@@ -35,7 +34,12 @@ from sordino_shared.quantities import quantity
 
 
 def group_answers(
-    answerer: Answerer, domain: Domain, kind: QuestionKind, texts: Sequence[str], given: str, level: float
+    answerer: Answerer,
+    domain: Domain,
+    kind: BoxKind | Literal["quantile"],
+    texts: Sequence[str],
+    given: str,
+    level: float,
 ) -> OnDemand:
     """Answers to the questions of one kind among the users that `given` names, as "country=DE".
 

@@ -243,6 +243,10 @@ class LinearOnDemand:
     def _asked(self, boxes: Sequence[Box]) -> LinearEstimator:
         return self.asked(Boxes(boxes, self.estimator.workload.domain.shape), lambda query: boxes[query].label)
 
+    def check_bias(self, estimator: LinearEstimator) -> None:
+        """Raise EstimationError where an answer that is asked has a bias which is no rounding."""
+        _ = self._bias(estimator)
+
     def _bias(self, estimator: LinearEstimator) -> float:
         """The largest bias of the asked answers; raises EstimationError where that is no rounding."""
         profile, plan = estimator.law.profile(), self.estimator.analyst.figures

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from sordino_analysis.answers.document import EstimateDocument
@@ -69,6 +71,16 @@ class NumbersKind(LinearKind):
         from sordino_analysis.kinds.numbers_document import estimated
 
         return estimated(manifest, closed[-1])
+
+    def shown(self, estimate: EstimateDocument) -> Sequence[int]:
+        """Rows as they were asked, and members that are asked for as the `top` from the most frequent one on."""
+        table = estimate.table
+        shares, about = np.nan_to_num(table.numbers("value")), list(map(str, table.bounds()))
+        keys, order = list(zip(table.cells("kind"), about, strict=True)), list[int]()
+        for (kind, _), alike in groupby(range(len(keys)), key=keys.__getitem__):
+            rows = list(alike)
+            order += sorted(rows, key=lambda row: -shares[row]) if kind == "top" else rows
+        return order
 
     def statements(self, estimate: EstimateDocument) -> Sequence[str]:
         """Nothing: the measures say it themselves."""

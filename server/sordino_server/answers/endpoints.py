@@ -118,6 +118,7 @@ def asked_questions(
     cell: Annotated[Texts, _asked("A value of every attribute, as `linux`, or `os:linux,wifi:yes`.")] = None,
     marginal: Annotated[Texts, _asked("Values of some attributes, as `os:linux` or `os:linux,wifi:yes`.")] = None,
     quantile: Annotated[Texts, _asked("Between 0 and 1, as `0.5` or `delay:0.5`.")] = None,
+    mean: Annotated[Texts, _asked("The name of an attribute, whose numbers' mean is told, as `load_ms`.")] = None,
     rule: Annotated[
         Texts, _asked("One known rule of a plan with `scheme: arrangement`, as `wifi:on,beta:off`.")
     ] = None,
@@ -129,6 +130,7 @@ def asked_questions(
         "cell": cell,
         "marginal": marginal,
         "quantile": quantile,
+        "mean": mean,
         "rule": rule,
     }
     given = [(kind, tuple(texts)) for kind, texts in kinds.items() if texts]

@@ -14,6 +14,12 @@ from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, CsvOption, Shown, remote_command
 from sordino_shared.errors import InvalidValue
 
+_MeanOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Mean of an attribute's numbers: load_ms.")]
+_RuleOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="RULE", help="One known rule of `scheme: arrangement`: wifi:on,beta:off."),
+]
+
 
 @remote_command
 def answers(
@@ -35,10 +41,8 @@ def answers(
     quantile: Annotated[
         list[str] | None, typer.Option(metavar="Q", help="Quantile between 0 and 1: 0.5 or delay:0.5.")
     ] = None,
-    rule: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RULE", help="One known rule of `scheme: arrangement`: wifi:on,beta:off."),
-    ] = None,
+    mean: _MeanOption = None,
+    rule: _RuleOption = None,
     given: Annotated[
         str | None,
         typer.Option(metavar="NAME=VALUE", help="Answer about a group alone: country=DE or delay=10..20."),
@@ -52,6 +56,7 @@ def answers(
 
         sordino campaigns answers CAMPAIGN --range 5..20 --range ..10
         sordino campaigns answers CAMPAIGN --marginal os:linux --given country=DE
+        sordino campaigns answers CAMPAIGN --mean load_ms --given country=DE
 
     Ask one kind of question at a time; repeat the option for several questions. Use the interval for a question that
     you fixed before you saw any answer, and the band for one that you chose by looking.
@@ -62,6 +67,7 @@ def answers(
         "cell": cell,
         "marginal": marginal,
         "quantile": quantile,
+        "mean": mean,
         "rule": rule,
     }
     questions = {kind: texts for kind, texts in asked.items() if texts}

@@ -92,7 +92,7 @@ def as_yaml(
     name: str, specification: dict[str, Any], domain: Domain, kind: QuestionKind, questions: Sequence[str]
 ) -> str:
     """A workload whose queries are these questions, for a campaign that asks nothing else; empty where it has none."""
-    if kind == "quantile" or domain.size > _MOST_CELLS:
+    if kind == "quantile" or kind == "mean" or domain.size > _MOST_CELLS:
         return ""
     box_kind: BoxKind = kind
     boxes = parse_boxes(domain, box_kind, questions)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from sordino_analysis.documents.decoders import AnswerDecoder
+from sordino_analysis.documents.number_queries import AskedNumber, NumberMeasure, NumberQueries
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate, mean_accumulator
+from sordino_analysis.evaluation.integer_kernels import kernel_table
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.evaluation.weighted_decoder import expand_weighted
+from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_analysis.planning.planner import compile_plan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import Workload, parse_specification
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.vectorized.arrays import array_of
 from sordino_analysis.vectorized.randomizers import randomize_codes
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.randomizers import Dithered, RandomizedResponse
+from sordino_shared.randomizers import Dithered, FiniteKernel, RandomizedResponse
 
 EVERY = tuple(range(17))
 STEP = 1 << 28
@@ -140,6 +148,44 @@ def test_of_several_rounded_attributes_the_bound_at_the_knots_holds_for_every_ce
     assert (exact <= bound + 1e-9).all()
     np.testing.assert_allclose(bound, exact, rtol=0.02)
     assert bound[0] > alone[0] + 0.2
+
+
+@pytest.mark.parametrize("kernel", ["query_kernel", "randomized_response"])
+def test_seven_steps_and_four_levels_are_exact_under_two_kernels(kernel: str) -> None:
+    """R = 7, m = 4: the laws of reports of 8 members in integers, with ratios at most e^ε and the members as means."""
+    epsilon = PureEpsilon.of(1)
+    line = [{"name": "a", "kind": "integers", "low": 0, "high": 7}]
+    asked_mean = parse_specification({"name": "mean", "domain": line, "queries": {"a": "mean"}})
+    queries = NumberQueries((AskedNumber("a", 4, 1, (NumberMeasure("mean", ()),)),))
+    workload = build_workload(asked_mean.build().held_domain, queries)
+    plan = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1, mechanism=kernel)))
+    dithered = plan.device.randomizer
+    assert isinstance(dithered, Dithered)
+    knots = dithered.knots[0]
+    assert knots == (0, 2, 4, 7)
+    table = integer_table(dithered.inner)
+    laws = []
+    for member in range(8):
+        below = max(place for place, knot in enumerate(knots) if knot <= member)
+        above = min(below + 1, 3)
+        share = Fraction(member - knots[below], max(knots[above] - knots[below], 1))
+        laws.append([(1 - share) * row[below] + share * row[above] for row in table])
+    worst = max(one / other for column in zip(*laws, strict=True) for one in column for other in column if other)
+    assert worst == Fraction(*dithered.likelihood_ratio())
+    assert math.log(worst) <= epsilon.epsilon
+    decoder = expand_weighted(plan.analyst.decoder, dithered, workload)
+    moments = answer_moments(dithered, decoder, workload)
+    for member, law in enumerate(laws):
+        chances = np.array([float(each / sum(law)) for each in law])
+        assert moments.decode(chances)[0] == pytest.approx(member, abs=1e-9)
+
+
+def integer_table(inner: object) -> list[list[int]]:
+    """(outputs, types) the integer weights of reports."""
+    if isinstance(inner, RandomizedResponse):
+        return [[inner.own_weight if y == x else inner.other_weight for x in range(4)] for y in range(4)]
+    assert isinstance(inner, FiniteKernel)
+    return [[int(each) for each in row] for row in kernel_table(inner).tolist() if any(row)]
 
 
 def test_sums_and_units_are_those_of_the_inner_randomizer() -> None:

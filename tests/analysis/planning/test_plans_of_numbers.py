@@ -124,3 +124,31 @@ def test_what_is_not_told_of_a_category_is_said_below_the_table() -> None:
     [table] = kind.tables(drawn_estimate(kind, plan, values, SeededRandomness(2)), None)
     [said] = [note for note in table.notes if "not enough" in note]
     assert said.startswith("mean of stars, country: FR: not enough users in country: FR: ")
+
+
+def test_a_range_that_is_much_too_wide_is_said_with_one_that_would_do() -> None:
+    """Numbers within 2,900 to 3,100 of 60,000 have a standard deviation of 58: with its error 10 of them are 10,000."""
+    kind = kind_named("numbers")
+    asked = kind.parse({"name": "load time", "domain": [LOAD], "queries": {"load_ms": ["mean", "sd"]}})
+    plan = kind.request_class().of(asked, PlanningOptions.of(epsilon=4, effort="quick")).compile(lambda step: None)
+    narrow, wide = ((np.random.default_rng(3).uniform(*ends, 100_000)).tolist() for ends in ((2900, 3100), (0, 60000)))
+    [said] = drawn_estimate(kind, plan, narrow, SeededRandomness(4)).extras.warnings
+    assert "60,000 ms 10 standard deviations or more from the mean" in said
+    assert "would do, with" in said
+    assert "fewer users" in said
+    assert not drawn_estimate(kind, plan, wide, SeededRandomness(4)).extras.warnings
+
+
+def test_several_means_from_one_report_are_not_worse_than_one_asked_of_each_device() -> None:
+    """With one of d = 2 questions drawn by each device a mean has 2(V + 1/4) − 1/4: .314 at ε = 4."""
+    asked = parse_specification(
+        {
+            "name": "two numbers",
+            "domain": [LOAD, LOAD | {"name": "size"}],
+            "queries": {"load_ms": "mean", "size": "mean"},
+        }
+    )
+    plan = request_for(asked, PlanningOptions.of(epsilon=4, effort="quick")).compile(lambda step: None)
+    assert relative_variance(plan) < 2 * (0.0323 + 0.25) - 0.25
+    assert prove_epsilon(plan.device.randomizer) is not None
+    assert all(check.holds for check in audit_plan(plan.device, plan.analyst))

@@ -1,9 +1,9 @@
 """Questions that are asked of a closed round, from text: ranges, rectangles, cells, marginals and quantiles.
 
 `delay:10..20` is a range, `delay:10..20,size:..5` a rectangle, `os:linux,wifi:yes` a cell or a marginal, `delay:0.5` a
-quantile. `os=linux` or `delay=10..20` is a group of users that answers are given for. Where only one attribute can be
-meant its name may be left out, but for a rectangle and a group. A member whose name has a comma or a colon is written
-as JSON: `{"os": "a,b"}`.
+quantile, `delay` a mean. `os=linux` or `delay=10..20` is a group of users that answers are given for. Where only one
+attribute can be meant its name may be left out, but for a rectangle, a mean and a group. A member whose name has a
+comma or a colon is written as JSON: `{"os": "a,b"}`.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ from sordino_shared.domains import Attribute, Categorical, Domain, Hashed, Integ
 from sordino_shared.errors import InvalidValue, OutsideDomain
 
 BoxKind = Literal["range", "rectangle", "cell", "marginal"]
-QuestionKind = BoxKind | Literal["quantile"]
-QUESTION_KINDS: tuple[QuestionKind, ...] = (*get_args(BoxKind), "quantile")
+QuestionKind = BoxKind | Literal["quantile", "mean"]
+QUESTION_KINDS: tuple[QuestionKind, ...] = (*get_args(BoxKind), "quantile", "mean")
 # Short, so that no text is a number of millions of digits.
 _NUMBER = r"-?(?:[0-9]{1,40}(?:\.[0-9]{1,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?"
 _RANGE = re.compile(rf"({_NUMBER})?\.\.({_NUMBER})?")
@@ -44,7 +44,7 @@ class Quantile:
 
 def parse_boxes(domain: Domain, kind: BoxKind, texts: Sequence[str]) -> tuple[Box, ...]:
     """The boxes that texts of one kind ask about; raises WorkloadError with what to write instead."""
-    _check_count(texts)
+    check_count(texts)
     parsers: dict[BoxKind, Callable[[Domain, str], Box]] = {
         "range": _range,
         "rectangle": _rectangle,
@@ -56,7 +56,7 @@ def parse_boxes(domain: Domain, kind: BoxKind, texts: Sequence[str]) -> tuple[Bo
 
 def parse_quantiles(domain: Domain, texts: Sequence[str]) -> tuple[Quantile, ...]:
     """The quantiles that texts ask for; raises WorkloadError with what to write instead."""
-    _check_count(texts)
+    check_count(texts)
     return tuple(_quantile(domain, text) for text in texts)
 
 
@@ -117,7 +117,8 @@ def unnamed_prefixes(domain: Domain, attribute: int, count: int) -> list[Box]:
     return [Box("", (*whole[:attribute], (0, last), *whole[attribute + 1 :])) for last in range(count)]
 
 
-def _check_count(texts: Sequence[str]) -> None:
+def check_count(texts: Sequence[str]) -> None:
+    """Raise WorkloadError for no question, and for more than are answered at a time."""
     if not 1 <= len(texts) <= MOST_QUESTIONS:
         raise WorkloadError(f"ask 1 to {MOST_QUESTIONS} questions at a time, not {len(texts)}", len(texts))
 
