@@ -18,8 +18,8 @@ from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.filling import cells_of_answers
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable, joined
-from sordino_analysis.documents.protocol_plan import ProtocolPlan
-from sordino_analysis.figures import chosen, figure
+from sordino_analysis.documents.protocol_plan import FormBound, ProtocolPlan
+from sordino_analysis.figures import chosen, figure, ratio
 from sordino_analysis.kinds.drawn_rounds import randomized
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol_registry import step_protocol
@@ -77,6 +77,11 @@ class PairwisePlan(Facts):
         """The root mean squared error predicted at the planned number of users, over the reference histograms."""
         return self.protocol.predicted_rmse
 
+    @property
+    def bounds(self) -> tuple[FormBound, ...]:
+        """A lower bound for each form of the statistic, with the plan's `ratio` to it; none in plans of before."""
+        return self.protocol.bounds
+
     @takes(folder=PATH)
     def save(self, folder: Path | str) -> None:
         """Write `protocol.json`, `device.cbor` and `analyst.cbor` for `read_pairwise_plan`; raises OSError."""
@@ -91,7 +96,13 @@ class PairwisePlan(Facts):
             ("protocol", self.protocol.protocol),
             ("rounds", rounds),
             ("predicted error", figure(self.error, 3)),
+            *((f"lower bound of {bound.form}", _of_bound(bound)) for bound in self.bounds),
         ]
+
+
+def _of_bound(bound: FormBound) -> str:
+    shown = f"users × variance ≥ {figure(bound.value)}"
+    return shown if bound.ratio is None else f"{shown}, ratio {ratio(bound.ratio)}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,6 +14,7 @@ from sordino_analysis.documents.price_of_locality import PriceOfLocality
 from sordino_analysis.documents.summary_parts import (
     AverageCaseFigures,
     BlanketSummary,
+    FormBoundSummary,
     FormManipulation,
     MechanismRow,
     PartDigests,
@@ -308,6 +309,9 @@ class PairwiseSummary(_Summary):
     share_of_first_round: float | None
     predicted_rmse: float
     manipulation: dict[str, FormManipulation]
+    bounds: dict[str, FormBoundSummary] = Field(
+        default_factory=dict, description="Lower bounds by form; none for plans of before."
+    )
     digest: str
     digests: PartDigests
     device_bytes: int
@@ -328,7 +332,7 @@ class PairwiseSummary(_Summary):
 
     @property
     def ratio(self) -> None:
-        """None: no lower bound of a protocol's error is known."""
+        """None: `bounds` has one for each form."""
 
     @property
     def quality(self) -> str:

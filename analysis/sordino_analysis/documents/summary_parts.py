@@ -147,6 +147,16 @@ class ProtocolRow(SummaryPart):
     seconds: float
 
 
+class FormBoundSummary(SummaryPart):
+    """n times the least variance of an unbiased estimate of a form, and n times that of the plan, of the same users."""
+
+    lower_bound: float = Field(description="n times the least variance, of the worst users.")
+    variance: float | None = Field(description="Of the plan: exact for one round, predicted for two, null for others.")
+    standard_error: float | None = Field(description="Of a variance that draws predict; 0 where it is exact.")
+    ratio: float | None = Field(description="The variance over the bound.")
+    any_rounds: bool = Field(description="Whether the bound holds for any number of rounds; else for one.")
+
+
 class FormManipulation(SummaryPart):
     """A share f of fake reports in every round moves the value of a form by at most linear·f + quadratic·f²."""
 

@@ -14,6 +14,7 @@ from scipy.linalg.blas import dsyrk
 from sordino_analysis.arrays import TINY, Floats
 from sordino_analysis.documents.decoders import Decoder, HistogramDecoder
 from sordino_analysis.evaluation.integer_kernels import probabilities
+from sordino_analysis.request_terms import Target
 from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import AnyRandomizer, FiniteKernel
@@ -74,6 +75,21 @@ class DecodedReportMoments:
         spread = matrix @ covariance
         linear = 4.0 * float(slope @ covariance @ slope) / users
         return linear, 2.0 * float((spread * spread.T).sum()) / users**2
+
+    def exact_variance(self, matrix: Floats, histogram: Floats, users: int, target: Target) -> float:
+        """The mean variance of the U-statistic about the users' own value, for n users drawn from h, exactly.
+
+        (4uᵀΣu + 2[tr(((Σ + C)W)²) − tr((CW)²)]/(n − 1))/n for u = Wh and C the covariance of e_x. For hᵀWh it is
+        u = (1 − 1/n)Wh + diag(W)/2n, and the second term (1 − 1/n)² times that. `matrix` W (k, k), `histogram` h (k,).
+        """
+        covariance, sampled = self.covariance(histogram), np.diag(histogram) - np.outer(histogram, histogram)
+        slope, share = matrix @ histogram, 1.0
+        if target == "histogram":
+            share = 1 - 1 / users
+            slope = share * slope + np.diag(matrix) / (2 * users)
+        both, alone = (covariance + sampled) @ matrix, sampled @ matrix
+        quadratic = float((both * both.T).sum() - (alone * alone.T).sum())
+        return (4 * float(slope @ covariance @ slope) + share**2 * 2 * quadratic / (users - 1)) / users
 
     def misses(self, matrix: Floats) -> float:
         """max |W(VK − I)| relative to max |W|: how far the decoded reports are from unbiased for the form.

@@ -19,6 +19,7 @@ from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import ProgressCallback, progress_of_part
+from sordino_analysis.questions.pairwise import QuadraticForm
 from sordino_shared.quantities import quantity
 
 # One step of the search for a kernel of 1024 types takes minutes on one core.
@@ -61,6 +62,13 @@ class OneRound:
     def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
         """Of every form, at every number of reports."""
         return tuple(forgeries.in_one_round() for forgeries in decoded_forgeries(design))
+
+    def worst_variance(
+        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats
+    ) -> tuple[float, float] | None:
+        """Exactly, of any form."""
+        law, plan = DecodedReportMoments.of(design.first.device.randomizer, design.first.analyst.decoder), design.plan
+        return max(law.exact_variance(form.matrix, each, plan.users, plan.target) for each in populations), 0.0
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
         """The estimate, after the one round."""

@@ -30,6 +30,7 @@ from sordino_analysis.pairwise.tuning import ONE_ROUND_SPLIT
 from sordino_analysis.pairwise.vector_reports import VectorReports, balanced_factors, published_factors, row_labels
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.questions.pairwise import QuadraticForm
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.quantities import quantity
@@ -71,6 +72,12 @@ class OneRoundSplit:
     def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
         """Of the one form, at every number of reports; no seed does more."""
         return (SplitReports.of(design.first).manipulation(design.first.analyst.workload),)
+
+    def worst_variance(
+        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats
+    ) -> tuple[float, float] | None:
+        """None: it spends half of ε on either side, and is taken where kernels are not searched for."""
+        return None
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
         """The estimate after the one round; raises PairwiseError where fewer than two devices reported."""

@@ -13,7 +13,7 @@ from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.planning.rounds import RoundPlan, RoundsProtocol
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ProgressCallback
-from sordino_analysis.questions.pairwise import PairwiseStatistic
+from sordino_analysis.questions.pairwise import PairwiseStatistic, QuadraticForm
 from sordino_analysis.request_terms import Target
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
@@ -110,3 +110,11 @@ class PairwiseProtocol(RoundsProtocol[PairwiseEstimate], Protocol):
 
     def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
         """The manipulation bound of every form of the statistic."""
+
+    def worst_variance(
+        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats
+    ) -> tuple[float, float] | None:
+        """The largest variance about n users' own value, for users drawn from one of the populations (P, k).
+
+        With its standard error: 0 where it is exact, else that of the draws which predict it. None where it is unknown.
+        """

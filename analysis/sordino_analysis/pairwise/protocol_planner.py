@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from sordino_analysis.documents.plan_summary import PairwiseSummary
-from sordino_analysis.documents.summary_parts import PartDigests, ProtocolRow
+from sordino_analysis.documents.summary_parts import FormBoundSummary, PartDigests, ProtocolRow
+from sordino_analysis.pairwise.form_bounds import bounded
 from sordino_analysis.pairwise.protocol import (
     PairwiseError,
     PairwiseProtocol,
@@ -75,6 +76,16 @@ class CompiledProtocol:
             share_of_first_round=plan.first_share,
             predicted_rmse=plan.predicted_rmse,
             manipulation={bound.form: bound.summary() for bound in moved},
+            bounds={
+                bound.form: FormBoundSummary(
+                    lower_bound=bound.value,
+                    variance=bound.variance,
+                    standard_error=bound.standard_error,
+                    ratio=bound.ratio,
+                    any_rounds=bound.of_any_rounds,
+                )
+                for bound in plan.bounds
+            },
             digest=str(plan.digest),
             digests=PartDigests(
                 device=str(first.device.digest), analyst=str(first.analyst.digest), protocol=str(plan.digest)
@@ -103,6 +114,7 @@ def compile_protocol(request: ProtocolRequest, progress: ProgressCallback = igno
         part(Progress(0.0))
         comparison.consider(protocol, 1.0 / (len(protocols) - number), part)
     best = comparison.best(protocols)
+    best = bounded(best, find_protocol(best.plan.protocol), request.deadline)
     progress(Progress(1.0))
     reports = tuple(comparison.reports[protocol.name] for protocol in protocols)
     return CompiledProtocol(request, best, reports, time.perf_counter() - start)

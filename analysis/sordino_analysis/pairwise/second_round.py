@@ -18,6 +18,7 @@ from sordino_analysis.pairwise.estimators import linearised
 from sordino_analysis.pairwise.form_kernel import Aim
 from sordino_analysis.pairwise.one_step import StepTerms, split_terms
 from sordino_analysis.pairwise.sealing import RoundQueries, seal
+from sordino_analysis.pairwise.tuning import SECOND_ROUND
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.questions.pairwise import PairwiseStatistic
 from sordino_analysis.vectorized.arrays import ndarray
@@ -77,14 +78,14 @@ def answers_to(kernel: FiniteKernel, decoder: AnswerDecoder, aggregate: Aggregat
     )
 
 
-def predicted_terms(aim: Aim, law: DecodedReportMoments, allotment: Allotment) -> StepTerms:
+def predicted_terms(aim: Aim, law: DecodedReportMoments, allotment: Allotment, seed: int = _SEED) -> StepTerms:
     """The terms of the variance at one histogram; V₂ is that of the kernel for s = Wĥ with a drawn ĥ.
 
     The noise of the first round widens the range of s, so V₂ depends on n₁.
     """
     first, second = allotment.first, allotment.second
     linear, quadratic = law.form_variance(aim.matrix, aim.histogram, first)
-    answered = aim.histogram @ _answer_variances(aim, law, allotment)
+    answered = aim.histogram @ _answer_variances(aim, law, allotment, seed)
     slope = aim.matrix @ aim.histogram
     spread = float(aim.histogram @ slope**2 - (aim.histogram @ slope) ** 2)
     terms = StepTerms(
@@ -101,8 +102,15 @@ def predicted_terms(aim: Aim, law: DecodedReportMoments, allotment: Allotment) -
     return replace(terms, split=split, crossed=crossed, sampled=sampled)
 
 
-def _answer_variances(aim: Aim, law: DecodedReportMoments, allotment: Allotment) -> Floats:
-    generator = np.random.Generator(np.random.PCG64(_SEED))
+def predicted_variance(aim: Aim, law: DecodedReportMoments, allotment: Allotment, step: float) -> tuple[float, float]:
+    """The variance at one histogram for λ = `step`: the mean over drawn first rounds, and its standard error."""
+    draws = max(SECOND_ROUND.fewest_draws, min(SECOND_ROUND.most_draws, SECOND_ROUND.types_drawn // law.size))
+    found = [predicted_terms(aim, law, allotment, _SEED + draw).variance(step) for draw in range(draws)]
+    return float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(draws))
+
+
+def _answer_variances(aim: Aim, law: DecodedReportMoments, allotment: Allotment, seed: int) -> Floats:
+    generator = np.random.Generator(np.random.PCG64(seed))
     chances = np.maximum(law.kernel @ aim.histogram, 0.0)
     counts = generator.multinomial(max(2, round(allotment.first)), chances / chances.sum())
     drawn = DecodedReports(law, counts.astype(float))

@@ -30,6 +30,7 @@ from sordino_analysis.pairwise.three_round_mechanism import ThreeRoundMechanism
 from sordino_analysis.pairwise.vector_reports import row_labels
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.questions.pairwise import QuadraticForm
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Pair
@@ -71,6 +72,12 @@ class ThreeRound:
     def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
         """Of what the estimate tends to as reports become many, whatever the first round said."""
         return (ThreeRoundMechanism.published(design.first).manipulation(design.first.analyst.workload),)
+
+    def worst_variance(
+        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats
+    ) -> tuple[float, float] | None:
+        """None: it is biased, and bounds are about unbiased protocols."""
+        return None
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
         """The second and the third round from the means of those before, and then the estimate.

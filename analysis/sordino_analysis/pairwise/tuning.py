@@ -27,6 +27,25 @@ class FormKernelTuning:
 
 
 @dataclass(frozen=True, kw_only=True)
+class FormBoundsTuning:
+    """The lower bounds of a protocol: `form_bounds.py`. Measured: `python -m benchmarks.tuning
+    pairwise.form_bounds`."""
+
+    most_types: int = 8
+    """Types of the game of one round: 2^m rows are rechecked, and the program grows with them."""
+    candidates: int = 12
+    """Types that are compared for each next one, where there are more than these."""
+    first_types: int = 6
+    """Types that a population of any number of rounds is nearly all of: those whose pairs differ most."""
+    least_inside: float = 2.0
+    """Below this ε populations of one type prove as much as others."""
+    inside: tuple[float, ...] = (0.5, 1.0, 2.0)
+    """Shares of a second type, times e^−ε: the reports of so many users are as many as false ones."""
+    most_inside: int = 6
+    """Types with populations of two: their pairs make the program large."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class OneRoundSplitTuning:
     """Vectors in two halves: `one_round_split.py`. Measured: `python -m benchmarks.tuning
     pairwise.one_round_split`."""
@@ -79,6 +98,13 @@ class SecondRoundTuning:
     share_of_search: float = 0.8
     """Of a limited time; the rest is for the second round's kernels, one for each reference, which take up to half
     a second. Plans without a time limit do not depend on it."""
+    most_draws: int = 64
+    """First rounds that are drawn for the variance at one histogram: its standard error is a hundredth, for four times
+    as many half of it."""
+    fewest_draws: int = 8
+    """The same where there are many types."""
+    types_drawn: int = 4096
+    """The draws times the number of types: a kernel of a thousand types takes half a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,6 +135,7 @@ class TwoRoundTuning:
 
 
 FORM_KERNEL = FormKernelTuning()
+FORM_BOUNDS = FormBoundsTuning()
 ONE_ROUND_SPLIT = OneRoundSplitTuning()
 BINS = BinsTuning()
 COMPARISON = ComparisonTuning()

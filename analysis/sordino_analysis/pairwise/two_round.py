@@ -22,11 +22,18 @@ from sordino_analysis.pairwise.one_step import StepTerms, one_step_estimate
 from sordino_analysis.pairwise.pairwise_manipulation import Manipulation
 from sordino_analysis.pairwise.protocol import PairwiseError, ProtocolDesign, ProtocolRequest
 from sordino_analysis.pairwise.sealing import seal
-from sordino_analysis.pairwise.second_round import Allotment, answers_of, predicted_terms, query_round
+from sordino_analysis.pairwise.second_round import (
+    Allotment,
+    answers_of,
+    predicted_terms,
+    predicted_variance,
+    query_round,
+)
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.tuning import SECOND_ROUND, TWO_ROUND
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
+from sordino_analysis.questions.pairwise import QuadraticForm
 from sordino_analysis.request_terms import Effort
 from sordino_shared.guarantees import PureEpsilon
 
@@ -85,6 +92,16 @@ class TwoRound:
         assert design.plan.first_share is not None
         return two_round_manipulation(design, design.plan.users * design.plan.first_share)
 
+    def worst_variance(
+        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats
+    ) -> tuple[float, float] | None:
+        """Predicted, where the statistic is the form."""
+        if not planned_statistic(design.plan).is_one_form:
+            return None
+        assert design.plan.first_share is not None
+        allotment = _allotted(design.plan.users, design.plan.first_share, design.plan.round_guarantees()[1])
+        return worst_of_two_rounds(design, allotment, populations)
+
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
         """The second round's plan after the first, then the estimate."""
         return two_round_step(plan, closed, self.name, same_users=False)
@@ -92,6 +109,13 @@ class TwoRound:
     def conclude(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:
         """The estimate; from the first round alone, with a warning, where there was no second one."""
         return two_round_estimate(plan, closed, self.name, same_users=False)
+
+
+def worst_of_two_rounds(design: ProtocolDesign, allotment: Allotment, populations: Floats) -> tuple[float, float]:
+    """The largest predicted variance of the populations (P, k), with its standard error."""
+    law = DecodedReportMoments.of(design.first.device.randomizer, design.first.analyst.decoder)
+    statistic, step = planned_statistic(design.plan), design.plan.step
+    return max(predicted_variance(aim_at(statistic, each), law, allotment, step) for each in populations)
 
 
 def two_round_step(

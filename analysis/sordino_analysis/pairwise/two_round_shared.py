@@ -23,9 +23,15 @@ from sordino_analysis.pairwise.sealing import seal
 from sordino_analysis.pairwise.second_round import Allotment, predicted_terms
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.tuning import SECOND_ROUND, TWO_ROUND
-from sordino_analysis.pairwise.two_round import two_round_estimate, two_round_manipulation, two_round_step
+from sordino_analysis.pairwise.two_round import (
+    two_round_estimate,
+    two_round_manipulation,
+    two_round_step,
+    worst_of_two_rounds,
+)
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_analysis.progress import Progress, ProgressCallback, progress_of_part
+from sordino_analysis.questions.pairwise import QuadraticForm
 from sordino_shared.guarantees import MIN_ROUND_NANO, PureEpsilon
 
 
@@ -86,6 +92,16 @@ class TwoRoundShared:
     def manipulation(self, design: ProtocolDesign) -> tuple[Manipulation, ...]:
         """Of the form that the statistic is; of a function of several, of their values after the first round."""
         return two_round_manipulation(design, design.plan.users)
+
+    def worst_variance(
+        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats
+    ) -> tuple[float, float] | None:
+        """Predicted, where the statistic is the form."""
+        if not planned_statistic(design.plan).is_one_form:
+            return None
+        users = design.plan.users
+        allotment = Allotment(users, users, True, design.plan.round_guarantees()[1])
+        return worst_of_two_rounds(design, allotment, populations)
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
         """The second round's plan after the first, then the estimate."""

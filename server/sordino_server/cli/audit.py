@@ -20,6 +20,7 @@ from sordino_analysis.documents.summary_parts import FormManipulation
 from sordino_analysis.evaluation.listing import listed_workload
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.figures import figure
+from sordino_analysis.pairwise.form_bounds import audit_form_bounds
 from sordino_analysis.pairwise.forms import planned_statistic
 from sordino_analysis.pairwise.protocol import ProtocolDesign
 from sordino_analysis.pairwise.protocol_registry import find_protocol
@@ -65,7 +66,7 @@ def audit(
 
     A device part alone proves its ε and nothing else. A single file is not pinned by a digest: a folder with plan.json,
     or a digest on the server, also detects changes that leave every number as it was. A protocol plan together with the
-    parts of its first round also gives the effect of fake reports on the statistic.
+    parts of its first round also proves the lower bounds of the statistic, and gives the effect of fake reports on it.
     """
     plan = _Parts(server, key)
     for target in targets:
@@ -120,6 +121,8 @@ class _Parts:
         if self.device is None:
             raise InvalidValue("name at least a device part to audit")
         yield from audit_device(self.device) if self.analyst is None else audit_plan(self.device, self.analyst)
+        if (design := self._design()) is not None:
+            yield from audit_form_bounds(design, find_protocol(design.plan.protocol))
 
     def ratios(self) -> dict[str, float | None]:
         """The published bounds and variances over them; nothing for a device part alone."""
@@ -135,12 +138,18 @@ class _Parts:
 
     def statistic_manipulations(self) -> dict[str, FormManipulation]:
         """Per form: its manipulation bound; empty without a statistic's protocol and the parts of its first round."""
-        if not isinstance(self.protocol, ProtocolPlan) or self.analyst is None or self.device is None:
+        design = self._design()
+        if design is None:
             return {}
+        return {each.form: each.summary() for each in find_protocol(design.plan.protocol).manipulation(design)}
+
+    def _design(self) -> ProtocolDesign | None:
+        """A statistic's protocol with the parts of its first round, where all of them were given."""
+        if not isinstance(self.protocol, ProtocolPlan) or self.analyst is None or self.device is None:
+            return None
         if planned_statistic(self.protocol).domain != self.device.domain:
             raise InvalidValue("the device part has another domain than the protocol plan", self.protocol)
-        design = ProtocolDesign(self.protocol, RoundPlan(self.device, self.analyst))
-        return {each.form: each.summary() for each in find_protocol(self.protocol.protocol).manipulation(design)}
+        return ProtocolDesign(self.protocol, RoundPlan(self.device, self.analyst))
 
     def _read_digest(self, digest: Digest) -> None:
         part = self._found(digest)

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from sordino_analysis.documents.plan_summary import PairwiseSummary, PlanSummary
-from sordino_analysis.documents.summary_parts import FormManipulation
-from sordino_analysis.figures import amount, chosen, figure
+from sordino_analysis.documents.summary_parts import FormBoundSummary, FormManipulation
+from sordino_analysis.figures import amount, chosen, figure, ratio
 from sordino_server.cli.output import print_table
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
@@ -65,6 +65,19 @@ def shown_manipulation(moved: Mapping[str, FormManipulation]) -> list[str]:
     ]
 
 
+def shown_bounds(bounds: Mapping[str, FormBoundSummary]) -> list[str]:
+    """The lower bound of every form, by its name, and how far the plan is from it."""
+    lines = []
+    for form, bound in bounds.items():
+        whose = "any unbiased protocol" if bound.any_rounds else "any unbiased protocol of one round"
+        line = f"users × variance of {form}, worst users: {figure(bound.lower_bound)} or more by {whose}"
+        if bound.variance is not None and bound.ratio is not None:
+            drawn = f" ± {figure(bound.standard_error, 2)}, from drawn first rounds" if bound.standard_error else ""
+            line += f"; this one {figure(bound.variance)}{drawn}: {ratio(bound.ratio)} × the bound"
+        lines.append(line)
+    return lines
+
+
 def shown_device_part(summary: PlanSummary) -> str:
     """Size of a device part and the memory that verifying it takes on a device."""
     size, megabytes = summary.device_bytes, math.ceil(summary.device_memory / 1e6)
@@ -78,6 +91,7 @@ def _result(summary: PairwiseSummary) -> list[str]:
         f"  {summary.statistic}, ε = {chosen(summary.epsilon)}, target {summary.target}",
         f"  predicted error with {quantity(summary.users, 'user')}: {figure(summary.predicted_rmse)}",
     ]
+    lines += [f"  {line}" for line in shown_bounds(summary.bounds)]
     lines += [f"  {fake_reports(form, each.linear, each.quadratic)}" for form, each in summary.manipulation.items()]
     if summary.cut_short:
         lines.append(f"  cut short ({summary.cut_short}): more time may give smaller errors")

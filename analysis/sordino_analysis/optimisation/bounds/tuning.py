@@ -173,8 +173,30 @@ class TraceTuning:
     """Steps of the ascent from a factorization's duals at most."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ListedRowsTuning:
+    """The bound over all extreme rows: `listed_rows.py`, `listed_rows_program.py`. Measured: `python -m
+    benchmarks.tuning bounds.listed_rows`."""
+
+    most_types: int = 16
+    """Rechecking lists 2^m rows: of 16 types and a hundred queries a second."""
+    at_a_time: int = 4096
+    """Rows of a recheck that are in memory together."""
+    first_rows: int = 120
+    """Rows that a cone program starts with; those that it violates are added."""
+    more_rows: int = 120
+    """Rows that are added at once."""
+    most_rounds: int = 12
+    """Programs at most: each is solved in up to some seconds."""
+    settled: float = 1e-6
+    """The rounds end when raising ν to what the worst row needs costs less than this share of it."""
+    tolerance: float = 1e-9
+    """Of the cone programs: what a looser one leaves is lost when ν is raised."""
+
+
 PAIR_BOUND = PairBoundTuning()
 INTERVALS = IntervalsTuning()
+LISTED_ROWS = ListedRowsTuning()
 MIXED_TYPES = MixedTypeBoundTuning()
 ODD = OddTuning()
 OWN_TYPES = OwnTypeBoundTuning()
