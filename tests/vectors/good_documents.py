@@ -23,6 +23,7 @@ from sordino_analysis.documents.certificate import (
     Certificate,
     CharacterBound,
     IntervalBound,
+    ListedRowsBound,
     LowerBound,
     MixedTypesBound,
     OddBound,
@@ -376,6 +377,16 @@ def mixed_types_bound() -> MixedTypesBound:
     )
 
 
+def listed_rows_bound() -> ListedRowsBound:
+    """Two queries on three types; the second counts at one of them alone."""
+    return ListedRowsBound(
+        value=2.5,
+        weights=_reals([0.25, 0.125, 0.125], [0, 0.5, 0]),
+        numerators=_reals([0.5, -0.25, -0.125], [-0.25, 1, -0.75]),
+        multipliers=_reals(1, 1.5, 1),
+    )
+
+
 CHARACTERS = CharacterBound(
     value=9.25,
     query_weights=_reals(0.25, 0.75),
@@ -472,6 +483,11 @@ def odd_analyst_parts() -> dict[str, AnalystPart]:
             *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
             *(ScaledHistogramDecoder(2, -0.25), FIGURES),
             certificate=Certificate(mixed_types_bound(), pair_bound()),
+        ),
+        "listed_rows": analyst_part(
+            *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
+            *(ScaledHistogramDecoder(2, -0.25), FIGURES),
+            certificate=Certificate(listed_rows_bound(), pair_bound()),
         ),
     }
 

@@ -222,6 +222,27 @@ class MixedTypesBound:
             numbers.check_form("<f8", shape, "numbers of a bound")
 
 
+@dataclass(frozen=True, kw_only=True)
+class ListedRowsBound:
+    """A bound for few types in which every query has type weights of its own; rechecked over all extreme rows.
+
+    `weights` Λ and `numerators` A have a number for each query and type (Q, k), `multipliers` ν (k,) one for each type.
+    """
+
+    kind: ClassVar[str] = "listed_rows"
+    value: float
+    weights: Array
+    numerators: Array
+    multipliers: Array
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value")
+        entries = (self.weights.shape[0], self.multipliers.shape[0])
+        for numbers in (self.weights, self.numerators):
+            numbers.check_form("<f8", entries, "weights and numerators of a bound")
+        self.multipliers.check_form("<f8", entries[1:], "multipliers of a bound")
+
+
 Bound = (
     LowerBound
     | SubsetBound
@@ -233,6 +254,7 @@ Bound = (
     | PinnedBound
     | OwnTypesBound
     | MixedTypesBound
+    | ListedRowsBound
 )
 
 

@@ -12,6 +12,7 @@ from sordino_analysis.documents.certificate import (
     Bound,
     Certificate,
     CharacterBound,
+    ListedRowsBound,
     LowerBound,
     OddBound,
     OddCharacterBound,
@@ -21,6 +22,7 @@ from sordino_analysis.documents.certificate import (
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.mechanisms.mechanism import MOST_DENSE_INTERVALS, SharedWork
 from sordino_analysis.optimisation.bounds.odd import odd_bound
+from sordino_analysis.optimisation.bounds.thresholds import find_thresholds
 from sordino_analysis.optimisation.symmetry.character_bound import character_bound
 from sordino_analysis.optimisation.symmetry.odd_characters import recheck_odd_characters
 from sordino_analysis.optimisation.symmetry.pinned_bound import best_member_weight, recheck_pinned
@@ -30,9 +32,11 @@ from sordino_analysis.planning.interval_certificates import (
     interval_bound,
     plane_bound,
 )
+from sordino_analysis.planning.listed_row_certificates import listed_rows_certificate
 from sordino_analysis.planning.mixed_type_certificates import mixed_types_certificate
 from sordino_analysis.planning.own_type_certificates import own_types_certificate
 from sordino_analysis.planning.pair_certificates import pairs_certificate
+from sordino_analysis.planning.tuning import LISTED
 from sordino_analysis.progress import ProgressCallback, progress_of_part
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -56,7 +60,8 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     if work.deadline.passed():
         return nothing_proved()
     if isinstance(workload.operator, CharacterMap) and workload.operator.invariant:
-        return _of_characters(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
+        symmetric = _of_characters(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
+        return _larger(symmetric, listed_rows_certificate(work, objective))
     if workload.operator.intervals is not None and workload.size > MOST_DENSE_INTERVALS:
         return interval_bound(workload.operator.intervals, epsilon, objective)
     if work.too_large_for_dense is None:
@@ -78,8 +83,18 @@ def _of_listed(work: SharedWork, objective: Objective, progress: ProgressCallbac
     own, mixed = None, None
     if objective == "max":
         own, mixed = own_types_certificate(work, parts[1]), mixed_types_certificate(work, parts[2])
-    proved = (one for one in (bound, odd, pairs, own, mixed) if one is not None)
-    return max(proved, key=lambda one: one.value)
+    proved: list[Bound] = [one for one in (bound, odd, pairs, own, mixed) if one is not None]
+    best = max(proved, key=lambda one: one.value)
+    thresholds = find_thresholds(work.matrix)
+    if thresholds is not None and len(thresholds.queries) == work.matrix.shape[1] - 1:
+        # All thresholds have `own_types`, whose windows hold nearly all that few types have.
+        return best
+    return _larger(best, listed_rows_certificate(work, objective))
+
+
+def _larger(bound: Bound, listed: ListedRowsBound | None) -> Bound:
+    """The bound over all rows where it gains on the other one."""
+    return listed if listed is not None and listed.value > bound.value * (1 + LISTED.gain) else bound
 
 
 def _of_characters(operator: CharacterMap, epsilon: float, weights: Floats) -> CharacterBound | OddCharacterBound:

@@ -12,6 +12,7 @@ from sordino_analysis.documents.certificate import (
     Bound,
     CharacterBound,
     IntervalBound,
+    ListedRowsBound,
     LowerBound,
     MixedTypesBound,
     OddBound,
@@ -30,6 +31,7 @@ from sordino_analysis.optimisation.symmetry.pinned_bound import recheck_pinned
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import recheck_subset_sizes
 from sordino_analysis.planning.interval_certificates import recheck_intervals, recheck_plane
+from sordino_analysis.planning.listed_row_certificates import recheck_listed_rows_certificate
 from sordino_analysis.planning.mixed_type_certificates import recheck_mixed_types_certificate
 from sordino_analysis.planning.own_type_certificates import recheck_own_types_certificate
 from sordino_analysis.planning.pair_certificates import recheck_pairs_certificate
@@ -137,4 +139,5 @@ _RECHECKS: Mapping[str, Callable[[Any, Workload, float, Objective], float | None
     PairBound.kind: recheck_pairs_certificate,
     OwnTypesBound.kind: _own_types,
     MixedTypesBound.kind: _mixed_types,
+    ListedRowsBound.kind: recheck_listed_rows_certificate,
 }

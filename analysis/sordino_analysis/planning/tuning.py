@@ -72,6 +72,23 @@ class OwnTypeCertificatesTuning:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ListedRowCertificatesTuning:
+    """When the bound over all extreme rows is made: `listed_row_certificates.py`. Measured: `python -m
+    benchmarks.tuning planning.listed`."""
+
+    most_entries: int = 16384
+    """Queries times types: both tables of them are published, 16 bytes for each entry."""
+    most_rows: int = 4096
+    """Rows that are not alike: those of 12 types without any symmetry take seconds."""
+    most_numbers: int = 200
+    """Entries of W that are not alike: each has two variables of the cone programs."""
+    share_of_time: float = 0.15
+    """Of the time that is left. Plans without a time limit do not depend on it."""
+    gain: float = 1e-3
+    """Of another bound: with less the other one is published, which has fewer numbers."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PairCertificatesTuning:
     """When the bound over pairs is made: `pair_certificates.py`. Measured: `python -m benchmarks.tuning
     planning.pairs`."""
@@ -91,6 +108,7 @@ class PairCertificatesTuning:
     """Beyond it neither proved more than the trace bound."""
 
 
+LISTED = ListedRowCertificatesTuning()
 MIXED_TYPES = MixedTypeCertificatesTuning()
 OWN_TYPES = OwnTypeCertificatesTuning()
 PAIRS = PairCertificatesTuning()
