@@ -168,6 +168,10 @@ CASES: Mapping[str, Callable[[], Outcome]] = {
     "bounds of parities of 5 bits, ε = 1": _linear(
         {"kind": "parities", "width": 2}, *[2] * 5, epsilon=1, mechanism="fourier"
     ),
+    "bounds of marginals of 3 bits, ε = 4": _linear(
+        {"kind": "marginals", "width": 2, "exactly": True}, *[2] * 3, epsilon=4, mechanism="fourier"
+    ),
+    "diversity of 5, ε = 4": _pairwise({"kind": "gini_diversity"}, 5, epsilon=4, users=10_000, protocol="one_round"),
     "diversity of 12, ε = 1": _pairwise({"kind": "gini_diversity"}, 12, epsilon=1, users=10_000),
     "mean difference of 12, ε = 2": _pairwise({"kind": "gini_mean_difference"}, 12, epsilon=2, users=10_000),
     "Kendall's τ of 4 × 4, ε = 2": _pairwise(

@@ -23,8 +23,6 @@ from sordino_shared.errors import InvalidValue
 
 # Significant digits of a published value: a value that differs by one in the last is refused.
 _DIGITS = 9
-# How near to a multiple of the last digit a value may be, in its units: other machines round sums otherwise.
-_MARGIN = 0.05
 # Figures that differ by more are of another plan.
 _RELATIVE = 1e-8
 
@@ -108,13 +106,13 @@ def _bound(
 
 def _rounded(bound: FormBound, form: QuadraticForm, plan: ProtocolPlan) -> FormBound:
     """The bound with the value that its numbers prove, rounded down; ν is raised where rounding could go either way."""
-    for _ in range(64):
+    for _ in range(FORM_BOUNDS.most_nudges):
         proved = recheck_form_bound(bound, form, plan)
         unit = _unit(proved)
         units, part = divmod(proved / unit, 1.0)
-        if _MARGIN < part < 1 - _MARGIN:
+        if FORM_BOUNDS.margin < part < 1 - FORM_BOUNDS.margin:
             break
-        raised = tuple(number * (1 + 0.3 * 10.0 ** (1 - _DIGITS)) for number in bound.multipliers)
+        raised = tuple(number * (1 + FORM_BOUNDS.nudge) for number in bound.multipliers)
         bound = replace(bound, multipliers=raised)
     return replace(bound, value=float(f"{units * unit:.{_DIGITS}g}"))
 

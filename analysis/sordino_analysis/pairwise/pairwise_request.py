@@ -99,6 +99,6 @@ class PairwiseRequest:
             binned = ProtocolRequest(self.specification.with_bins(bins).build(), self.options, share)
             quick = {"protocol": _BINS_BY, "effort": Effort.QUICK}
             tried = replace(binned, options=self.options.model_copy(update=quick))
-            return compile_protocol(tried, trying).design.plan.predicted_rmse
+            return compile_protocol(tried, trying, bounds=False).design.plan.predicted_rmse
 
         return self.specification.with_bins(choose_bins(line, predicted, share.passed))

@@ -99,8 +99,12 @@ class CompiledProtocol:
         )
 
 
-def compile_protocol(request: ProtocolRequest, progress: ProgressCallback = ignore_progress) -> CompiledProtocol:
+def compile_protocol(
+    request: ProtocolRequest, progress: ProgressCallback = ignore_progress, *, bounds: bool = True
+) -> CompiledProtocol:
     """The protocol with the least root mean squared error predicted at the request's number of users.
+
+    With `bounds` its plan has a lower bound for each form.
 
     Predictions are means of squared errors over `reference_histograms`. Without a deadline the same request gives
     the same design; what the deadline cut short is the best of what was designed before it. Raises PairwiseError, with
@@ -114,7 +118,8 @@ def compile_protocol(request: ProtocolRequest, progress: ProgressCallback = igno
         part(Progress(0.0))
         comparison.consider(protocol, 1.0 / (len(protocols) - number), part)
     best = comparison.best(protocols)
-    best = bounded(best, find_protocol(best.plan.protocol), request.deadline)
+    if bounds:
+        best = bounded(best, find_protocol(best.plan.protocol), request.deadline)
     progress(Progress(1.0))
     reports = tuple(comparison.reports[protocol.name] for protocol in protocols)
     return CompiledProtocol(request, best, reports, time.perf_counter() - start)

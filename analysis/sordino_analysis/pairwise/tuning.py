@@ -33,7 +33,7 @@ class FormBoundsTuning:
 
     most_types: int = 8
     """Types of the game of one round: 2^m rows are rechecked, and the program grows with them."""
-    candidates: int = 12
+    candidates: int = 10
     """Types that are compared for each next one, where there are more than these."""
     first_types: int = 6
     """Types that a population of any number of rounds is nearly all of: those whose pairs differ most."""
@@ -43,6 +43,12 @@ class FormBoundsTuning:
     """Shares of a second type, times e^−ε: the reports of so many users are as many as false ones."""
     most_inside: int = 6
     """Types with populations of two: their pairs make the program large."""
+    margin: float = 0.05
+    """How near to a multiple of its last digit a value may be, in units of it: other machines round sums otherwise."""
+    nudge: float = 3e-9
+    """By which share ν is raised where a value is nearer: a third of the last digit's unit, about."""
+    most_nudges: int = 64
+    """So often at most; one or two are enough."""
 
 
 @dataclass(frozen=True, kw_only=True)
