@@ -67,7 +67,7 @@ def test_above_ln_3_rows_on_the_label_and_a_few_attributes_come_near_the_certifi
 def test_costs_need_the_characters_without_the_label_and_no_shift_makes_them_odd():
     plan = plan_of(3, 2, cost={"miss": 5.0, "false_alarm": 1.0})
     figures, bound = plan.analyst.figures, plan.analyst.certificate.max
-    assert bound.kind in ("trace", "doubly_nonnegative", "own_types")
+    assert bound.kind == "listed_rows"
     assert bound.value <= figures.max_variance <= 1.5 * bound.value
     law = answer_moments(plan.device.randomizer, plan.analyst.decoder, plan.request.workload)
     assert law.profile().figures().max_variance == pytest.approx(law.type_variances().max())
