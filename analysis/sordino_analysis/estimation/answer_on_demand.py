@@ -82,8 +82,9 @@ class GroupTerms:
 class RatioAnswer(GroupTerms):
     """The answer among the users of a group: `value` is N/D of the answer N within the group and its share D.
 
-    Intervals are Fieller's, for a question and a group that were fixed before anybody looked. Where the
-    group may be empty there is no number, and the ratios that are `not_ruled_out` have no ends.
+    Intervals are Fieller's, for a question and a group that were fixed before anybody looked; the band holds all
+    questions that were asked together, and is None where it has no ends. Where the group may be empty there is no
+    number, and the ratios that are `not_ruled_out` have no ends.
     """
 
     label: str
@@ -91,6 +92,7 @@ class RatioAnswer(GroupTerms):
     value: float | None
     standard_error: float | None
     interval: Ends | None
+    band: Ends | None
     population_standard_error: float | None
     population_interval: Ends | None
     not_ruled_out: RatioSet

@@ -17,7 +17,7 @@ from sordino_analysis.estimation.answer_on_demand import (
 )
 from sordino_analysis.estimation.cumulative import quantile_answer
 from sordino_analysis.estimation.fieller import JointErrors, RatioSet, enough_users, fieller_set
-from sordino_analysis.estimation.intervals import normal_quantile
+from sordino_analysis.estimation.intervals import bonferroni_quantile, normal_quantile
 from sordino_analysis.estimation.linear_estimate import EstimationError
 from sordino_analysis.estimation.sums_of_boxes import SumErrors
 from sordino_analysis.figures import SHARE, amount
@@ -132,7 +132,7 @@ def _shares(group: _Group, domain: Domain, kind: BoxKind, boxes: Sequence[Box]) 
         joint = _within(box, group.box, domain)
         # N, D and N + D, whose variances have the covariance of N and D.
         rows = [[(1.0, joint)], [(1.0, group.box)], [(1.0, joint), (1.0, group.box)]]
-        answers.append(_ratio(group, box.label, group.answerer.sums(rows, group.level)))
+        answers.append(_ratio(group, box.label, group.answerer.sums(rows, group.level), len(boxes)))
     return group.done(answers)
 
 
@@ -146,12 +146,13 @@ def _within(box: Box, group: Box, domain: Domain) -> Box:
     return joint
 
 
-def _ratio(group: _Group, label: str, found: SumErrors) -> RatioAnswer:
-    """N/D for the rows N, D and N + D."""
+def _ratio(group: _Group, label: str, found: SumErrors, compared: int) -> RatioAnswer:
+    """N/D for the rows N, D and N + D, with a band over so many of them, however they depend (Bonferroni)."""
     numerator, denominator = found.answers[:2].tolist()
     z = normal_quantile(group.level)
     noise, drawn = (_joint_errors(found, sampled=sampled) for sampled in (False, True))
     whole = [fieller_set(numerator, denominator, each, z) for each in (noise, drawn)]
+    whole.append(fieller_set(numerator, denominator, noise, bonferroni_quantile(group.level, compared)))
     sets = [each.within((0.0, 1.0)) for each in whole]
     told = sets[0].shape == "interval" and denominator > 0
     value = min(max(numerator / denominator, 0.0), 1.0) if told else None
@@ -161,6 +162,7 @@ def _ratio(group: _Group, label: str, found: SumErrors) -> RatioAnswer:
         value=value,
         standard_error=_error(noise, value, denominator),
         interval=_ends(sets[0]) if told else None,
+        band=_ends(sets[2]) if told else None,
         population_standard_error=_error(drawn, value, denominator),
         population_interval=_ends(sets[1]) if told else None,
         not_ruled_out=whole[0],

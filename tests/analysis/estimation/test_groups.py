@@ -55,6 +55,27 @@ def test_a_share_in_a_group_is_near_the_truth_and_states_the_group() -> None:
     ]
 
 
+def test_the_band_holds_all_shares_of_a_group_that_are_asked_together() -> None:
+    run, countries, delays = flights(60_000)
+    texts = ("delay:..0", "delay:..15", "delay:0..15", "delay:15..60")
+    several = run.estimate.answer("range", *texts, given="country=FR")
+    of_group = delays[countries == "FR"]
+    truths = [(of_group <= 0).mean(), (of_group <= 15).mean(), ((of_group > 0) & (of_group <= 15)).mean()]
+    truths.append(((of_group > 15) & (of_group <= 60)).mean())
+    for answer, truth in zip(several, truths, strict=True):
+        assert isinstance(answer, RatioAnswer)
+        assert answer.interval is not None
+        assert answer.band is not None
+        assert answer.band[0] <= truth <= answer.band[1]
+        # 2.50 standard errors of four questions in place of 1.96.
+        lengths = [end[1] - end[0] for end in (answer.band, answer.interval)]
+        assert lengths[0] / lengths[1] == pytest.approx(2.4977 / 1.96, rel=0.03)
+    (one,) = run.estimate.answer("range", texts[0], given="country=FR")
+    assert isinstance(one, RatioAnswer)
+    assert one.band == pytest.approx(one.interval)
+    assert several.to_pandas()["band_lower"].notna().all()
+
+
 def test_bounds_of_an_ordered_attribute_are_a_group_too() -> None:
     run, countries, delays = flights(60_000)
     (answer,) = run.estimate.answer("marginal", "country:FR", given="delay=15..60")
