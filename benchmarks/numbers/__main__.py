@@ -33,9 +33,14 @@ LEVELS = (9, 17, 25, 33)
 QUESTIONS: dict[str, tuple[int, Any]] = {
     "mean and sd": (0, ["mean", "sd"]),
     "mean and share above": (0, ["mean", {"share_above": 20000}]),
+    "mean within a part": (0, {"mean_within": [0, 5000]}),
+    "median": (0, {"quantile": 0.5}),
+    "mean and median": (0, ["mean", {"quantile": 0.5}]),
     "mean by 2 categories": (2, "mean"),
     "mean by 8 categories": (8, "mean"),
 }
+# Numbers that one report tells.
+SEVERAL = (2, 3, 4, 6)
 _MARGIN, _LEVEL = 0.01, 0.95
 
 
@@ -66,6 +71,19 @@ def of_cells(cells: int, epsilon: float) -> dict[str, Any]:
     """The same for a mean of so many whole numbers."""
     attribute = {"name": "load_ms", "kind": "integers", "low": 0, "high": cells - 1}
     return {"cells": cells} | _planned(asked(attribute), epsilon)
+
+
+def of_several(count: int, epsilon: float) -> dict[str, Any]:
+    """Means of so many numbers from one report, and with a device that draws which one 17 levels of it answer.
+
+    Then the variance about the middle of the range is d·(V + 1/4) − 1/4 for V of one mean alone.
+    """
+    names = [f"x{each}" for each in range(count)]
+    attributes = [LOAD | {"name": name} for name in names]
+    question = parse_specification({"name": "means", "domain": attributes, "queries": dict.fromkeys(names, "mean")})
+    alone = _variances(asked(LOAD).build(), epsilon)[0]
+    drawn = count * (alone + 1 / 4) - 1 / 4
+    return {"numbers": count} | _planned(question, epsilon) | {"one_drawn": drawn}
 
 
 def of_levels(levels: int, epsilon: float) -> dict[str, Any]:
@@ -110,6 +128,7 @@ def rows(epsilons: tuple[float, ...], short: bool) -> Iterator[dict[str, Any]]:
         yield from (of_cells(cells, epsilon) for cells in (CELLS[:1] if short else CELLS))
         yield from (of_levels(levels, epsilon) for levels in (LEVELS[:1] if short else LEVELS))
         yield from (of_question(name, epsilon) for name in (list(QUESTIONS)[:1] if short else QUESTIONS))
+        yield from (of_several(count, epsilon) for count in (() if short else SEVERAL))
 
 
 def main() -> None:
