@@ -64,8 +64,8 @@ def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of
     assert "sordino_analysis" in modules
     assert not {"yaml", "httpx", "rich"} & modules
     assert mebibytes <= 96
-    # 2.26 with questions, comparisons, experiments and their arms; with the planner 3.1, with the console 2.4.
-    assert calls <= 2.28 * of_the_libraries
+    # 2.29 with questions, comparisons, experiments, arms, accounts of datasets; the planner 3.1, the console 2.4.
+    assert calls <= 2.32 * of_the_libraries
 
 
 @pytest.mark.parametrize(
