@@ -17,6 +17,7 @@ from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.experiments.looking import ExperimentDesign, MadeLook, is_decided, look, made, query_of
+from sordino_analysis.figures import chosen, figure
 from sordino_analysis.kinds.true_measures import measures_of, true_measures
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear.numbers.places import NumberPlace
@@ -56,7 +57,7 @@ class SimulatedExperiments:
             f"the sample ratio stopped {self.alarms:,}",
         ]
         if self.days:
-            lines.append(f"the rule stopped on day {np.mean(self.days):.1f} on average of those")
+            lines.append(f"the rule stopped on day {figure(float(np.mean(self.days)), 3)} on average of those")
         return "\n".join(lines)
 
 
@@ -132,8 +133,8 @@ class ExperimentUsers:
         share = abs(self.effect) * (most - least) / room if room > 0 else np.inf
         if not share <= 1:
             raise InvalidValue(
-                f"the metric of these users cannot be {self.effect:g} of the scale higher in an arm: it is "
-                f"{(own - least) / (most - least):.3g} of it already",
+                f"the metric of these users cannot be {chosen(self.effect)} of the scale higher in an arm: it is "
+                f"{figure((own - least) / (most - least), 3)} of it already",
                 self.effect,
             )
         return float(share)

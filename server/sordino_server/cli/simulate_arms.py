@@ -12,6 +12,7 @@ from sordino_analysis.analyst.simulated_experiments import ExperimentUsers, Simu
 from sordino_analysis.comparisons.matching import queries_by_label
 from sordino_analysis.experiments.looking import ExperimentDesign
 from sordino_analysis.experiments.looks import Looks
+from sordino_analysis.figures import chosen
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear.building import build_workload
@@ -116,7 +117,7 @@ def simulate_arms(
         print_json(_document(asked, users.design, found))
         return
     head = f"{users.design.primary}: {asked.arms} arms, {asked.daily:,} users a day for {asked.days} days"
-    console.print(f"{head}, ε = {given['epsilon']:g}\n{found}", highlight=False, markup=False)
+    console.print(f"{head}, ε = {chosen(given['epsilon'])}\n{found}", highlight=False, markup=False)
 
 
 def _document(asked: ArmsAsked, design: ExperimentDesign, found: SimulatedExperiments) -> dict[str, Any]:
