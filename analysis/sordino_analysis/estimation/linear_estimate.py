@@ -126,9 +126,11 @@ class AnswerErrors:
         counts_as_unbiased: bool,
     ) -> LinearEstimate:
         """The answers with all their intervals, of shares cut to [0, 1]; arrays (Q,)."""
-        z = normal_quantile(self.level) if self.quantiles is None else self.quantiles
+        normal = normal_quantile(self.level)
+        z = normal if self.quantiles is None else self.quantiles
         lower, upper = self.widened(answers, z)
-        population_lower, population_upper = self.for_population(answers, z)
+        # The people drawn count as normal, whatever the noise is, of which the quantile may be 0.
+        population_lower, population_upper = self.for_population(answers, np.maximum(z, normal))
         band_lower, band_upper = self.widened(answers, reliability.band.quantile)
         return LinearEstimate(
             value=self.cut(answers),

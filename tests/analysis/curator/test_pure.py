@@ -327,6 +327,20 @@ def test_intervals_and_bands_hold_as_often_as_they_say(
     assert np.mean(bands) >= 0.95 - 3 * 0.009
 
 
+@pytest.mark.parametrize("epsilon", [1, 10, 20])
+def test_intervals_of_the_population_hold_where_the_noise_is_mostly_zero(epsilon: int) -> None:
+    """At ε = 20 nearly every draw of the noise is 0, and so is its quantile: the people drawn remain."""
+    found = plan_release(builtin_specification("prefix", 8).build(), PureEpsilon(epsilon * NANO), "mean")
+    generator = np.random.default_rng(6)
+    population = generator.dirichlet(np.ones(8))
+    truth, held = found.workload.operator.matvec(population), []
+    for seed in range(300):
+        counts = generator.multinomial(200, population)
+        answers = released_estimate(found, measure(found, counts, seeded(seed)), 200)
+        held.append((answers.population_lower <= truth) & (truth <= answers.population_upper))
+    assert np.mean(held, axis=0).min() >= 0.95 - 3 * 0.0126
+
+
 @pytest.mark.parametrize(
     ("kind", "size", "error"), [("histogram", 64, 2.59), ("prefix", 64, 2.53), ("ranges", 32, 3.0)]
 )
