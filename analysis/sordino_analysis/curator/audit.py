@@ -80,7 +80,10 @@ def _law(part: CuratorPart, sensitivity: int) -> NoiseLaw:
     """The noise of the guarantee for this Δ², or the blocks that are published."""
     if isinstance(part.noise, BlockNoise):
         assert isinstance(part.guarantee, PureEpsilon)
-        return BlockLaw(guarantee=part.guarantee, blocks=part.noise.blocks)
+        law = BlockLaw(guarantee=part.guarantee, blocks=part.noise.blocks)
+        # What nobody can draw is no release, and the variance of a ball of any size may take hours.
+        law.check_drawable()
+        return law
     assert isinstance(part.guarantee, Zcdp)
     return GaussianLaw.of(sensitivity, _measured(part), part.guarantee)
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.ball_law import BallLaw
-from sordino_analysis.curator.noise import CuratorNoise, check_scale, check_variance
+from sordino_analysis.curator.noise import CuratorNoise, check_ball, check_scale, check_variance
 from sordino_analysis.curator.shell_index import MAX_DIMENSION
 from sordino_analysis.documents.curator_part import BlockNoise, GaussianNoise, NoiseBlock
 from sordino_analysis.guarantees.concentrated import Zcdp
@@ -109,9 +109,10 @@ class BlockLaw(NoiseLaw):
 
     def check_drawable(self) -> None:
         for block in self.blocks:
-            check_scale(block.exact_scale)
-            if block.norm == "linf" and block.rows > MAX_DIMENSION:
-                raise InvalidValue(f"a ball has at most {MAX_DIMENSION} rows: split the block", block.rows)
+            if block.norm == "l1":
+                check_scale(block.exact_scale)
+            else:
+                check_ball(block.exact_scale, block.rows)
 
     def published(self) -> BlockNoise:
         return BlockNoise(self.blocks)

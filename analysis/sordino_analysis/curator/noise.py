@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.curator.coins import exponential_coins, exponential_share_coins, exponential_unit_coins
-from sordino_analysis.curator.shell_index import ShellIndex
+from sordino_analysis.curator.shell_index import MAX_DIMENSION, ShellIndex
 from sordino_analysis.vectorized.randomness import uniform_below, uniform_bits
+from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomness import Randomness, SystemRandomness
 
@@ -70,9 +71,7 @@ class CuratorNoise:
         B_d of type B, whose coefficients are positive: r is a sum of d + 1 geometric variables and an index of B_d.
         Raises InvalidValue for a scale above 2⁴⁰ or of another form, or a dimension outside 1 to 1024.
         """
-        check_scale(scale)
-        if scale > _MAX_BALL_SCALE:
-            raise InvalidValue(f"the scale of a ball must be at most 2^40, got {scale}", scale)
+        check_ball(scale, dimension)
         index = ShellIndex(dimension, scale)
         radii = self._geometric(scale, (dimension + 1) * count).reshape(count, dimension + 1).sum(axis=1)
         radii += index.draw(count, self._randomness)
@@ -143,3 +142,11 @@ def check_scale(scale: Fraction) -> None:
         raise InvalidValue(
             f"the scale must be a fraction of at least 1/1000 with a numerator up to 2^50, got {scale!r}", scale
         )
+
+
+def check_ball(scale: Fraction, dimension: int) -> None:
+    """Raise InvalidValue for a scale or a dimension that `ball` does not draw."""
+    check_scale(scale)
+    if scale > _MAX_BALL_SCALE:
+        raise InvalidValue(f"the scale of a ball must be at most 2^40, got {scale}", scale)
+    check_range(dimension, 1, MAX_DIMENSION, "dimension of a ball")

@@ -254,6 +254,23 @@ def test_scales_of_characters_are_covered_by_blocks_of_one_degree() -> None:
     )
 
 
+def test_blocks_that_no_sampler_draws_are_refused_before_anything_is_charged() -> None:
+    """A ball of 1,025 rows, and one of scale 2⁴⁰ + 1, which Laplace noise may have."""
+    for block, said in ((NoiseBlock(1025, "linf", (4, 1)), "dimension of a ball"), (_wide("linf"), "at most 2\\^40")):
+        with pytest.raises(InvalidValue, match=said):
+            BlockLaw(guarantee=ONE, blocks=(block,)).check_drawable()
+    BlockLaw(guarantee=ONE, blocks=(_wide("l1"),)).check_drawable()
+    part = part_of(plan("marginals", 11))
+    for scale in ((2**41, 1), (1, 2**20)):
+        blocks = BlockNoise((NoiseBlock(11, "linf", scale), NoiseBlock(55, "linf", (4, 1))))
+        with pytest.raises(InvalidValue, match=r"at most 2\^40|at least 1/1000"):
+            list(audit_curator(replace(part, noise=blocks)))
+
+
+def _wide(norm: str) -> NoiseBlock:
+    return NoiseBlock(2, norm, (2**40 + 1, 1))
+
+
 @pytest.mark.parametrize(
     "make",
     [
