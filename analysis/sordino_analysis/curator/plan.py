@@ -23,7 +23,7 @@ from sordino_analysis.documents.curator_summary import ConsideredRelease, Curato
 from sordino_analysis.guarantees import ConcentratedComposition, Guarantee
 from sordino_analysis.guarantees.approximate import DELTA, Approximate, zcdp_within
 from sordino_analysis.guarantees.concentrated import Zcdp
-from sordino_analysis.guarantees.releases import check_epsilon
+from sordino_analysis.guarantees.releases import check_epsilon, in_range
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_analysis.request_terms import Neighbours, Objective
@@ -141,10 +141,10 @@ def plan_release(
     """The plan with the least worst or mean variance of counts, or the best one when `should_stop()`.
 
     ρ is kept by Gaussian noise and pure ε by blocks of noise. For (ε, δ) both are compared: Gaussian noise of the
-    largest ρ that implies it, and pure ε. `families` are what is compared: some of gaussian, laplace, blocks, and with
+    largest ρ that implies it, and pure ε from .001 to 64. `families` are what is compared: some of gaussian, laplace, blocks, and with
     their names alone isotropic and ntz.
 
-    Raises InvalidValue for ρ = 0, ε outside [.001, 64], fewer than one user or a number of them that is secret, or a
+    Raises InvalidValue for ρ = 0, pure ε outside [.001, 64], fewer than one user or a number of them that is secret, or a
     workload of more than 1,024 types or 16,384 queries that are not all marginals or parities of a few bits.
     """
     _check(asked, users, neighbours, families)
@@ -207,7 +207,8 @@ def _guarantees(asked: Guarantee | Approximate) -> tuple[Zcdp | None, PureEpsilo
         case PureEpsilon():
             return None, asked
         case Approximate():
-            return zcdp_within(asked), PureEpsilon(asked.nano_epsilon)
+            pure = PureEpsilon(asked.nano_epsilon)
+            return zcdp_within(asked), pure if in_range(pure) else None
 
 
 def _check(asked: Guarantee | Approximate, users: int | None, neighbours: Neighbours, families: Sequence[str]) -> None:

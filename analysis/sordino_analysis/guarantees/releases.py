@@ -9,7 +9,12 @@ from sordino_shared.guarantees import NANO, PureEpsilon
 LEAST_EPSILON, MOST_EPSILON = PureEpsilon(NANO // 1000), PureEpsilon(64 * NANO)
 
 
+def in_range(guarantee: PureEpsilon) -> bool:
+    """Whether releases are made with this ε."""
+    return LEAST_EPSILON <= guarantee <= MOST_EPSILON
+
+
 def check_epsilon(guarantee: PureEpsilon) -> None:
     """Raise InvalidValue for an ε that a release is not made with."""
-    if not LEAST_EPSILON <= guarantee <= MOST_EPSILON:
+    if not in_range(guarantee):
         raise InvalidValue(f"a release is made with ε from 0.001 to 64, got {guarantee}", guarantee)
