@@ -25,6 +25,7 @@ from sordino_analysis.curator.shell_index import exponential_bracket
 from sordino_analysis.curator.strategy import IntegerStrategy
 from sordino_analysis.curator.volume_bound import many_people_bound
 from sordino_analysis.documents.curator_part import BlockNoise, CharacterScales, CuratorPart, IntegerRows, NoiseBlock
+from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.guarantees.approximate import Approximate
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear import Workload, parse_specification
@@ -183,6 +184,13 @@ def test_the_better_guarantee_is_chosen_at_equal_epsilon_and_delta(name: str) ->
     assert summary.ratio_mean >= 1
 
 
+@pytest.mark.parametrize("nano", [NANO // 2000, 65 * NANO])
+def test_gaussian_noise_is_alone_at_an_epsilon_that_no_pure_release_is_made_with(nano: int) -> None:
+    asked = Approximate(nano, Fraction(1, 10**6))
+    summary = plan_release(builtin_specification("prefix", 8).build(), asked, "mean").summary()
+    assert {each.guarantee for each in summary.considered} == {"zcdp"}
+
+
 def test_mechanisms_of_the_literature_are_taken_by_name_and_never_the_best() -> None:
     """The recursion on ellipsoids under ε and under ρ, and the same noise on every query, with plans that hold."""
     workload = builtin_specification("prefix", 16).build()
@@ -314,18 +322,32 @@ def test_noise_of_a_plan_is_drawn_and_has_its_variances() -> None:
     assert not np.all(np.abs((drawn**2).mean(axis=0) / smaller.variances() - 1) < 5 * math.sqrt(5 / 4000))
 
 
-@pytest.mark.parametrize(
-    ("kind", "size", "least"), [("histogram", 6, 0.95), ("prefix", 8, 0.945), ("marginals", 4, 0.945)]
-)
 @pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
-def test_intervals_and_bands_hold_as_often_as_they_say(
-    kind: str, size: int, least: float, neighbours: Neighbours
-) -> None:
+@pytest.mark.parametrize(("kind", "size"), [("histogram", 6), ("prefix", 8)])
+def test_quantiles_of_laplace_noise_hold_what_normal_ones_miss(kind: str, size: int, neighbours: Neighbours) -> None:
+    """Over 100,000 exact draws a coverage has a standard error of .0007, and the true ones are .952 or more.
+
+    A normal quantile holds one of the answers less than 94.9 % of the time.
+    """
+    found = plan(kind, size, neighbours)
+    assert isinstance(found.law, BlockLaw)
+    [block] = found.law.blocks
+    drawn = seeded(8).laplace(block.exact_scale, 100_000 * block.rows).reshape(block.rows, -1)
+    errors = np.sqrt(found.strategy.variances_under(found.law.variances()))
+    within = np.abs(found.strategy.decode(drawn.astype(float))) / errors[:, None]
+    quantiles, at_once = found.strategy.quantiles(found.law, 0.95)
+    assert (within <= quantiles[:, None]).mean(axis=1).min() >= 0.95
+    assert (within.max(axis=0) <= at_once).mean() >= 0.95
+    assert (within <= normal_quantile(0.95)).mean(axis=1).min() < 0.949
+
+
+@pytest.mark.parametrize(("kind", "size"), [("histogram", 6), ("prefix", 8), ("marginals", 4)])
+@pytest.mark.parametrize("neighbours", ["replace", "add-remove"])
+def test_intervals_and_bands_hold_as_often_as_they_say(kind: str, size: int, neighbours: Neighbours) -> None:
     """Over 600 releases the coverage of one answer has a standard error of .009, that of all answers' mean less.
 
-    Both thresholds are three of them off: a false alarm in 700.
-
-    On a lattice of whole counts intervals hold more often than 95 %, never less.
+    On the lattice, and with quantiles moved outwards, it is .952 or more. Both thresholds are below 95 %, that of the
+    band by three standard errors.
     """
     found = plan(kind, size, neighbours)
     counts = np.random.default_rng(2).integers(0, 40, found.workload.size)
@@ -340,7 +362,7 @@ def test_intervals_and_bands_hold_as_often_as_they_say(
         slack = 1e-9 * (1 + np.abs(wanted))
         held.append((answers.lower - slack <= wanted) & (wanted <= answers.upper + slack))
         bands.append(((answers.band_lower - slack <= wanted) & (wanted <= answers.band_upper + slack)).all())
-    assert least - 0.012 <= np.mean(held) <= 0.98
+    assert 0.95 - 0.012 <= np.mean(held) <= 0.985
     assert np.mean(bands) >= 0.95 - 3 * 0.009
 
 
