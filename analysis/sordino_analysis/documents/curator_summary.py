@@ -67,7 +67,8 @@ class CuratorSummary(CuratorPromise):
     lower_bound_max: float | None = Field(description="For unbiased mechanisms; null where none holds for the users.")
     lower_bound_mean: float | None = Field(description="For unbiased mechanisms; null where none holds for the users.")
     many_people_bound_mean: float | None = Field(
-        description="Under pure ε, for biased mechanisms too, as the number of people grows; null where none is known."
+        description="Under pure ε, for biased mechanisms too, as the number of people grows and for rows of any weight "
+        "up to 1; null where none is known."
     )
     ratio_max: float | None
     ratio_mean: float | None

@@ -175,7 +175,8 @@ def _lines(summary: CuratorSummary) -> list[str]:
     if summary.many_people_bound_mean is not None:
         ratio = figure(summary.mean_variance / summary.many_people_bound_mean)
         lines.append(
-            f"  {ratio} × what no mechanism's mean is below as the number of people grows, biased ones included"
+            f"  {ratio} × what no mechanism's mean square error is below as the number of people grows, biased ones "
+            "included, for rows of any weight up to 1"
         )
     if summary.rho is None:
         lines.append(f"  where a cap on ρ counts it, it costs ρ = {figure(summary.rho_cost)}")

@@ -19,7 +19,7 @@ from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.kinds.release import ReleaseGuarantee, guarantee_text
 from sordino_analysis.kinds.specifications import load_question
 from sordino_server.cli.candidates import CURATOR_MECHANISMS, ObjectiveOption
-from sordino_server.cli.curator_planning import DeltaOption, asked_of, delta_of
+from sordino_server.cli.curator_planning import asked_of, delta_of
 from sordino_server.cli.datasets import path_of, symbol_of
 from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import JsonOption, fail, say
@@ -35,6 +35,14 @@ RhoOption = Annotated[str | None, typer.Option(metavar="R", help="ρ that the re
 EpsilonOption = Annotated[
     str | None,
     typer.Option(metavar="E", help="Instead of --rho: pure ε, or with --delta the largest ρ that implies (ε, δ)."),
+]
+ShownDeltaOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="D",
+        help="With --epsilon: (ε, δ), kept by Gaussian noise; without it ε is pure. With --rho: the δ at which ε is "
+        "shown, the dataset's if left out.",
+    ),
 ]
 ReleaseMechanismOption = Annotated[
     str | None,
@@ -53,7 +61,7 @@ def release(
     dataset: DatasetOption,
     rho: RhoOption = None,
     epsilon: EpsilonOption = None,
-    delta: DeltaOption = None,
+    delta: ShownDeltaOption = None,
     objective: ObjectiveOption = "max",
     mechanism: ReleaseMechanismOption = None,
     idempotency_key: RepeatOption = None,

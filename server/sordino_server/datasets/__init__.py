@@ -1,1 +1,1 @@
-"""Datasets: rows that this server holds as sealed counts, and the ρ that releases from them may spend."""
+"""Datasets: rows that this server holds as sealed counts, and the ρ or ε that releases from them may spend."""

@@ -41,7 +41,7 @@ _Key = Annotated[
 async def request_release(
     context: Injected, operator: Analyst, dataset_id: DigestPath, body: ReleaseOrder, idempotency_key: _Key
 ) -> Response:
-    """Answer a workload from a dataset, once. A worker plans it, charges ρ, and draws the noise; poll its Location."""
+    """Answer a workload from a dataset, once. A worker plans it, charges it, and draws the noise; poll its Location."""
     asked = await anyio.to_thread.run_sync(_asked, context, dataset_id, body, idempotency_key)
     if asked is not None:
         await context.checks.run(check_release, *asked)
