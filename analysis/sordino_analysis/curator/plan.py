@@ -141,11 +141,11 @@ def plan_release(
     """The plan with the least worst or mean variance of counts, or the best one when `should_stop()`.
 
     ρ is kept by Gaussian noise and pure ε by blocks of noise. For (ε, δ) both are compared: Gaussian noise of the
-    largest ρ that implies it, and pure ε from .001 to 64. `families` are what is compared: some of gaussian, laplace, blocks, and with
-    their names alone isotropic and ntz.
+    largest ρ that implies it, and pure ε from .001 to 64. `families` are what is compared: some of gaussian, laplace,
+    blocks, and with their names alone isotropic and ntz.
 
-    Raises InvalidValue for ρ = 0, pure ε outside [.001, 64], fewer than one user or a number of them that is secret, or a
-    workload of more than 1,024 types or 16,384 queries that are not all marginals or parities of a few bits.
+    Raises InvalidValue for ρ = 0, pure ε outside [.001, 64], fewer than one user or a number of them that is secret, or
+    a workload of more than 1,024 types or 16,384 queries that are not all marginals or parities of a few bits.
     """
     _check(asked, users, neighbours, families)
     started = time.monotonic()

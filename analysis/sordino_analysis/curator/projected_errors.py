@@ -15,6 +15,7 @@ from sordino_analysis.documents.curator_summary import promise_of
 from sordino_analysis.documents.projected_summary import ProjectedSummary, SimulatedErrors
 from sordino_analysis.evaluation.whole_users import whole_users
 from sordino_analysis.guarantees.approximate import DELTA
+from sordino_analysis.questions.linear.operators import DENSE_LIMIT
 from sordino_shared.errors import InvalidValue
 
 PROJECTIONS = ("jl", "coarse_jl")
@@ -34,7 +35,7 @@ def projected_errors(name: str, best: CuratorPlan, users: int) -> ProjectedSumma
     Nikolov (2022), Algorithms 1 and 2, with T of random signs in ℓ dimensions and the noise of a ball of ℓ∞ under ε, or
     of the Gaussian under ρ, in place of the paper's. ℓ is the best of nε/4, nε and 4nε. Root mean squared errors of
     shares over queries and draws, for people spread evenly and with shares 1/rank^1.2. Raises InvalidValue for another
-    name, with add-remove neighbours, for queries of no whole numbers, or fewer than one user.
+    name, with add-remove neighbours, for queries of no whole numbers or too many of them, or fewer than one user.
     """
     _check(name, best, users)
     workload, generator = best.workload, np.random.default_rng(_SEED)
@@ -82,6 +83,13 @@ def _check(name: str, best: CuratorPlan, users: int) -> None:
         raise InvalidValue("JL-Release is for a known number of people: leave out add-remove neighbours")
     if users < 1:
         raise InvalidValue(f"a release is about at least one user, got {users}", users)
+    queries, size = best.workload.queries, best.workload.size
+    if queries * size > DENSE_LIMIT:
+        raise InvalidValue(
+            f"{name} is simulated with all types listed, and {queries} queries about {size} types are too many: "
+            "ask about fewer attributes",
+            best.workload,
+        )
 
 
 def _dimensions(scale: float) -> Sequence[int]:

@@ -19,9 +19,9 @@ from sordino_analysis.curator.laws import BlockLaw, ball_blocks, laplace_block, 
 from sordino_analysis.curator.loss import loss_of_characters, loss_of_rows
 from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.plan import CuratorPlan, plan_release
+from sordino_analysis.curator.projected_errors import projected_errors
 from sordino_analysis.curator.release import measure, released_estimate
 from sordino_analysis.curator.released_counts import released_counts
-from sordino_analysis.curator.shell_index import exponential_bracket
 from sordino_analysis.curator.strategy import IntegerStrategy
 from sordino_analysis.curator.volume_bound import many_people_bound
 from sordino_analysis.documents.curator_part import BlockNoise, CharacterScales, CuratorPart, IntegerRows, NoiseBlock
@@ -109,9 +109,9 @@ def test_the_loss_of_characters_is_that_of_their_listed_rows(neighbours: Neighbo
 
 
 def test_the_law_of_a_release_is_private_by_enumeration() -> None:
-    """A release of two rows about three types: the chances of all outcomes up to 60 away, as ratios of whole numbers.
+    """A release of two rows about three types: the chances of all outcomes up to 60 away, under two data sets.
 
-    P(z) ∝ a^|z| with a the fraction e^(−1/s) rounded: the ratio of two outcomes is a power of it.
+    P(z) ∝ e^(−|z|/s), so their ratio is e to the power of a fraction, which is at most ε and reaches it.
     """
     rows = np.array([[2, 0, 1], [0, 3, 1]])
     strategy = IntegerStrategy(
@@ -128,8 +128,6 @@ def test_the_law_of_a_release_is_private_by_enumeration() -> None:
             exponent += (abs(outcome[number] - there) - abs(outcome[number] - here)) / block.exact_scale
         worst = max(worst, exponent)
     assert worst == 1
-    below, above = exponential_bracket(worst, 192)
-    assert below <= above
     tighter = [replace(block, scale=(97 * block.scale[0], 100 * block.scale[1])) for block in law.blocks]
     with pytest.raises(InvalidValue, match="do not run it"):
         strategy.blocks(tighter, ONE)
@@ -204,6 +202,12 @@ def test_mechanisms_of_the_literature_are_taken_by_name_and_never_the_best() -> 
         plan_release(workload, ONE, families=("isotropic",))
     with pytest.raises(InvalidValue, match="one of gaussian, laplace"):
         plan_release(workload, ONE, families=("jll",))
+
+
+def test_projections_of_queries_that_are_too_many_are_answered_by_a_sentence() -> None:
+    best = plan_release(of_bits(20, "marginals", 2), ONE, "mean", users=500)
+    with pytest.raises(InvalidValue, match="ask about fewer attributes"):
+        projected_errors("jl", best, 500)
 
 
 def test_pure_errors_of_many_marginals_are_those_of_balls() -> None:
