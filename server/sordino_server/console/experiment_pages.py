@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from sordino_analysis.charts import DifferenceChart, DifferenceRow, draw_differences
 from sordino_analysis.charts.differences import MOST_ROWS
+from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.figures import amount, span
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, page
@@ -31,9 +32,10 @@ _LOOK_COLUMNS = (
     "reports", "sample_ratio_alarm",
 )  # fmt: skip
 RULES = {
-    "planned": "planned looks: every day, all days together at the level",
-    "end": "one look, on the last day",
-    "any": "looks at any time, without a planned end",
+    Looks.PLANNED: "planned looks: every day, all days together at the level",
+    Looks.END: "one look, on the last day",
+    Looks.ANY: "looks at any time, without a planned end",
+    Looks.ALWAYS: "looks at any time, without a planned end, which hold for any number of reports",
 }
 
 
@@ -90,7 +92,7 @@ def get_experiment(_: Analyst, context: Injected, campaign_id: DigestPath) -> Co
     arms = found.arms
     values = {
         "pairs": [(arms[0], arm) for arm in arms[1:]] if found.state == CampaignState.CLOSED else [],
-        "rule": RULES[found.looks],
+        "rule": RULES[Looks(found.looks)],
         "last": last,
         "warnings": [] if last is None else _warnings(last),
         "drawable": any(line.boundary is not None for line in lines),

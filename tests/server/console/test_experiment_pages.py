@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from sordino_analysis.experiments.looks import Looks
+from sordino_server.console.experiment_pages import RULES
 from sordino_server.models import Role
 from tests.server.experiments.test_experiments import DAY_S, PRIMARY, Arms, order_of
 
@@ -83,6 +85,12 @@ def test_before_the_first_look_and_without_any_experiment(running: Any, browsers
     plain = running.campaign("open")["id"]
     assert "no experiment" in browser.page(f"/console/experiments/{plain}", 404)
     browser.page(f"/console/experiments/{'0' * 64}", 404)
+
+
+@pytest.mark.parametrize("looks", list(Looks))
+def test_each_rule_has_a_page(running: Any, browsers: Any, looks: Looks) -> None:
+    campaign = running.api.post("/v1/campaigns", json=order_of(running, looks=looks)).raise_for_status().json()["id"]
+    assert f"<dt>Rule</dt><dd>{RULES[looks]}</dd>" in browsers.of(Role.ANALYST).page(f"/console/experiments/{campaign}")
 
 
 def test_a_look_that_could_not_be_made_is_said(running: Any, browsers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
