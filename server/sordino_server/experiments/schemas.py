@@ -6,6 +6,8 @@ from typing import Any
 
 from pydantic import BaseModel, Field
 
+_LOOKS = "`planned` (every day), `end` (once), `any` (no end) or `always` (no end, for few reports too)."
+
 
 class ExperimentDocument(BaseModel):
     """An experiment: what was pinned before the first report, and the looks that were made, by day."""
@@ -15,9 +17,7 @@ class ExperimentDocument(BaseModel):
     state: str
     arms: list[str]
     primary: str = Field(description="Label of the query that decides.")
-    looks: str = Field(
-        description="`planned` (every day), `end` (once), `any` (no end) or `always` (no end, for few reports too)."
-    )
+    looks: str = Field(description=_LOOKS)
     days: int = Field(description="The experiment ends after so many days.")
     users: int = Field(description="Planned users of all arms.")
     spread: float = Field(description="Planned standard deviation of the users' values, as a share of the scale.")
@@ -34,7 +34,7 @@ class ExperimentEntry(BaseModel):
     state: str
     arms: list[str]
     primary: str = Field(description="Label of the query that decides.")
-    looks: str = Field(description="`planned` (every day), `end` (once) or `any` (no end).")
+    looks: str = Field(description=_LOOKS)
     days: int
     users: int = Field(description="Planned users of all arms.")
     day: int | None = Field(description="Day of the last look; null before the first.")
