@@ -25,7 +25,7 @@ from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.experiment_options import LooksOption, share_of
 from sordino_server.cli.output import console
 from sordino_server.cli.remote import Remote
-from sordino_server.cli.remote_command import Csv, CsvOption, Shown, remote_command
+from sordino_server.cli.remote_command import Csv, CsvOption, Listing, Shown, remote_command
 from sordino_server.cli.statistics import fake_reports
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 from sordino_shared.errors import InvalidValue
@@ -83,6 +83,15 @@ def create(
     if open_now:
         open_new(remote, status, shown)
     return shown
+
+
+@app.command("list")
+@remote_command
+def list_experiments(remote: Remote) -> Shown:
+    """List experiments, newest first, with what the last look of each says."""
+    found = list(remote.listed("/v1/experiments", "experiments"))
+    rows = ((each["campaign"], each["state"], each["name"], each["finding"]) for each in found)
+    return {"experiments": found}, Listing(("campaign", "state", "name", "finding"), rows)
 
 
 @app.command()

@@ -303,6 +303,12 @@ def test_the_command_creates_shows_and_ends(running: Any, tmp_path: Any, monkeyp
     moved = running.api.get(f"/v1/plan-requests/{figures}").json()["summary"]["manipulation"]
     assert f"1 % of fake reports can move a difference by up to {figure(0.04 * moved, 3)}" in told
     assert "if all of them are in arm new" in " ".join(told.split())
+    listed = json.loads(run("list", "--json"))
+    assert listed["experiments"] == running.api.get("/v1/experiments").json()["experiments"]
+    assert {each["name"] for each in listed["experiments"]} == {"told", "start"}
+    (line,) = (each for each in run("list").splitlines() if " start " in each)
+    assert line.startswith(made["id"])
+    assert line.endswith("no look was made yet: the first one is made when the first day is over")
     plans_before = len(running.api.get("/v1/plan-requests").json()["plan_requests"])
     assert [(arm["name"], arm["weight"]) for arm in made["arms"]] == [("old", 49152), ("new", 16384)]
     assert "no look was made yet" in run("show", "start")
