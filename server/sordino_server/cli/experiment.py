@@ -22,14 +22,15 @@ from sordino_server.cli.creation import (
     registered,
 )
 from sordino_server.cli.estimate_text import print_estimate
-from sordino_server.cli.experiment_options import LooksOption, share_of
+from sordino_server.cli.experiment_options import LooksOption, spread_of
 from sordino_server.cli.output import console
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, CsvOption, Listing, Shown, remote_command
 from sordino_server.cli.statistics import fake_reports
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol.experiments import WHOLE_ARM_WEIGHT
+from sordino_shared.protocol import Arm
+from sordino_shared.protocol.experiments import WHOLE_ARM_WEIGHT, check_arms
 
 app = typer.Typer(
     name="experiment",
@@ -72,7 +73,7 @@ def create(
     The command waits for the plan. `sordino size --difference` says how many days an experiment needs.
     """
     rule: dict[str, Any] = {"primary": primary, "looks": looks.value, "days": days, "users": days * daily}
-    rule |= {"spread": share_of("--spread", spread)}
+    rule |= {"spread": spread_of(spread)}
     drawn = arms_of(arms)
     order = {"name": name, "purpose": purpose, "population": population, "arms": drawn, "experiment": rule}
     planning = {"workload": registered(remote, file), "epsilon": epsilon}
@@ -120,7 +121,10 @@ def end(remote: Remote, campaign: CampaignArgument) -> Shown:
 
 
 def arms_of(text: str) -> list[dict[str, Any]]:
-    """Names and weights as `A:1,B:1`, scaled to a sum of 2^16: the largest arm takes what rounding leaves."""
+    """Names and weights as `A:1,B:1`, scaled to a sum of 2^16: the largest arm takes what rounding leaves.
+
+    Raises InvalidValue for arms that no device may draw.
+    """
     parts = [each.strip().partition(":") for each in text.split(",")]
     try:
         shares = [(name, float(weight or 1)) for name, _, weight in parts]
@@ -131,7 +135,9 @@ def arms_of(text: str) -> list[dict[str, Any]]:
     total = sum(share for _, share in shares)
     weights = [max(1, round(share / total * WHOLE_ARM_WEIGHT)) for _, share in shares]
     weights[weights.index(max(weights))] += WHOLE_ARM_WEIGHT - sum(weights)
-    return [{"name": name, "weight": weight} for (name, _), weight in zip(shares, weights, strict=True)]
+    drawn = tuple(Arm(name, weight) for (name, _), weight in zip(shares, weights, strict=True))
+    check_arms(drawn)
+    return [{"name": arm.name, "weight": arm.weight} for arm in drawn]
 
 
 def lines_of(found: dict[str, Any]) -> Sequence[str]:

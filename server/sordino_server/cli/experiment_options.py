@@ -25,3 +25,14 @@ def share_of(option: str, text: str) -> float:
         return float(number) / whole
     except ValueError:
         raise InvalidValue(f"{option} takes a number such as 0.01 or 1%, not {text!r}", text) from None
+
+
+def spread_of(text: str) -> float:
+    """`--spread` of a rule; raises InvalidValue for what no users have."""
+    spread = share_of("--spread", text)
+    if not 0 < spread <= 0.5:
+        raise InvalidValue(
+            f"--spread is above 0 and at most 50%, where half of the users are at each end of the scale, not {text}",
+            text,
+        )
+    return spread

@@ -282,6 +282,21 @@ def test_weights_that_are_no_numbers_are_refused(arms: str) -> None:
         arms_of(arms)
 
 
+@pytest.mark.parametrize(
+    ("arms", "said"),
+    [
+        ("A:1", "one arm compares nothing"),
+        ("A:1,a:2", "without regard to case"),
+        ("A:1,,B:1", "name of an arm"),
+        ("new one:1,B:1", "letters of ASCII"),
+        (",".join(f"v{number}:1" for number in range(17)), "number of arms"),
+    ],
+)
+def test_arms_that_no_device_may_draw_are_refused(arms: str, said: str) -> None:
+    with pytest.raises(InvalidValue, match=said):
+        arms_of(arms)
+
+
 def test_the_command_creates_shows_and_ends(running: Any, tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SORDINO_SERVER", running.address)
     monkeypatch.setenv("SORDINO_KEY", running.admin_key)
@@ -326,6 +341,8 @@ def test_the_command_creates_shows_and_ends(running: Any, tmp_path: Any, monkeyp
     assert "such as A:1,B:1" in run("create", *terms, *rule[:-1], "A:x", code=2)
     # Wrong arms are said before anything is planned for them.
     assert "such as A:1,B:1" in run("create", *terms[:-1], "3", *rule[:-1], "A:x", code=2)
+    for wrong in ("60%", "0", "nan"):
+        assert "at most 50%" in run("create", *terms[:-1], "3", *rule, "--spread", wrong, code=2)
     assert len(running.api.get("/v1/plan-requests").json()["plan_requests"]) == plans_before
     # One that cannot be opened is shown all the same: it is there.
     running.api.post("/v1/populations", json={"name": "capped", "epsilon_lifetime": 0.5}).raise_for_status()
