@@ -73,7 +73,7 @@ def test_a_mean_of_numbers_is_moved_too() -> None:
     values = np.random.default_rng(1).exponential(100, 500)
     assert design.simulate(values, seed=1, effect=0.3, runs=8).found == 8
     assert design.simulate(values, seed=1, runs=8).found <= 2
-    with pytest.raises(InvalidValue, match=r"cannot be -0\.5 of the scale higher"):
+    with pytest.raises(InvalidValue, match=r"cannot be −0\.5 of the scale higher"):
         design.simulate(values, seed=1, effect=-0.5, runs=2)
 
 
