@@ -33,11 +33,15 @@ class DecidedRow:
         """Which row is another one's."""
         return f"{self.primary}: the row is that of the look of day {self.day}, by the experiment's rule"
 
+    def is_asked(self, columns: Mapping[str, Sequence[Cell]]) -> bool:
+        """Whether one of the rows is about the query that decides."""
+        return self.primary in columns["label"]
+
     def put_into(self, columns: Mapping[str, Sequence[Cell]]) -> dict[str, Sequence[Cell]]:
         """The columns of all answers with this row in its place, where it was asked."""
         labels = list(columns["label"])
         found = {name: list(cells) for name, cells in columns.items()}
-        if self.primary in labels:
+        if self.is_asked(columns):
             row = labels.index(self.primary)
             for name in found.keys() & self.cells.keys():
                 found[name][row] = self.cells[name]

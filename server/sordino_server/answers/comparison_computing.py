@@ -59,7 +59,7 @@ def compute_comparison(url: str, left: Compared, right: Compared, terms: Compari
         left=_described(left, names[0], sides[0]),
         right=_described(right, names[1], sides[1]),
         population=terms.population,
-        decided=None if decided is None else decided.sentence,
+        decided=None if decided is None or not decided.is_asked(columns) else decided.sentence,
     )
     return EstimateDocument.of_columns(
         ComparisonKind.name,

@@ -74,6 +74,9 @@ def test_two_arms_are_compared_over_all_queries_and_the_rule_decides_its_own(run
         assert table[name][row] == one[name]
     assert (table["band_lower"][row], table["population_upper"][row]) == (one["lower"], one["upper"])
     assert "the look of day 1" in extras["decided"]
+    # Where the query that decides is not asked, no row is said to be that of a look.
+    other = f"/v1/comparisons?left={campaign}:A&right={campaign}:B&query={table['label'][1 - row]}"
+    assert "decided" not in running.api.get(other).raise_for_status().json()["extras"]
     # By hand: the arms' own answers, and errors that add up in squares.
     own = running.api.get(f"/v1/campaigns/{campaign}/arms").json()["table"]
     value, error = np.array(own["uncut"]).reshape(2, 3), np.array(own["standard_error"]).reshape(2, 3)
