@@ -54,7 +54,7 @@ class Experiment:
         return self._power(power).users(_number(difference, "difference"), self.design.looks, self.design.days)
 
     def difference(self, days: int, power: float = _USUAL_POWER) -> float:
-        """The least difference that so many days find with chance `power`, in units of the primary metric."""
+        """The least difference that an experiment of so many days finds with chance `power`, in units of the metric."""
         if not 1 <= _number(days, "days") <= self.design.days:
             raise InvalidValue(f"days lie between 1 and {self.design.days}, not {days}", days)
         users = self.design.users * int(days) // self.design.days
@@ -63,8 +63,9 @@ class Experiment:
     def look(self, aggregates: Sequence[Sequence[Aggregate]]) -> Looked:
         """The looks after each day: `aggregates` (days, arms) are of all reports up to the end of the day.
 
-        The last of `days` looks is at the pinned end. Looks go on until one decides. Raises InvalidValue for another
-        number of arms, and more days than were planned.
+        The last of `days` looks is at the pinned end. An arm that was decided keeps its comparison in later looks, which
+        a server does not make once all are. Raises InvalidValue for another number of arms, and more days than were
+        planned.
         """
         days = list(aggregates) if isinstance(aggregates, Sequence) else []
         if not (0 < len(days) <= self.design.days and all(self._are_sums(each) for each in days)):
@@ -78,7 +79,7 @@ class Experiment:
             found.append(
                 {"day": day} | look(self.design, self.plan.device, self.plan.analyst, sums, before, ended=ended)
             )
-        return Looked(tuple(found), finding_of(found, self.design.days))
+        return Looked(tuple(found), finding_of(found, self.design.looks, self.design.days))
 
     def simulate(
         self, values: Values, *, seed: int, effect: float = 0.0, runs: int = _USUAL_RUNS

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.figures import amount, span
 
 
-def finding_of(made: Sequence[Mapping[str, Any]], days: int) -> str:
-    """What the last of the looks that were `made` says, in one sentence."""
+def finding_of(made: Sequence[Mapping[str, Any]], looks: Looks, days: int) -> str:
+    """What the last of the looks that were `made` says, in one sentence; `looks` is the rule."""
     if not made:
-        return "no look was made yet: the first one is made when the first day is over"
+        return f"no look was made yet: {_first_look(looks)}"
     last = made[-1]
     if "error" in last:
         return f"the look of day {last['day']} could not be made: {last['error']}"
@@ -22,6 +23,12 @@ def finding_of(made: Sequence[Mapping[str, Any]], days: int) -> str:
     alarm = last["sample_ratio"]["alarm"]
     ratio = "the counts of the arms are not those of their weights: no verdict" if alarm else "sample ratio ok"
     return f"day {last['day']} of {days}: {told}; {ratio}"
+
+
+def _first_look(looks: Looks) -> str:
+    if looks is Looks.END:
+        return "the only one is made when the experiment is closed"
+    return "the first one is made when the first day is over"
 
 
 def _compared(one: Mapping[str, Any], unit: str) -> str:

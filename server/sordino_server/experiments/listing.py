@@ -7,6 +7,7 @@ import json
 from sqlalchemy.orm import Session
 
 from sordino_analysis.experiments.findings import finding_of
+from sordino_analysis.experiments.looks import Looks
 from sordino_server.experiments import repository
 from sordino_server.experiments.schemas import ExperimentEntry, ExperimentList
 from sordino_server.kit.pagination import Page, cut
@@ -35,6 +36,6 @@ def _entry(campaign: Campaign, rule: ExperimentRow, last: LookRow | None) -> Exp
         days=rule.days,
         users=rule.users,
         day=None if last is None else last.day,
-        finding=finding_of(made, rule.days),
+        finding=finding_of(made, Looks(rule.looks), rule.days),
         created_at=campaign.created_at,
     )

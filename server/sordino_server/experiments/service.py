@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from sordino_analysis.experiments.findings import finding_of
+from sordino_analysis.experiments.looks import Looks
 from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import found
 from sordino_server.experiments import repository
@@ -18,7 +19,7 @@ from sordino_shared.protocol import Manifest
 def finding(session: Session, campaign: str) -> str | None:
     """What the last look says, in one sentence; None for a campaign that is no experiment."""
     row = repository.find(session, campaign)
-    return None if row is None else finding_of(_made(session, campaign), row.days)
+    return None if row is None else finding_of(_made(session, campaign), Looks(row.looks), row.days)
 
 
 def document(session: Session, campaign: str) -> ExperimentDocument:
@@ -38,7 +39,7 @@ def document(session: Session, campaign: str) -> ExperimentDocument:
         spread=row.spread,
         level=row.level,
         made=made,
-        finding=finding_of(made, row.days),
+        finding=finding_of(made, Looks(row.looks), row.days),
     )
 
 

@@ -141,6 +141,8 @@ def test_the_pinned_end_has_the_last_look(running: Any) -> None:
     running.work()
     path = f"/v1/campaigns/{campaign['id']}/experiment"
     assert running.api.get(path).json()["made"] == []
+    finding = running.api.get(path).json()["finding"]
+    assert finding == "no look was made yet: the only one is made when the experiment is closed"
     running.clock.advance(DAY_S)
     running.work()
     (look,) = running.api.get(path).json()["made"]
