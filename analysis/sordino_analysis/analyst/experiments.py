@@ -14,6 +14,7 @@ from sordino_analysis.analyst.simulated_experiments import ExperimentUsers, Simu
 from sordino_analysis.analyst.simulation import Values, codes_of
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.experiments.always import PlannedContributions
 from sordino_analysis.experiments.findings import finding_of
 from sordino_analysis.experiments.looking import ExperimentDesign, look, made, planned_noise, query_of
 from sordino_analysis.experiments.looks import Looks
@@ -103,12 +104,21 @@ class Experiment:
         return len(sums) == len(self.design.arms) and all(isinstance(each, Aggregate) for each in sums)
 
     @cached_property
-    def _noise(self) -> float:
-        return planned_noise(self.design, LinearEstimator.of(self.plan.device, self.plan.analyst))
+    def _estimator(self) -> LinearEstimator:
+        return LinearEstimator.of(self.plan.device, self.plan.analyst)
+
+    @cached_property
+    def _contributions(self) -> PlannedContributions | None:
+        design = self.design
+        if design.looks is not Looks.ALWAYS:
+            return None
+        query = query_of(design.primary, self._estimator.workload)
+        return PlannedContributions.of(self._estimator, query, design.spread)
 
     def _power(self, power: float) -> PowerTerms:
         return PowerTerms(
-            noise=self._noise,
+            noise=planned_noise(self.design, self._estimator),
+            contributions=self._contributions,
             weights=tuple(arm.weight for arm in self.design.arms),
             level=self.design.level,
             power=_number(power, "power"),

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import logsumexp
+from scipy.special import logsumexp, ndtri
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.linear import LinearEstimator
@@ -67,6 +67,57 @@ class Contributions:
         """Of the reports of one arm."""
         counts = aggregate.sums.astype(float)
         return ArmSums(aggregate.count, float(counts @ self.values), float(counts @ self.values**2))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedContributions:
+    """Contributions before launch: they lie in `low` … `high` around c₀ = `centre`, their mean at most `far` from it."""
+
+    low: float
+    high: float
+    centre: float
+    far: float
+
+    @classmethod
+    def of(cls, estimator: LinearEstimator, query: int, spread: float) -> PlannedContributions:
+        """Of users whose values have the standard deviation `spread`, as a share of the scale.
+
+        Values on a scale of length 1 with that deviation have a mean within √(1/4 − spread²) of its middle. Raises
+        InvalidValue as `Contributions.of` does.
+        """
+        own = Contributions.of(estimator, query)
+        least, most = (float(end[query]) for end in estimator.workload.operator.entry_range())
+        off = (most - least) * math.sqrt(max(0.25 - spread**2, 0.0))
+        return cls(
+            low=float(own.values.min()),
+            high=float(own.values.max()),
+            centre=own.centre,
+            far=abs((least + most) / 2 - own.centre) + off,
+        )
+
+    def over(self, scale: float) -> PlannedContributions:
+        """As shares of a scale of this length."""
+        return PlannedContributions(
+            low=self.low / scale, high=self.high / scale, centre=self.centre / scale, far=self.far / scale
+        )
+
+    def found(self, users: float, noise: float, weights: tuple[float, float], level: float, power: float) -> float:
+        """The least difference that one look at so many users finds with chance `power`.
+
+        `noise` is the variance of a contribution to which its mean adds at most far² in E(y − c₀)²; `weights` (2,) are
+        those of the two arms as shares of all devices. ψ̄ is normal, as in every prediction of power.
+        """
+        both = sum(1 / weight for weight in weights)
+        rule = AlwaysValid(
+            weights=weights,
+            low=self.low,
+            high=self.high,
+            centre=self.centre,
+            variance=users * noise * both,
+            level=level,
+        )
+        squares = (noise + self.far**2) * both
+        return rule.reach(users * squares, users) + float(ndtri(power)) * math.sqrt(squares / users)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +181,7 @@ class AlwaysValid:
         if not looks or not looks[-1][0]:
             return -math.inf, math.inf
         reports, first, second = looks[-1]
-        mean, reach = self.sum_of(first, second) / reports, self._reach(self.variation(looks), reports)
+        mean, reach = self.sum_of(first, second) / reports, self.reach(self.variation(looks), reports)
         return mean - reach, mean + reach
 
     def variation(self, looks: Sequence[tuple[int, ArmSums, ArmSums]]) -> float:
@@ -143,8 +194,8 @@ class AlwaysValid:
             gone, total, squares = reports, total + added, squares + own
         return variation
 
-    def _reach(self, variation: float, reports: int) -> float:
-        """How far from ψ̄ the first refused μ is: the same on both sides."""
+    def reach(self, variation: float, reports: float) -> float:
+        """How far from ψ̄ the first refused μ is, with this V̂: the same on both sides."""
         limit = math.log(2 / (1 - self.level))
 
         def short(distance: float) -> float:

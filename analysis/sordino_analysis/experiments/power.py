@@ -11,8 +11,10 @@ from scipy.optimize import brentq
 from scipy.special import ndtri
 
 from sordino_analysis.arrays import NEARLY_ZERO
+from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.manipulation import largest_moves
 from sordino_analysis.evaluation.variance import answer_moments
+from sordino_analysis.experiments.always import PlannedContributions
 from sordino_analysis.experiments.any_time import any_time_quantile
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.planned_looks import boundaries, crossing_chances
@@ -32,12 +34,14 @@ _DRIFT_TOLERANCE = 1e-6
 class PlannedNoise:
     """What a plan's `mechanism` adds: `variance` is that of one report in the worst answer, over its squared scale.
 
-    A share f of fake reports moves an answer by at most `manipulation`·f scales.
+    A share f of fake reports moves an answer by at most `manipulation`·f scales. `query` is the worst answer's number.
     """
 
     mechanism: str
     variance: float
     manipulation: float
+    plan: FinishedPlan
+    query: int
 
     @classmethod
     def of_plan(cls, plan: FinishedPlan) -> PlannedNoise:
@@ -50,11 +54,21 @@ class PlannedNoise:
         moves = largest_moves(
             plan.device.randomizer, plan.analyst.decoder, queries, plan.analyst.figures.bias_bound, law
         )
+        variances = profile.variance[varying] / scales**2
         return cls(
             mechanism=plan.analyst.mechanism,
-            variance=float((profile.variance[varying] / scales**2).max()),
+            variance=float(variances.max()),
             manipulation=float((moves[varying] / scales).max()),
+            plan=plan,
+            query=int(np.flatnonzero(varying)[variances.argmax()]),
         )
+
+    def contributions(self, spread: float) -> PlannedContributions:
+        """Those to the worst answer as shares of its scale; raises InvalidValue where reports are not counted."""
+        estimator = LinearEstimator.of(self.plan.device, self.plan.analyst)
+        low, high = estimator.workload.operator.entry_range()
+        found = PlannedContributions.of(estimator, self.query, spread)
+        return found.over(float((high - low)[self.query]))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,13 +76,15 @@ class PowerTerms:
     """What is to be found: each arm against the first, with chance `power`, at `level`.
 
     `noise` is the variance of one user's contribution, of randomization and sampling together, in squared units of
-    `difference`. `weights` (arms,) have any sum. The level of each comparison is Bonferroni's. Raises InvalidValue.
+    `difference`. `weights` (arms,) have any sum. The level of each comparison is Bonferroni's. `contributions` are for
+    looks that hold always. Raises InvalidValue.
     """
 
     noise: float
     weights: tuple[int, ...]
     level: float = 0.95
     power: float = 0.8
+    contributions: PlannedContributions | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("level", self.level), ("power", self.power)):
@@ -97,13 +113,40 @@ class PowerTerms:
         """
         if not (math.isfinite(difference) and difference > 0):
             raise InvalidValue(f"the difference must be a number above 0, such as .01, got {difference}", difference)
+        if looks is Looks.ALWAYS:
+            return self._always_users(difference)
         drift = needed_drift(looks, min(planned, _MOST_LOOKS), self.comparison_level, self.power)
         return max(len(self.weights), math.ceil(drift**2 * self.variance / difference**2 * (1 - NEARLY_ZERO)))
 
     def difference(self, users: int, looks: Looks = Looks.END, planned: int = 1) -> float:
         """The least difference that so many users in all arms find."""
+        if looks is Looks.ALWAYS:
+            return self._always_difference(users)
         drift = needed_drift(looks, min(planned, _MOST_LOOKS), self.comparison_level, self.power)
         return drift * math.sqrt(self.variance / users)
+
+
+    def _always_users(self, difference: float) -> int:
+        """The fewest for which one look at the planned end finds it."""
+
+        def short(users: float) -> float:
+            return self._always_difference(math.exp(users)) - difference
+
+        fewest = self.users(difference)
+        least = math.log(fewest)
+        if short(least) <= 0:
+            return fewest
+        most = least + 1
+        while short(most) > 0:
+            most += 1
+        return math.ceil(math.exp(brentq(short, least, most, xtol=_DRIFT_TOLERANCE)))
+
+    def _always_difference(self, users: float) -> float:
+        if self.contributions is None:
+            raise InvalidValue("looks that hold always are sized by the contributions of a plan: give them", None)
+        shares = [weight / sum(self.weights) for weight in self.weights]
+        pair = shares[0], min(shares[1:])
+        return self.contributions.found(users, self.noise, pair, self.comparison_level, self.power)
 
 
 def comparison_level(level: float, arms: int) -> float:
@@ -116,10 +159,10 @@ def needed_drift(looks: Looks, planned: int, level: float, power: float) -> floa
     """The mean of d/se at the planned end that is found with chance `power` in so many looks, evenly spread.
 
     2.80 for one look at .95 and .8; 2.90 for thirty planned ones, so 7 % more users; 3.88 at any time, as one look at
-    the planned end finds it: 1.9 times the users. Looks that hold always need about as many at ε = 1, and more above.
+    the planned end finds it: 1.9 times the users. Looks that hold always have none: they are not about d/se.
     """
     one = float(ndtri((1 + level) / 2))
-    if looks in (Looks.ANY, Looks.ALWAYS):
+    if looks is Looks.ANY:
         return any_time_quantile(1.0, level) + float(ndtri(power))
     if looks is Looks.END or planned == 1:
         return one + float(ndtri(power))

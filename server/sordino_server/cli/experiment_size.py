@@ -82,7 +82,11 @@ class ExperimentSize:
     def row(self, epsilon: float, noise: PlannedNoise) -> dict[str, Any]:
         """What one ε takes, as `--json` prints it."""
         terms = PowerTerms(
-            noise=noise.variance + self.spread**2, weights=(1,) * self.arms, level=self.level, power=self.power
+            noise=noise.variance + self.spread**2,
+            weights=(1,) * self.arms,
+            level=self.level,
+            power=self.power,
+            contributions=noise.contributions(self.spread) if self.looks is Looks.ALWAYS else None,
         )
         # Fake reports choose their arm: in one of so many equal arms they are so many times the share.
         moved = self.arms * noise.manipulation

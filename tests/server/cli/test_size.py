@@ -81,6 +81,17 @@ def test_an_experiment_says_users_days_and_what_weeks_find(json_of, run_command)
     assert three["manipulation"] == pytest.approx(1.5 * row["manipulation"])
 
 
+def test_looks_that_hold_always_take_more_users_the_larger_epsilon_is(json_of, run_command):
+    asked = ("size", "--difference", "1%", "--looks", "always", "--epsilon")
+    ratios = []
+    for epsilon in ("1", "4"):
+        (row,) = json_of(*asked, epsilon)["rows"]
+        ratios.append(row["users"] / row["one_look_users"])
+    assert ratios == pytest.approx([2.44, 4.18], abs=0.01)
+    refused = run_command(*asked, "1", "--workload", "histogram", "--size", "8", "--mechanism", "subset_selection", code=2)
+    assert "counted one by one" in refused.stderr
+
+
 def test_a_difference_of_means_is_given_in_their_unit(json_of, run_command, tmp_path):
     file = tmp_path / "starts.yaml"
     file.write_text(
