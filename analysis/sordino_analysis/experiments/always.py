@@ -71,7 +71,7 @@ class Contributions:
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedContributions:
-    """Contributions before launch: they lie in `low` … `high` around c₀ = `centre`, their mean at most `far` from it."""
+    """Contributions before launch: they lie in `low` … `high`, and their mean at most `far` from c₀ = `centre`."""
 
     low: float
     high: float

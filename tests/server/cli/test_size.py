@@ -88,7 +88,8 @@ def test_looks_that_hold_always_take_more_users_the_larger_epsilon_is(json_of, r
         (row,) = json_of(*asked, epsilon)["rows"]
         ratios.append(row["users"] / row["one_look_users"])
     assert ratios == pytest.approx([2.44, 4.18], abs=0.01)
-    refused = run_command(*asked, "1", "--workload", "histogram", "--size", "8", "--mechanism", "subset_selection", code=2)
+    of_plan = ("--workload", "histogram", "--size", "8", "--mechanism", "subset_selection")
+    refused = run_command(*asked, "1", *of_plan, code=2)
     assert "counted one by one" in refused.stderr
 
 
