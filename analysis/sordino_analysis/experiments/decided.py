@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sordino_analysis.answers.columns import Cell
+from sordino_analysis.percentages import percent
 
 _ERRORS = ("standard_error", "population_standard_error")
 _LOWER = ("lower", "population_lower", "band_lower")
@@ -20,10 +21,11 @@ _MIRRORED = {"higher": "lower", "lower": "higher"}
 class DecidedRow:
     """`primary` of two arms as a look on `day` has it: columns and cells, right less left.
 
-    `alarm` withholds the verdicts of all rows.
+    `level` is the experiment's own, whatever that of the other rows is. `alarm` withholds the verdicts of all rows.
     """
 
     primary: str
+    level: float
     day: int
     cells: Mapping[str, Cell]
     alarm: bool
@@ -31,7 +33,8 @@ class DecidedRow:
     @property
     def sentence(self) -> str:
         """Which row is another one's."""
-        return f"{self.primary}: the row is that of the look of day {self.day}, by the experiment's rule"
+        rule = f"by the experiment's rule at {percent(self.level)}"
+        return f"{self.primary}: the row is that of the look of day {self.day}, {rule}"
 
     def is_asked(self, columns: Mapping[str, Sequence[Cell]]) -> bool:
         """Whether one of the rows is about the query that decides."""
@@ -50,7 +53,9 @@ class DecidedRow:
         return dict(found)
 
 
-def decided_row(primary: str, looks: Sequence[Mapping[str, Any]], left: str, right: str) -> DecidedRow | None:
+def decided_row(
+    primary: str, level: float, looks: Sequence[Mapping[str, Any]], left: str, right: str
+) -> DecidedRow | None:
     """What the looks say of two arms, by day; None where no look compares these two.
 
     A comparison that was decided is repeated in later looks: its row is that of the first of them.
@@ -75,7 +80,8 @@ def decided_row(primary: str, looks: Sequence[Mapping[str, Any]], left: str, rig
     cells |= {"verdict": _MIRRORED.get(one["verdict"], one["verdict"]) if mirrored else one["verdict"]}
     cells |= dict.fromkeys(_ERRORS, one["standard_error"]) | dict.fromkeys(_LOWER, low) | dict.fromkeys(_UPPER, high)
     alarm = made[-1]["sample_ratio"]["alarm"]
-    return DecidedRow(primary=primary, day=first["day"], cells=cells | dict.fromkeys(_UNKNOWN), alarm=alarm)
+    cells |= dict.fromkeys(_UNKNOWN)
+    return DecidedRow(primary=primary, level=level, day=first["day"], cells=cells, alarm=alarm)
 
 
 def _of_arms(look: Mapping[str, Any], left: str, right: str) -> Mapping[str, Any] | None:

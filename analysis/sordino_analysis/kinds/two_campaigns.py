@@ -19,7 +19,7 @@ class ComparedCampaign(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 
     campaign_id: str
-    name: str = Field(description="As the columns `left` and `right` have it.")
+    name: str = Field(description="As the columns `left` and `right` have it, which name an arm too, or the arm alone.")
     arm: str | None = Field(None, exclude_if=lambda value: value is None, description="The arm of an experiment.")
     users: int
     epsilon: float
@@ -71,4 +71,5 @@ class ComparisonKind(KindOfAnswers):
 
 
 def _described(side: str, of: ComparedCampaign) -> str:
-    return f"{side}: {of.name}, {quantity(of.users, 'user')}, ε = {chosen(of.epsilon)}, mechanism {of.mechanism}"
+    name = of.name if of.arm is None else f"{of.name} {of.arm}"
+    return f"{side}: {name}, {quantity(of.users, 'user')}, ε = {chosen(of.epsilon)}, mechanism {of.mechanism}"

@@ -25,7 +25,7 @@ from sordino_server.aggregates import LogPurged, aggregate
 from sordino_server.answers.compared_window import ComparedWindow
 from sordino_server.answers.comparison import Compared, ComparedRound, ComparisonTerms, names_of, two_arms
 from sordino_server.answers.on_demand_computing import database_at, plan_of
-from sordino_server.answers.repository import primary_and_looks
+from sordino_server.answers.repository import rule_and_looks
 from sordino_server.answers.series_computing import window_of_series
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
@@ -90,8 +90,11 @@ def _arms(
 
 def _decided(database: Database, of: ComparedRound, left: str, right: str) -> DecidedRow | None:
     with database.read("read looks of arms") as session:
-        found = primary_and_looks(session, of.closed.campaign)
-    return None if found is None else decided_row(found[0], [json.loads(each) for each in found[1]], left, right)
+        found = rule_and_looks(session, of.closed.campaign)
+        if found is None:
+            return None
+        rule, looks = found
+        return decided_row(rule.primary_query, rule.level, [json.loads(each) for each in looks], left, right)
 
 
 def _side(database: Database, of: ComparedRound, plan: Plan, level: float) -> Side:

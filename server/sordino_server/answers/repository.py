@@ -64,10 +64,10 @@ def find_last(session: Session, campaign: str) -> bytes | None:
     return session.scalars(query.order_by(Round.index.desc()).limit(1)).first()
 
 
-def primary_and_looks(session: Session, campaign: str) -> tuple[str, Sequence[bytes]] | None:
-    """The label of the query that decides an experiment, and its looks by day; None for any other campaign."""
+def rule_and_looks(session: Session, campaign: str) -> tuple[ExperimentRow, Sequence[bytes]] | None:
+    """The rule of an experiment, and its looks by day; None for any other campaign."""
     row = session.get(ExperimentRow, campaign)
     if row is None:
         return None
     query = select(LookRow.content).where(LookRow.campaign_id == campaign).order_by(LookRow.day)
-    return row.primary_query, session.scalars(query).all()
+    return row, session.scalars(query).all()

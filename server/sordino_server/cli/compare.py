@@ -12,8 +12,8 @@ from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, CsvOption, Shown, remote_command
 
-# An arm, or periods of a series.
-_PART = re.compile(r"(?P<campaign>.+)(?P<part>:[^:@]*|@[0-9]+(-[0-9]+)?)", re.DOTALL)
+# An arm, or periods of a series, as the server takes them.
+_PART = re.compile(r"(?P<campaign>.+)(?P<part>:[A-Za-z0-9-]{1,24}|@[0-9]{1,9}(-[0-9]{1,9})?)", re.DOTALL)
 _CAMPAIGN = "id, the first digits of an id (4 or more), or name"
 
 

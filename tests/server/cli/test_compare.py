@@ -52,6 +52,8 @@ def test_what_cannot_be_compared_says_why(run_command: Run, operator: dict[str, 
         (("may", "june", "--query", "late"), "no query 'late'"),
         (("may", "june", "--level", "1"), "less than 1"),
         (("may:B", "june"), "no arm 'B'"),
+        (("may:", "june"), "no campaign has the name or the id 'may:'"),
+        (("may:new one", "june"), "no campaign has the name or the id 'may:new one'"),
     ):
         failed = run_command("campaigns", "compare", *arguments, code=2, **operator)
         assert said in " ".join(failed.stderr.split())

@@ -73,7 +73,7 @@ def test_two_arms_are_compared_over_all_queries_and_the_rule_decides_its_own(run
     for name in ("value", "lower", "upper", "verdict"):
         assert table[name][row] == one[name]
     assert (table["band_lower"][row], table["population_upper"][row]) == (one["lower"], one["upper"])
-    assert "the look of day 1" in extras["decided"]
+    assert extras["decided"] == f"{PRIMARY}: the row is that of the look of day 1, by the experiment's rule at 95 %"
     # Where the query that decides is not asked, no row is said to be that of a look.
     other = f"/v1/comparisons?left={campaign}:A&right={campaign}:B&query={table['label'][1 - row]}"
     assert "decided" not in running.api.get(other).raise_for_status().json()["extras"]
@@ -126,6 +126,8 @@ def test_an_alarm_of_the_sample_ratio_withholds_all_verdicts(running: Any) -> No
         env={"SORDINO_SERVER": running.address, "SORDINO_KEY": running.admin_key, "COLUMNS": "200"},
     )
     assert "no verdict: the counts of the arms are not those of their weights" in printed.stdout, printed.output
+    assert "left: faster-start A, " in printed.stdout
+    assert "right: faster-start B, " in printed.stdout
 
 
 def test_an_arm_is_compared_with_another_campaign(running: Any) -> None:
