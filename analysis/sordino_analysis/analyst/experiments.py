@@ -64,9 +64,8 @@ class Experiment:
     def look(self, aggregates: Sequence[Sequence[Aggregate]]) -> Looked:
         """The looks after each day: `aggregates` (days, arms) are of all reports up to the end of the day.
 
-        The last of `days` looks is at the pinned end. An arm that was decided keeps its comparison in later looks, which
-        a server does not make once all are. Raises InvalidValue for another number of arms, and more days than were
-        planned.
+        The last of `days` looks is at the pinned end. An arm that was decided keeps its comparison in later looks; a
+        server makes none once all are. Raises InvalidValue for another number of arms, and more days than were planned.
         """
         days = list(aggregates) if isinstance(aggregates, Sequence) else []
         if not (0 < len(days) <= self.design.days and all(self._are_sums(each) for each in days)):
