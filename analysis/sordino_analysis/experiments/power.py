@@ -125,7 +125,6 @@ class PowerTerms:
         drift = needed_drift(looks, min(planned, _MOST_LOOKS), self.comparison_level, self.power)
         return drift * math.sqrt(self.variance / users)
 
-
     def _always_users(self, difference: float) -> int:
         """The fewest for which one look at the planned end finds it."""
 
