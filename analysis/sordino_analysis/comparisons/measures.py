@@ -101,7 +101,8 @@ def measures_difference(
 ) -> MeasuresDifference:
     """Right less left of the measures that both sides ask, `only` those with these labels.
 
-    The band holds all of them at once by Bonferroni's inequality, however their errors depend. A measure that has no
+    The band holds all of them at once by Bonferroni's inequality, however their errors depend; where it is too wide for
+    ends of its own, as of a small category, it ends where the measure's numbers do. A measure that has no
     number on one side, as a mean of a category that may be empty, is left out with a warning. Raises NotComparable for
     another domain, for a label that a side does not ask, and where no measure is left.
     """
@@ -109,7 +110,7 @@ def measures_difference(
     ours, theirs = (_by_label(side.at(level)) for side in (left, right))
     labels = common_labels((ours, theirs), only)
     banded = 1 - (1 - level) / len(labels)
-    wide = [_by_label(side.at(banded)) for side in (left, right)]
+    wide = [_with_ends(side, _by_label(side.at(banded))) for side in (left, right)]
     told = [label for label in labels if _has_number(ours[label]) and _has_number(theirs[label])]
     warnings = [*_left_out(labels, told, ours, theirs), *_unasked(ours, theirs, only)]
     if not told:
@@ -143,6 +144,19 @@ def _recovered(values: Sequence[Floats], rows: Sequence[Sequence[MeasureCells]],
     above = [np.maximum(high - value, 0.0) for value, (_, high) in zip(values, ends, strict=True)]
     value = right - left
     return np.column_stack([value - np.hypot(below[1], above[0]), value + np.hypot(above[1], below[0])])
+
+
+def _with_ends(side: MeasuredSide, rows: Mapping[str, MeasureCells]) -> Mapping[str, MeasureCells]:
+    """The rows at a higher level, where one that no longer tells its category from nobody may be any number."""
+    return {
+        label: row if _has_number(row) or label not in side.reaches else {**row, **_any_number(side.reaches[label])}
+        for label, row in rows.items()
+    }
+
+
+def _any_number(reach: tuple[float, float]) -> MeasureCells:
+    names = (f"{whom}{end}" for whom in ("", "population_") for end in ("lower", "upper"))
+    return dict(zip(names, reach * 2, strict=True))
 
 
 def _by_label(rows: Sequence[MeasureCells]) -> dict[str, MeasureCells]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -101,9 +101,13 @@ class NormalPart:
 
 @dataclass(frozen=True, eq=False)
 class MeasuredSide:
-    """The measures of one side over a `domain`: `at` has their cells, with intervals at the level that it is given."""
+    """The measures of one side over a `domain`: `at` has their cells, with intervals at the level that it is given.
+
+    `reaches` has the least and the largest number of each label; none of a measure that always has an interval.
+    """
 
     domain: Domain
     users: int
     bias: float
     at: Callable[[float], Sequence[MeasureCells]]
+    reaches: Mapping[str, tuple[float, float]] = field(default_factory=dict)

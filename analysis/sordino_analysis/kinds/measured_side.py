@@ -12,6 +12,7 @@ from sordino_analysis.documents.number_queries import NumberQueries
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.kinds.numbers_document import rows_of_measures
+from sordino_analysis.kinds.true_measures import measures_of
 from sordino_shared.protocol import DevicePart
 
 
@@ -21,7 +22,9 @@ def with_measures(side: Side, estimator: LinearEstimator, aggregate: Aggregate) 
     if not isinstance(workload.published, NumberQueries):
         return side
     bias = sum(abs(weight) * part.bias for weight, part in side.parts)
-    measured = MeasuredSide(workload.held_domain, side.users, bias, _Cells(estimator, aggregate))
+    shown = measures_of(workload).shown
+    reaches = {each.label: each.reach for each in shown if each.reach is not None}
+    measured = MeasuredSide(workload.held_domain, side.users, bias, _Cells(estimator, aggregate), reaches)
     return replace(side, measures=measured)
 
 

@@ -14,6 +14,7 @@ from sordino_analysis.comparisons.measures import MeasuresDifference, measures_d
 from sordino_analysis.comparisons.parts import MeasuredSide
 from sordino_analysis.estimation import linear
 from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.kinds.true_measures import measures_of, true_measures
 from sordino_shared.domains import Domain, Integers
 
 CAMPAIGNS = 120
@@ -106,6 +107,36 @@ def test_a_category_of_nobody_is_named_and_left_out() -> None:
     assert "not compared: mean of load_ms, country: FR: not enough users in country: FR" in said
     with pytest.raises(NotComparable, match="not enough users in country: FR"):
         compared(plan, rng, (all_german, all_german), only=["mean of load_ms, country: FR"])
+
+
+def test_a_category_that_its_interval_alone_tells_from_nobody_has_a_band_of_all_its_numbers() -> None:
+    """At the level of the band of two measures it has a sentence and no ends: it may be any number of its range."""
+
+    def row(label: str, value: float, reach: float) -> dict[str, Any]:
+        ends = {"lower": value - reach, "upper": value + reach}
+        ends |= {f"population_{name}": end for name, end in ends.items()}
+        return {"label": label, "uncut": value, "standard_error": 1.0, "population_standard_error": 1.0, **ends}
+
+    def cells(level: float) -> list[dict[str, Any]]:
+        told = row("in FR", 6, 2.0) if level == 0.95 else {"label": "in FR", "sentence": "not enough users in FR"}
+        return [row("of all", 5, 1.0), told]
+
+    side = MeasuredSide(Domain((Integers("n", 0, 9),)), 10, 0.0, cells, {"of all": (0, 9), "in FR": (0, 9)})
+    for population in (False, True):
+        found = measures_difference(side, side, 0.95, population=population)
+        np.testing.assert_allclose(found.interval[1], [-np.hypot(2, 2), np.hypot(2, 2)])
+        np.testing.assert_allclose(found.band, [[-np.hypot(1, 1), np.hypot(1, 1)], [-np.hypot(6, 3), np.hypot(6, 3)]])
+
+
+@pytest.mark.parametrize(("measure", "ends"), [("mean", (0, 10_000)), ("sd", (0, 5000)), ("variance", (0, 25e6))])
+def test_the_reach_of_a_measure_is_what_its_numbers_can_be(measure: str, ends: tuple[float, float]) -> None:
+    asked = planned(4, measure, by_country=True).workload
+    for shown in measures_of(asked).shown:
+        assert shown.reach == ends
+    (number,) = measures_of(asked).asked.numbers
+    least, most = true_measures(measures_of(asked), np.array([[0, 0], [0, number.numbers.last]], dtype=np.uint64))[:1] * 2
+    assert ends[0] <= least <= most <= ends[1]
+    assert measure == "mean" or most == pytest.approx(ends[1])
 
 
 def test_measures_of_one_side_alone_are_counted_and_those_in_common_compared() -> None:

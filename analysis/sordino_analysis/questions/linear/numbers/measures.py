@@ -45,6 +45,17 @@ class ShownMeasure:
         return self.name in OF_SQUARE
 
     @property
+    def reach(self) -> tuple[float, float] | None:
+        """The least and the largest number that it can be, in its unit; None where that depends on the users."""
+        if self.name in ("sum", "quantile"):
+            return None
+        if self.is_spread:
+            # Half of the users are at either end of the range.
+            most = (self.limits[1] - self.limits[0]) / 2
+            return 0.0, most if self.name == "sd" else most**2
+        return self.limits[0] + self.middle, self.limits[1] + self.middle
+
+    @property
     def is_row(self) -> bool:
         """Whether it is an answer to one row, but for a factor."""
         return self.row >= 0 and self.share is None and self.square is None
