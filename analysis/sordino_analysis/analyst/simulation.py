@@ -97,9 +97,10 @@ class Simulation(AnswersShown):
         units = set(self.estimate.units)
         queries, level = len(self.truth), percent(self.estimate.level)
         inside = f"{int(self.inside.sum())} of {queries} intervals hold the truth"
-        if len(units) == 1:
-            # A category that may be empty has no answer, and one that nobody is in no truth.
-            inside += f"; error {amount(float(np.sqrt(np.nanmean(self.errors**2))), units.pop())} rms"
+        # A category that may be empty has no answer, one that nobody is in no truth, and a quantile is a bin.
+        errors = self.errors[~np.isnan(self.errors)]
+        if len(units) == 1 and len(errors):
+            inside += f"; error {amount(float(np.sqrt(np.mean(errors**2))), units.pop())} rms"
         if self.inside.all():
             return [inside]
         banded = int(_hold(self.estimate.band, self.truth).sum())
