@@ -15,8 +15,10 @@ from sordino_analysis.percentages import percent
 SHARE = "share"
 # Digits of a number where its error does not say how many.
 _DIGITS = 4
-# Of an end of a bin, which is a number that somebody chose, all digits.
+# Digits of an answer without error.
 _ALL_DIGITS = 15
+# Of an end of a bin as many more than those of the bin's width: an end is off by half a hundredth of it at most.
+_DIGITS_OF_WIDTH = 2
 # Of ε, ρ and δ, which somebody chose too, as many as Python's own `g` has.
 _CHOSEN_DIGITS = 6
 # Numbers beyond these powers of ten are written with one.
@@ -86,8 +88,12 @@ def only_unit(units: Iterable[str]) -> str:
 
 
 def number_span(ends: Sequence[float | None], unit: str) -> str:
-    """From the low end of a bin to the high end of another: "10 … 15 min", "≤ 5 min", "from 60 min on"."""
-    low, high = (None if end is None else figure(end, _ALL_DIGITS) for end in ends)
+    """From the low end of a bin to the high end of another: "10 … 15 min", "≤ 5 min", "from 60 min on".
+
+    Ends that somebody chose have their digits; those of computed bins six, or as many as tell the two ends apart.
+    """
+    digits = _digits_of_ends([end for end in ends if end is not None])
+    low, high = (None if end is None else figure(end, digits) for end in ends)
     if low is None and high is None:
         return "any number"
     if low is None:
@@ -95,6 +101,14 @@ def number_span(ends: Sequence[float | None], unit: str) -> str:
     if high is None:
         return f"from {_with_unit(str(low), unit)} on"
     return _with_unit(low if low == high else f"{low} … {high}", unit)
+
+
+def _digits_of_ends(ends: Sequence[float]) -> int:
+    apart, largest = max(ends, default=0) - min(ends, default=0), max(map(abs, ends), default=0)
+    if not 0 < apart < math.inf:
+        return _CHOSEN_DIGITS
+    sizes = [math.floor(math.log10(number)) for number in (largest, apart)]
+    return min(max(_CHOSEN_DIGITS, sizes[0] - sizes[1] + 1 + _DIGITS_OF_WIDTH), _ALL_DIGITS)
 
 
 def places(error: float) -> int:

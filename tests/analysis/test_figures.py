@@ -104,9 +104,13 @@ def test_what_is_written_is_within_half_a_unit_of_the_last_decimal(number, error
         ((60.0, None), "from 60 min on"),
         ((None, None), "any number"),
         ((86_400.5, 10**9 + 1), "86,400.5 … 1,000,000,001 min"),
+        ((6445.3125, 6503.90625), "6,445.31 … 6,503.91 min"),
+        ((None, 60000 / 7), "≤ 8,571.43 min"),
+        ((1_800_000_000.25, 1_800_000_000.75), "1,800,000,000.25 … 1,800,000,000.75 min"),
+        ((0.0, 0.125), "0 … 0.125 min"),
     ],
 )
-def test_bins_have_all_digits_of_their_ends(ends, written):
+def test_bins_have_the_digits_of_ends_that_somebody_chose_and_no_more(ends, written):
     assert number_span(ends, "min") == written
 
 
