@@ -70,7 +70,9 @@ def test_shares_of_all_values_tell_the_mean_of_those_with_a_number(given: str | 
         ("numbers", "mean", "country", None, "categorical and has no numbers"),
         ("numbers", "mean", "load_ms", "country=US", "DE, FR"),
         ("numbers", "marginal", "country:DE", None, "ask for a mean"),
-        ("numbers", "quantile", "load_ms:0.5", None, "ordered"),
+        ("numbers", "quantile", "load_ms:0.5", None, "ask for a mean"),
+        ("numbers", "mean", "load_ms", "load_ms=0..500", "no group of its numbers is told"),
+        ("numbers", "mean", "load_ms", "load_ms=500", "no group of its numbers is told"),
         ("stars", "mean", "stars", "country=", "country"),
     ],
 )
@@ -83,7 +85,10 @@ def test_what_has_no_mean_is_refused(asked: str, kind: Any, text: str, given: st
 def test_grids_answer_ranges_and_no_means() -> None:
     asked = {"name": "load", "domain": [LOAD], "queries": {"load_ms": {"quantile": 0.5}}}
     plan = sa.plan(sa.workload(asked), epsilon=4)
-    estimate = sa.simulate(plan, np.linspace(0, 60000, 5000), seed=1).estimate
+    run = sa.simulate(plan, np.linspace(0, 60000, 5000), seed=1)
+    # A quantile is a bin, so that there is no error to print.
+    assert "1 of 1 intervals hold the truth\n" in repr(run)
+    estimate = run.estimate
     with pytest.raises(EstimationError, match="ranges and rectangles"):
         estimate.answer("mean", "load_ms")
     [median] = estimate.table.cells("value_upper")

@@ -20,7 +20,7 @@ from sordino_analysis.questions.linear.boxes import Box, Side
 from sordino_analysis.questions.linear.factors import interval_label
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.request_terms import MOST_QUESTIONS
-from sordino_shared.domains import Attribute, Categorical, Domain, Hashed, Integers, Ordered, Ordinal
+from sordino_shared.domains import Attribute, Categorical, Domain, Hashed, Integers, Number, Ordered, Ordinal
 from sordino_shared.errors import InvalidValue, OutsideDomain
 
 BoxKind = Literal["range", "rectangle", "cell", "marginal"]
@@ -87,6 +87,12 @@ def _conditions(text: str) -> list[tuple[str, str]]:
 def _side_or_member(attribute: Attribute, value: str, text: str) -> Side:
     if isinstance(attribute, Ordered) and _RANGE.fullmatch(value):
         return _side(attribute, value, text)
+    if isinstance(attribute, Number):
+        raise WorkloadError(
+            f"devices round {attribute.name!r}, so that no group of its numbers is told: give a category, or plan a "
+            "mean_within",
+            text,
+        )
     code = _member(attribute, value)
     return code, code
 
@@ -270,7 +276,10 @@ def _ordered(domain: Domain, text: str) -> tuple[int, Ordered, str]:
     """(place, attribute, what follows its name) of the ordered attribute that a text is about."""
     ordered = [(place, a) for place, a in enumerate(domain.attributes) if isinstance(a, Ordered)]
     if not ordered:
-        raise _refused(text, "ranges and quantiles need an ordered attribute, and the domain has none: ask for cells")
+        other = "a mean, or plan the quantile" if any(isinstance(a, Number) for a in domain.attributes) else "cells"
+        raise _refused(
+            text, f"ranges and quantiles need an ordered attribute, and the domain has none: ask for {other}"
+        )
     name, colon, rest = text.rpartition(":")
     if not colon:
         if len(ordered) > 1:

@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 from sordino_analysis.arrays import Floats, varying_rows
 from sordino_analysis.documents import queries as documents
 from sordino_analysis.documents.elimination_plan import RoundShares
+from sordino_analysis.documents.number_queries import MEASURES
 from sordino_analysis.documents.queries import MAX_CONCEPT_WIDTH, IndicatorQueries
 from sordino_analysis.questions.linear.attributes import AttributeSpecification, Number, Strict, domain_of, readable
 from sordino_analysis.questions.linear.building import build_workload
@@ -76,7 +77,9 @@ def _one_wrong_kind(value: Any) -> Any:
     if wrong is None:
         return value
     raise PydanticCustomError(
-        "kind", "give {name} one of {known}", {"name": repr(str(wrong[0])[:40]), "known": ", ".join(known)}
+        "kind",
+        "give {name} one of {known}, or of numbers one of {measures}",
+        {"name": repr(str(wrong[0])[:40]), "known": ", ".join(known), "measures": ", ".join(MEASURES)},
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Literal, TypeGuard
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from sordino_analysis.documents.number_queries import MAX_MEASURES, MEASURES, AskedNumber, NumberMeasure, NumberQueries
 from sordino_analysis.questions.linear.attributes import Number, Strict
 from sordino_analysis.questions.linear.numbers.binning import MOST_ALONE, binned, bins_of
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.strict_model import Listed
+from sordino_analysis.validation_messages import reason
 from sordino_shared.domains import Attribute, Domain
 from sordino_shared.errors import InvalidValue
 
@@ -61,8 +63,40 @@ class AskedQuantiles(Strict):
         return (NumberMeasure("quantile", (share,)) for share in shares)
 
 
+def _one_wrong_measure(value: Any) -> Any:
+    """The first wrong measure with its own reason: a union has one for each form that it is not."""
+    for name, written in value.items() if isinstance(value, Mapping) else ():
+        for each in written if isinstance(written, list) else [written]:
+            if (said := _why_no_measure(each)) is not None:
+                raise PydanticCustomError("measure", "{name}: {said}", {"name": repr(str(name)[:40]), "said": said})
+    return value
+
+
+def _why_no_measure(value: Any) -> str | None:
+    """What to write instead of a wrong measure, None of one that has a form."""
+    form = next((_FORMS[name] for name in _FORMS if isinstance(value, Mapping) and name in value), None)
+    if form is None:
+        known = ", ".join([*_WORDS, *(f"{{{name}: …}}" for name in _FORMS)])
+        return None if _is_measure(value) else f"ask one of {known}, not {str(value)[:40]!r}"
+    try:
+        form.model_validate(value)
+    except ValidationError as error:
+        # The deepest is about the part that is wrong, not about another form of the whole.
+        deepest = max(error.errors(include_url=False, include_context=False), key=lambda each: len(each["loc"]))
+        return f"{deepest['loc'][0]}: {reason(deepest)}"
+    return None
+
+
+_FORMS: Mapping[str, type[Strict]] = {
+    "share_above": ShareAbove,
+    "mean_within": MeanWithin,
+    "quantile": AskedQuantiles,
+}
 OneMeasure = Literal["mean", "sum", "variance", "sd", "top"] | ShareAbove | MeanWithin | AskedQuantiles
-WrittenMeasures = dict[str, OneMeasure | Annotated[Listed[OneMeasure], Field(min_length=1, max_length=MAX_MEASURES)]]
+WrittenMeasures = Annotated[
+    dict[str, OneMeasure | Annotated[Listed[OneMeasure], Field(min_length=1, max_length=MAX_MEASURES)]],
+    BeforeValidator(_one_wrong_measure),
+]
 # Measures as they are written, with the weight of each.
 Weighted = Mapping[str, list[tuple[Any, float]]]
 
