@@ -141,7 +141,7 @@ def _check_rows(left: Workload, right: Workload, pairs: Pairs) -> None:
 
 def _some(labels: Mapping[str, object]) -> str:
     shown = ", ".join(repr(label) for label in list(labels)[:_LABELS])
-    return f"{shown}, …" if len(labels) > _LABELS else shown
+    return (f"{shown}, …" if len(labels) > _LABELS else shown) or "quantiles and parts of measures alone"
 
 
 def _short(value: object) -> str:

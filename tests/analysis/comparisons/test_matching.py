@@ -85,3 +85,13 @@ def test_measures_of_rounded_numbers_are_compared_with_measures_alone() -> None:
     for sides in ((measures, own), (own, measures)):
         with pytest.raises(NotComparable, match="compare measures with measures"):
             common_queries(*sides)
+
+
+def test_a_side_that_asks_quantiles_alone_has_no_query_to_compare() -> None:
+    few = {"name": "n", "kind": "integers", "low": 0, "high": 4}
+    left, right = (
+        sa.workload({"name": name, "domain": [few], "queries": queries})
+        for name, queries in (("quantiles", {"n": {"quantile": 0.5}}), ("shares", "prefix"))
+    )
+    with pytest.raises(NotComparable, match="the left one asks quantiles and parts of measures alone, the right one 'n"):
+        common_queries(left, right)

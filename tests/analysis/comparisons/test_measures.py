@@ -134,7 +134,8 @@ def test_the_reach_of_a_measure_is_what_its_numbers_can_be(measure: str, ends: t
     for shown in measures_of(asked).shown:
         assert shown.reach == ends
     (number,) = measures_of(asked).asked.numbers
-    least, most = true_measures(measures_of(asked), np.array([[0, 0], [0, number.numbers.last]], dtype=np.uint64))[:1] * 2
+    held = np.array([[0, 0], [0, number.numbers.last]], dtype=np.uint64)
+    least, most = true_measures(measures_of(asked), held)[:1] * 2
     assert ends[0] <= least <= most <= ends[1]
     assert measure == "mean" or most == pytest.approx(ends[1])
 
