@@ -36,7 +36,7 @@ from sordino_shared.randomizers import AnyRandomizer
 # Decoders of queries that a plan was not made for, as far as its reports tell them.
 
 
-# What a combination of the plan's queries may miss of a query that it stands for.
+# What a combination of the plan's queries may miss of a query that it stands for, in shares of its largest entry.
 _MOST_RESIDUE = 1e-8
 
 
@@ -72,6 +72,7 @@ def _combinations(matrix: Floats, derived: Workload) -> tuple[Floats, Floats]:
         fitted = _fitted(np.vstack([matrix, np.ones(matrix.shape[1])]), wanted[other])
         combined[other], constant[other] = fitted[:, :-1], fitted[:, -1]
         missed = np.abs(fitted[:, :-1] @ matrix + fitted[:, -1:] - wanted[other]).max(axis=1)
+        missed /= np.maximum(np.abs(wanted[other]).max(axis=1), 1.0)
         if missed.max() > _MOST_RESIDUE:
             label = derived.label(int(np.flatnonzero(other)[missed.argmax()]))
             raise EstimationError(
@@ -81,12 +82,18 @@ def _combinations(matrix: Floats, derived: Workload) -> tuple[Floats, Floats]:
 
 
 def _fitted(matrix: Floats, wanted: Floats) -> Floats:
-    """(m, Q) the shortest combinations of rows of the matrix (Q, k) that come nearest to `wanted` (m, k)."""
+    """(m, Q) the shortest combinations of rows of the matrix (Q, k) that come nearest to `wanted` (m, k).
+
+    Rows count in their own units, or shares beside numbers of milliseconds would be lost to rounding.
+    """
+    largest = np.abs(matrix).max(axis=1)
+    units = np.where(largest > 0, largest, 1.0)
+    matrix = matrix / units[:, None]
     queries, types = matrix.shape
     if queries <= types:
-        return np.asarray(np.linalg.lstsq(matrix.T, wanted.T)[0].T)
+        return np.asarray(np.linalg.lstsq(matrix.T, wanted.T)[0].T / units)
     # (WᵀW)⁺ of the types, which are fewer.
-    return np.asarray((matrix @ np.linalg.lstsq(matrix.T @ matrix, wanted.T)[0]).T)
+    return np.asarray((matrix @ np.linalg.lstsq(matrix.T @ matrix, wanted.T)[0]).T / units)
 
 
 # A bias beyond this share of a user's standard deviation is no rounding: the reports do not tell the answer.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -9,8 +10,11 @@ import numpy as np
 import pytest
 
 from sordino_analysis.documents.number_queries import NumberQueries
+from sordino_analysis.estimation import linear_on_demand
 from sordino_analysis.kinds.true_measures import measures_of, true_measures
 from sordino_analysis.questions.linear import Workload, WorkloadError, parse_specification
+from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.questions.linear.operators import Dense
 from sordino_analysis.questions.linear.units import units_of
 from sordino_analysis.vectorized.domains import codes_many
 from sordino_shared.domains import Ordinal
@@ -175,3 +179,23 @@ def test_a_stack_of_measures_weighs_them() -> None:
 def test_what_cannot_be_asked_is_refused(queries: Any, domain: list[dict[str, Any]], message: str) -> None:
     with pytest.raises(WorkloadError, match=message):
         built(queries, *domain)
+
+
+def test_quantiles_are_combinations_of_rows_that_have_other_units() -> None:
+    """Rows of a mean are 30,000 times those of shares: least squares without units would lose the shares."""
+    queries = ["mean", "sd", "sum", {"share_above": 9000}, {"quantile": 0.5, "bins": 4}]
+    country = COUNTRY | {"other": False}
+    published = built({"load_ms": queries}, country, LOAD | {"missing": True}).published
+    assert isinstance(published, NumberQueries)
+    coarse = NumberQueries(tuple(replace(asked, levels=2) for asked in published.asked))
+    workload = build_workload(built({"load_ms": "mean"}, country, LOAD | {"missing": True}).held_domain, coarse)
+    matrix, measures = workload.operator.dense(), measures_of(workload)
+    quantiles = [shown for shown in measures.shown if shown.name == "quantile"]
+    assert len(quantiles) == 3
+    # One more than the types with the row of ones, so that least squares are of the types.
+    assert len(matrix) == matrix.shape[1] == 22
+    for shown in quantiles:
+        wanted = matrix[list(shown.below)] - 0.5 * matrix[shown.share]
+        derived = replace(workload, operator=Dense(wanted), name_query=str)
+        combined, constant = linear_on_demand._combinations(matrix, derived)
+        np.testing.assert_allclose(combined @ matrix + constant[:, None], wanted, atol=1e-9)
