@@ -151,8 +151,11 @@ def purge(store: Store, now: int) -> bool:
     """Delete some ids of a round whose time is over; returns whether there may be more."""
     for row in store.rounds():
         if row.state in (State.DELIVERED, State.MISSED) and row.delete_at is not None and row.delete_at <= now:
-            if not store.forget(row, SLICE):
-                store.move(row, State.DELETED)
+            with store.transaction():
+                # Another program may have deleted them meanwhile: an operator's `purge`, say.
+                row = store.round(row.campaign, row.number)
+                if row.state is not State.DELETED and not store.forget(row, SLICE):
+                    store.move(row, State.DELETED)
             return True
     store.truncate_log()
     return False

@@ -16,7 +16,7 @@ import pytest
 
 from sordino_shuffler import mixing
 from sordino_shuffler.errors import PlanChanged, StoreInUse, StoreOfAnotherVersion
-from sordino_shuffler.mixing import EMPTY_ROOT, Outcome, deliver, give_up, may_leave, mix, purge, root_of
+from sordino_shuffler.mixing import EMPTY_ROOT, Outcome, deliver, give_up, may_leave, mix, purge, root_of, stated
 from sordino_shuffler.released import Released
 from sordino_shuffler.store import MOVES, Added, State, Store, StoredRound, apart, id_of
 from tests.patience import PATIENCE_S
@@ -114,6 +114,27 @@ def test_delivered_bodies_go_and_ids_stay_for_thirty_days(
     assert not purge(store, ENDS_AT + 30 * 86400)
     assert store.round(CAMPAIGN, 0).state is State.DELETED
     assert store.count(row) == 0
+
+
+def test_two_that_delete_ids_at_once_are_in_nobodys_way(
+    store: Store, collecting: StoredRound, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """An operator's `purge` beside the one of `serve`: each looks at all rounds, and the other one is first."""
+    store.add(collecting, _bodies(3))
+    stated(store, give_up(store, collecting, "abandoned", _sign), ENDS_AT)
+    other, look = Store(tmp_path / "shuffler.sqlite3"), Store.rounds
+
+    def outrun(looking: Store) -> list[StoredRound]:
+        found = look(looking)
+        while looking is store and purge(other, ENDS_AT + 30 * 86400):
+            pass
+        return found
+
+    monkeypatch.setattr(Store, "rounds", outrun)
+    while purge(store, ENDS_AT + 30 * 86400):
+        pass
+    other.close()
+    assert store.round(CAMPAIGN, 0).state is State.DELETED
 
 
 def test_a_plan_is_pinned_with_the_round(store: Store, collecting: StoredRound):
