@@ -310,7 +310,7 @@ class PairwiseSummary(_Summary):
     predicted_rmse: float
     manipulation: dict[str, FormManipulation]
     bounds: dict[str, FormBoundSummary] = Field(
-        default_factory=dict, description="Lower bounds by form; none for plans of before."
+        default_factory=dict, description="Lower bounds by form; none for plans of before, or where none was found."
     )
     digest: str
     digests: PartDigests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -28,7 +28,10 @@ _RELATIVE = 1e-8
 
 
 def bounded(design: ProtocolDesign, protocol: PairwiseProtocol, deadline: Deadline) -> ProtocolDesign:
-    """The design whose plan has a bound for each form that differs between pairs; a quick one once the time is over."""
+    """The design whose plan has a bound for each form that differs between pairs; a quick one once the time is over.
+
+    A form has none where the solver finds none, as at ε = .001.
+    """
     statistic = planned_statistic(design.plan)
     found = (_bound(form, design, protocol, deadline) for form in statistic.forms)
     plan = replace(design.plan, bounds=tuple(bound for bound in found if bound is not None))
@@ -85,10 +88,13 @@ def _bound(
     if np.ptp(form.matrix) == 0:
         return None
     games = _Games(form.matrix, design.plan)
-    found = games.of_any_rounds()
+    found = [games.of_any_rounds()]
     if len(design.plan.rounds) == 1 and not deadline.passed():
-        found = max(found, games.of_one_round(deadline), key=lambda game: game[0])
-    _, types, game = found
+        found.append(games.of_one_round(deadline))
+    best = _best(found)
+    if best is None:
+        return None
+    _, types, game = best
     kept = game.weights > 0
     bound = FormBound(
         form=form.name,
@@ -135,39 +141,42 @@ def _with_variance(
     return replace(bound, variance=variance, standard_error=error)
 
 
+# n times the variance, the types, and the certificate.
+_Proved = tuple[float, Indices, PairGame]
+
+
+def _best(found: Iterable[_Proved | None]) -> _Proved | None:
+    """The largest bound, the first of equal ones; None where all are 0, which says nothing."""
+    return max((one for one in found if one is not None and one[0] > 0), key=lambda one: one[0], default=None)
+
+
 class _Games:
-    """Bounds on one form at a plan's ε and number of users: n times the variance, the types, and the certificate."""
+    """Bounds on one form at a plan's ε and number of users; None where the solver finds none."""
 
     def __init__(self, matrix: Floats, plan: ProtocolPlan) -> None:
         self.matrix, self.plan, self.epsilon = matrix, plan, plan.guarantee / 1e9
 
-    def of_any_rounds(self) -> tuple[float, Indices, PairGame]:
+    def of_any_rounds(self) -> _Proved | None:
         """The best of a few populations, nearly all of one type, with the types that differ most from it."""
         centred = self.matrix - np.diag(self.matrix)[:, None]
-        best: tuple[float, Indices, PairGame] | None = None
+        found = []
         for row in np.argsort(-np.abs(centred).max(axis=1), kind="stable")[: FORM_BOUNDS.first_types]:
             # The row's type is named first.
             others = dict.fromkeys((int(row), int(np.argmax(centred[row])), int(np.argmin(centred[row]))))
             types = np.array(list(others))
-            for population in self._near_first(len(types)):
-                found = self._solved(types, population[None, :])
-                if found is not None and (best is None or found[0] > best[0]):
-                    best = found
-        if best is None:
-            raise InvalidValue("no lower bound was found for a form that differs between pairs", self.matrix)
-        return best
+            found += [self._solved(types, population[None, :]) for population in self._near_first(len(types))]
+        return _best(found)
 
-    def of_one_round(self, deadline: Deadline) -> tuple[float, Indices, PairGame]:
+    def of_one_round(self, deadline: Deadline) -> _Proved | None:
         """The game over all types, or over some that are chosen one by one."""
         types = np.arange(len(self.matrix))
         if len(types) > FORM_BOUNDS.most_types:
             types = self._chosen(deadline)
-        found = self._solved(types, np.eye(len(types)))
+        found = [self._solved(types, np.eye(len(types)))]
         if self._inside:
             few = types[: FORM_BOUNDS.most_inside]
-            more = self._solved(few, self._near_types(len(few)))
-            found = max((one for one in (found, more) if one is not None), key=lambda one: one[0], default=None)
-        return self.of_any_rounds() if found is None else found
+            found.append(self._solved(few, self._near_types(len(few))))
+        return _best(found)
 
     @property
     def _inside(self) -> bool:
@@ -213,7 +222,7 @@ class _Games:
             types.append(max(found)[1])
         return np.array(types)
 
-    def _solved(self, types: Indices, populations: Floats) -> tuple[float, Indices, PairGame] | None:
+    def _solved(self, types: Indices, populations: Floats) -> _Proved | None:
         matrix, plan = self.matrix[np.ix_(types, types)], self.plan
         game = best_pair_game(matrix, self.epsilon, plan.users, plan.target, populations)
         if game is None:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.documents.protocol_plan import FormBound, ProtocolPlan
+from sordino_analysis.pairwise import form_bounds
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.form_bounds import audit_form_bounds
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
@@ -132,3 +133,18 @@ def test_many_types_are_bounded_by_some() -> None:
     bound: FormBound = compiled(document, protocol="one_round").design.plan.bounds[0]
     assert len(bound.types) == 8
     assert bound.value == pytest.approx(11.278, rel=1e-3)
+
+
+def test_a_plan_at_the_least_epsilon_is_made_with_or_without_a_bound() -> None:
+    """The solver finds none for Gini's diversity at ε = .001: its numbers differ by more than it takes."""
+    design = compiled(DIVERSITY, protocol="one_round", epsilon=0.001).design
+    assert all(0 < bound.value <= bound.variance for bound in design.plan.bounds)
+    assert all(check.holds for check in audit_form_bounds(design, find_protocol("one_round")))
+
+
+@pytest.mark.parametrize("epsilon", [1, 4])
+def test_a_plan_for_which_no_bound_is_found_has_none(epsilon: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(form_bounds, "best_pair_game", lambda *_: None)
+    design = compiled(DIVERSITY, protocol="one_round", epsilon=epsilon).design
+    assert design.plan.bounds == ()
+    assert b"bounds" not in design.plan.content
