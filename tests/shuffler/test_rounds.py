@@ -116,6 +116,59 @@ async def test_a_collector_that_is_down_gets_the_same_batch_later(shuffler: Loca
         assert shuffler.troubles(collector) == ""
 
 
+async def test_a_collector_that_is_away_until_a_day_after_the_end_gets_the_batch_of_that_end(
+    tmp_path: Path, key: SigningKey
+):
+    """Nothing listens at its address meanwhile, the shuffler is started again, and the round takes nothing new."""
+    collector = SmallCollector(key.public)
+    folder, reports = tmp_path / "folder", [collector.sealed() for _ in range(12)]
+    with collector.running() as address, local_shuffler(folder, key=key) as first:
+        first.add(collector, address)
+        await first.refresh()
+        await first.upload(collector, *reports)
+    for at in (END, END + 43_200):
+        with local_shuffler(folder, key=key) as away:
+            away.add(collector, address)
+            away.now[0] = at
+            await away.refresh()
+            await away.tick()
+            assert "gives no answer" in away.troubles(collector)
+            assert (await away.upload(collector, *reports)).status == 200
+            assert (await away.upload(collector, collector.sealed())).status == 409
+            mixed = await away.round(collector)
+            assert mixed.state is State.MIXED
+    assert not collector.pages
+    with collector.running(int(address.rpartition(":")[2])), local_shuffler(folder, key=key) as back:
+        back.add(collector, address)
+        back.now[0] = END + 86_400
+        await back.refresh()
+        await back.tick()
+        assert (await back.round(collector)).state is State.DELIVERED
+    assert collector.statements[0].content == mixed.statement
+    assert collector.statements[0].received == 12
+    assert set(reports) < set(collector.batch())
+    assert None not in collector.opened()
+
+
+async def test_two_campaigns_whose_manifests_name_one_key_have_a_batch_each(
+    shuffler: LocalShuffler, collecting: Collecting
+):
+    """What is sealed for the one and sent to the other is in that one's batch, where it opens to nothing."""
+    async with collecting(created_at=1) as one, collecting(created_at=2, secrets=one.secrets) as other:
+        assert one.campaign != other.campaign
+        assert one.manifest.route == other.manifest.route
+        stray = one.sealed()
+        await shuffler.upload(one, *(one.sealed() for _ in range(12)))
+        await shuffler.upload(other, stray, *(other.sealed() for _ in range(10)))
+        await shuffler.tick(END)
+        assert one.statements[0].received == 12
+        assert None not in one.opened()
+        assert other.statements[0].received == 11
+        unopened = [report for report, payload in zip(other.batch(), other.opened(), strict=True) if payload is None]
+        assert unopened == [stray]
+        assert not set(one.batch()) & set(other.batch())
+
+
 async def test_a_round_that_the_collector_wants_no_more_is_not_stated_for_ever(
     shuffler: LocalShuffler, collecting: Collecting
 ):

@@ -8,6 +8,7 @@ import random
 from collections import Counter
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 from sordino_shared.errors import InvalidValue
@@ -105,6 +106,29 @@ def test_the_envelope_of_a_symmetric_table_costs_little():
     table = [[(ratio if x == y else 1) / (ratio + 15) for y in range(16)] for x in range(16)]
     one = delta_of(of_set(16, 1, ratio).losses(power), 500)
     assert one * (1 - 1e-9) <= delta_of(envelope(table, power), 500) <= 1.02 * one
+
+
+def _below(losses: list[tuple[float, float]], count: int) -> float:
+    """At most E[S₊]/(m + 1): losses are rounded down to a grid, and the law of their sum is a transform's power."""
+    values, chances = np.array(losses).T
+    step = (values.max() - values.min()) / 1000
+    places = np.floor((values - values.min()) / step).astype(int)
+    sums = np.arange(1000 * (count + 1) + 1)
+    one = np.fft.rfft(np.bincount(places, chances), len(sums))
+    law = np.fft.irfft(one ** (count + 1), len(sums))
+    return float(law @ np.maximum(0, sums * step + (count + 1) * values.min())) / (count + 1)
+
+
+@pytest.mark.parametrize("seed", [*range(8), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(8, 50))])
+def test_the_envelope_of_a_random_kernel_is_above_every_pair(seed: int):
+    chosen = np.random.default_rng(seed)
+    table = chosen.uniform(1, 3, size=(3, 8)) ** chosen.uniform(0.5, 3)
+    table /= table.sum(axis=1, keepdims=True)
+    power, count, blanket = chosen.uniform(1, 1.3), int(chosen.integers(5, 60)), table.mean(axis=0)
+    pairs = itertools.permutations(range(3), 2)
+    losses = [list(zip((table[x] - power * table[y]) / blanket, blanket, strict=True)) for x, y in pairs]
+    worst = max(_below(each, count) for each in losses)
+    assert delta_of(envelope(table.tolist(), power), count) >= worst
 
 
 def test_overlap_hides():
