@@ -6,8 +6,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
+from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.vectorized.randomizers import draw_blanket, randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_server.keys import service as keys
 from sordino_server.models import Role
 from sordino_server.shuffled import opened_pages
@@ -41,6 +48,33 @@ def test_a_round_is_estimated_with_the_random_reports_subtracted(shuffled: Shuff
     assert {shuffled.push(page).status_code for page in shuffled.pages(reports)} == {200}
     assert shuffled.state(shuffled.statement(reports)).status_code == 200
     assert shuffled.status() == status
+
+
+@pytest.mark.parametrize("shuffled", ["sqlite"], indirect=True)
+def test_the_answers_are_those_of_the_same_reports_sent_directly_and_the_noise_of_the_random_ones(
+    shuffled: Shuffled,
+) -> None:
+    """Random reports are those of a uniform type: their own answers are off by their noise, m/n times."""
+    cells = [cell % 4 for cell in range(USERS)]
+    shuffled.release([*shuffled.sealed(cells), *shuffled.blanket()])
+    shuffled.end()
+    table = shuffled.home.api.get(f"{shuffled.path}/estimates").raise_for_status().json()["table"]
+    device = shuffled.home.device_part(shuffled.campaign)
+    plan = shuffled.manifest.rounds[0].plan
+    assert plan is not None
+    analyst = AnalystPart.read(shuffled.home.anonymous.get(f"/v1/plans/{plan.analyst}").raise_for_status().content)
+    sent = randomize_many(device.randomizer, np.array(cells), SeededRandomness(5))
+    random = draw_blanket(device.randomizer, shuffled.route.blanket, SeededRandomness(6))
+    estimator = LinearEstimator.of(device, analyst)
+    of_users, of_random = (
+        estimator.unbiased(Aggregate(len(payloads), accumulate(device.randomizer, payloads)))
+        for payloads in (sent, random)
+    )
+    size = device.domain.size
+    uniform = build_workload(device.domain, analyst.queries, "w").operator.matvec(np.full(size, 1 / size))
+    noise = len(random) / USERS * (of_random - uniform)
+    assert np.abs(noise).max() > 0.01
+    assert table["uncut"] == pytest.approx(of_users + noise, abs=1e-9)
 
 
 def test_questions_and_comparisons_subtract_the_random_reports_as_the_estimate_does(shuffled: Shuffled) -> None:
