@@ -66,8 +66,9 @@ def _series(campaign: Campaign, row: SeriesRow, paused: bool, now: int, *, any_r
     shown, manifest = SeriesStatus.of(row, paused, now), Manifest.read(campaign.manifest)
     if isinstance(manifest.route, ShuffledRoute):
         shown.collector = CollectorGuarantee.of(manifest.route, row.answers_max)
-        awaited = campaign.state in (CampaignState.OPEN, CampaignState.CLOSED) and not any_round
-        if awaited and missing_batch(manifest, row, campaign.opened_at, now):
+        closed = campaign.state == CampaignState.CLOSED
+        awaited = (closed or campaign.state == CampaignState.OPEN) and not any_round
+        if awaited and missing_batch(manifest, row, campaign.opened_at, now, closed=closed):
             shown.waiting_for.append(manifest.route.shuffler.name)
     return shown
 

@@ -19,6 +19,7 @@ from sordino_server.rounds import repository
 from sordino_server.rounds.round_lifecycle import cancel_round, close_round, lock_campaign
 from sordino_shared.protocol import CampaignState, Manifest, Problem, Rotating, RoundState, ValueOf
 from sordino_shared.protocol.routes import ShuffledRoute
+from sordino_shared.quantities import quantity
 
 # Rounds that are made at once after a server was away; a shuffler remembers as many passed periods.
 _MOST_AWAITED = 1000
@@ -71,16 +72,18 @@ def resume(session: Session, campaign: Campaign, now: int) -> None:
     row.resumed_at = max(now, row.paused_at)
 
 
-def missing_batch(manifest: Manifest, row: SeriesRow, opened_at: int | None, now: int) -> bool:
+def missing_batch(manifest: Manifest, row: SeriesRow, opened_at: int | None, now: int, *, closed: bool = False) -> bool:
     """Whether a shuffler owes the first batch of a series of which nothing has come.
 
-    That of the period that ran when the series was opened is due once its reports count no longer.
+    That of the period that ran when the series was opened is due once its reports count no longer. A series that is
+    `closed` has none where it was closed before that period began.
     """
     law = manifest.assignment
     if not isinstance(law, Rotating) or opened_at is None:
         return False
     first = max(0, (opened_at - row.start) // row.period_s - row.lag)
-    return now >= law.accepted_until(first)
+    begun = not closed or first < row.closed_periods
+    return begun and now >= law.accepted_until(first)
 
 
 def open_period(session: Session, manifest: Manifest, series: Rotating, number: int, now: int) -> None:
@@ -118,7 +121,7 @@ def take_period(session: Session, manifest: Manifest, series: Rotating, number: 
     if campaign.state == CampaignState.CLOSED and kept is not None and number >= kept.closed_periods:
         raise ServerError(
             Problem.ILLEGAL_TRANSITION,
-            f"the series was closed before period {number} began, and {kept.closed_periods - 1} is its last one: "
+            f"the series was closed after {quantity(kept.closed_periods, 'period')}, before period {number} began: "
             "delete this batch",
             state=campaign.state,
         )

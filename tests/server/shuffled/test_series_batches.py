@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,14 @@ import pytest
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_client._shuffled import mixed_guarantee
 from sordino_server.cli.campaign_results import summary_lines
-from sordino_server.models import SeriesRow
+from sordino_server.keys import service as keys
+from sordino_server.models import Role, SeriesRow
 from sordino_server.plans import service as plans
 from sordino_server.rounds.periods import missing_batch
 from sordino_server.shuffled.key_ends import BATCHES_COME_S
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, Task
 from sordino_shared.shuffling.composition import composed_epsilon
-from tests.server.shuffled.collected_series import PERIOD, PLAN, ShuffledSeries, create, shuffled_series
+from tests.server.shuffled.collected_series import LATE, PERIOD, PLAN, ShuffledSeries, create, shuffled_series
 
 USERS = [0] * 120 + [1] * 60 + [2] * 20
 
@@ -216,9 +218,7 @@ def test_a_closed_series_takes_no_batch_of_a_period_that_never_began(
     for number in (2, 3):
         batch = hourly.batch(number, USERS)
         for refused in (hourly.push(hourly.page(number, batch)), hourly.state(hourly.statement(number, []))):
-            check_problem(
-                refused, Problem.ILLEGAL_TRANSITION, f"closed before period {number} began, and 1 is its last"
-            )
+            check_problem(refused, Problem.ILLEGAL_TRANSITION, f"closed after 2 periods, before period {number} began")
     hourly.release(1, USERS)
     hourly.home.work()
     assert [each["index"] for each in hourly.home.api.get(f"{hourly.path}/status").json()["rounds"]] == [0, 1]
@@ -247,6 +247,23 @@ def test_the_first_batch_is_waited_for_once_it_is_due(quick: ShuffledSeries) -> 
         assert not missing_batch(quick.manifest, row, begins, law.accepted_until(3) - 1)
         assert missing_batch(quick.manifest, row, begins, law.accepted_until(3))
         assert not missing_batch(quick.manifest, row, None, law.accepted_until(3))
+
+
+def test_a_series_that_is_closed_before_its_start_waits_for_nothing(quick: ShuffledSeries, check_problem: Any) -> None:
+    terms = {"period_s": PERIOD, "slots": 4, "answers_max": 10, "late_s": LATE}
+    start = quick.home.clock.now() + PERIOD
+    key = quick.signing.public_key().public_bytes_raw().hex()
+    made = create(quick.home, key, name="another", series=terms | {"start": start}).raise_for_status().json()["id"]
+    with quick.home.database.write("test key") as session:
+        own = keys.create(session, "mix", Role.SHUFFLER, quick.home.clock.now(), made).text
+    never = replace(quick, id=made, key=own)
+    for action in ("open", "close"):
+        never.home.api.post(f"{never.path}/{action}").raise_for_status()
+    never.to_end_of(0)
+    never.home.work()
+    assert never.home.api.get(f"{never.path}/status").json()["series"]["waiting_for"] == []
+    refused = never.state(never.statement(0, []))
+    check_problem(refused, Problem.ILLEGAL_TRANSITION, "closed after 0 periods, before period 0 began")
 
 
 def test_what_all_answers_give_the_server_is_less_than_their_sum(quick: ShuffledSeries) -> None:
