@@ -99,7 +99,7 @@ class NormalPart:
         """No covariance is known."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class MeasuredSide:
     """The measures of one side over a `domain`: `at` has their cells, with intervals at the level that it is given.
 

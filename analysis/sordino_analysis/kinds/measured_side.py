@@ -24,7 +24,9 @@ def with_measures(side: Side, estimator: LinearEstimator, aggregate: Aggregate) 
     bias = sum(abs(weight) * part.bias for weight, part in side.parts)
     shown = measures_of(workload).shown
     reaches = {each.label: each.reach for each in shown if each.reach is not None}
-    measured = MeasuredSide(workload.held_domain, side.users, bias, _Cells(estimator, aggregate), reaches)
+    measured = MeasuredSide(
+        domain=workload.held_domain, users=side.users, bias=bias, at=_Cells(estimator, aggregate), reaches=reaches
+    )
     return replace(side, measures=measured)
 
 

@@ -121,7 +121,9 @@ def test_a_category_that_its_interval_alone_tells_from_nobody_has_a_band_of_all_
         told = row("in FR", 6, 2.0) if level == 0.95 else {"label": "in FR", "sentence": "not enough users in FR"}
         return [row("of all", 5, 1.0), told]
 
-    side = MeasuredSide(Domain((Integers("n", 0, 9),)), 10, 0.0, cells, {"of all": (0, 9), "in FR": (0, 9)})
+    side = MeasuredSide(
+        domain=Domain((Integers("n", 0, 9),)), users=10, bias=0.0, at=cells, reaches={"of all": (0, 9), "in FR": (0, 9)}
+    )
     for population in (False, True):
         found = measures_difference(side, side, 0.95, population=population)
         np.testing.assert_allclose(found.interval[1], [-np.hypot(2, 2), np.hypot(2, 2)])
@@ -162,7 +164,7 @@ def test_intervals_are_recovered_from_the_ends_of_both_sides() -> None:
     def side(value: float, low: float, high: float) -> MeasuredSide:
         cells = {"kind": "sd", "label": "sd of n", "unit": None, "uncut": value, "standard_error": 1.0}
         cells |= {"lower": low, "upper": high, "band_lower": low, "band_upper": high, "population_standard_error": 1.5}
-        return MeasuredSide(domain, 10, 0.0, lambda level: [cells])
+        return MeasuredSide(domain=domain, users=10, bias=0.0, at=lambda level: [cells])
 
     found = measures_difference(side(3, 1, 7), side(5, 4, 8), 0.95)
     np.testing.assert_allclose(found.interval, [[2 - np.sqrt(17), 2 + np.sqrt(13)]])
