@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from sordino_analysis.pairwise.forms import planned_statistic
 from sordino_analysis.pairwise.protocol import PairwiseProtocol, ProtocolDesign
 from sordino_analysis.pairwise.tuning import FORM_BOUNDS
 from sordino_analysis.planning.audit import Check, computing_what_was_published
+from sordino_analysis.progress import ProgressCallback, progress_of_steps
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.questions.pairwise import QuadraticForm
 from sordino_shared.errors import InvalidValue
@@ -27,13 +29,21 @@ _DIGITS = 9
 _RELATIVE = 1e-8
 
 
-def bounded(design: ProtocolDesign, protocol: PairwiseProtocol, deadline: Deadline) -> ProtocolDesign:
-    """The design whose plan has a bound for each form that differs between pairs; a quick one once the time is over.
+def bounded(
+    design: ProtocolDesign, protocol: PairwiseProtocol, deadline: Deadline, progress: ProgressCallback
+) -> ProtocolDesign:
+    """The design whose plan has a bound for each form that differs between pairs.
 
-    A form has none where the solver finds none, as at ε = .001.
+    A form has none where the solver finds none, as at ε = .001. Once the time is over bounds are quick ones, beside
+    which no variance is predicted.
     """
-    statistic = planned_statistic(design.plan)
-    found = (_bound(form, design, protocol, deadline) for form in statistic.forms)
+    statistic, step = planned_statistic(design.plan), progress_of_steps(progress, FORM_BOUNDS.expected_steps)
+
+    def goes_on() -> bool:
+        step()
+        return not deadline.passed()
+
+    found = (_bound(form, design, protocol, deadline, goes_on) for form in statistic.forms)
     plan = replace(design.plan, bounds=tuple(bound for bound in found if bound is not None))
     return replace(design, plan=plan)
 
@@ -47,7 +57,8 @@ def audit_form_bounds(design: ProtocolDesign, protocol: PairwiseProtocol) -> Ite
         try:
             with computing_what_was_published():
                 proved = recheck_form_bound(bound, forms.get(bound.form), plan)
-                again = _with_variance(bound, forms[bound.form], design, protocol)
+                claimed = partial(bool, bound.variance is not None)
+                again = _with_variance(bound, forms[bound.form], design, protocol, claimed)
         except InvalidValue as error:
             yield Check(name, False, published, str(error))
             continue
@@ -83,7 +94,11 @@ def recheck_form_bound(bound: FormBound, form: QuadraticForm | None, plan: Proto
 
 
 def _bound(
-    form: QuadraticForm, design: ProtocolDesign, protocol: PairwiseProtocol, deadline: Deadline
+    form: QuadraticForm,
+    design: ProtocolDesign,
+    protocol: PairwiseProtocol,
+    deadline: Deadline,
+    goes_on: Callable[[], bool],
 ) -> FormBound | None:
     if np.ptp(form.matrix) == 0:
         return None
@@ -107,7 +122,7 @@ def _bound(
         numerators=_tuples(game.numerators[kept]),
         multipliers=tuple(game.multipliers.tolist()),
     )
-    return _with_variance(_rounded(bound, form, design.plan), form, design, protocol)
+    return _with_variance(_rounded(bound, form, design.plan), form, design, protocol, goes_on)
 
 
 def _rounded(bound: FormBound, form: QuadraticForm, plan: ProtocolPlan) -> FormBound:
@@ -129,12 +144,16 @@ def _unit(value: float) -> float:
 
 
 def _with_variance(
-    bound: FormBound, form: QuadraticForm, design: ProtocolDesign, protocol: PairwiseProtocol
+    bound: FormBound,
+    form: QuadraticForm,
+    design: ProtocolDesign,
+    protocol: PairwiseProtocol,
+    goes_on: Callable[[], bool],
 ) -> FormBound:
     """The bound with n times the plan's variance at the worst of its populations, where that is known."""
     whole = np.zeros((len(bound.populations), len(form.matrix)))
     whole[:, list(bound.types)] = bound.populations
-    worst = protocol.worst_variance(design, form, whole)
+    worst = protocol.worst_variance(design, form, whole, goes_on)
     if worst is None:
         return replace(bound, variance=None, standard_error=None)
     variance, error = (design.plan.users * each for each in worst)

@@ -6,6 +6,8 @@ pairs of different users, whatever the kernel; the kernel is the one found with 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
@@ -64,7 +66,7 @@ class OneRound:
         return tuple(forgeries.in_one_round() for forgeries in decoded_forgeries(design))
 
     def worst_variance(
-        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats
+        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats, goes_on: Callable[[], bool]
     ) -> tuple[float, float] | None:
         """Exactly, of any form."""
         law, plan = DecodedReportMoments.of(design.first.device.randomizer, design.first.analyst.decoder), design.plan

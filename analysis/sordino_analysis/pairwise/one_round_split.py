@@ -6,7 +6,7 @@ mean over pairs of different users takes those out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -74,7 +74,7 @@ class OneRoundSplit:
         return (SplitReports.of(design.first).manipulation(design.first.analyst.workload),)
 
     def worst_variance(
-        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats
+        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats, goes_on: Callable[[], bool]
     ) -> tuple[float, float] | None:
         """None: it spends half of ε on either side, and is taken where kernels are not searched for."""
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -112,9 +113,10 @@ class PairwiseProtocol(RoundsProtocol[PairwiseEstimate], Protocol):
         """The manipulation bound of every form of the statistic."""
 
     def worst_variance(
-        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats
+        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats, goes_on: Callable[[], bool]
     ) -> tuple[float, float] | None:
         """The largest variance about n users' own value, for users drawn from one of the populations (P, k).
 
-        With its standard error: 0 where it is exact, else that of the draws which predict it. None where it is unknown.
+        With its standard error: 0 where it is exact, else that of the draws which predict it. None where it is unknown,
+        and where `goes_on`, asked before each draw, says no.
         """

@@ -112,14 +112,15 @@ def compile_protocol(
     """
     start = time.perf_counter()
     protocols = PROTOCOLS if request.options.protocol is None else (find_protocol(request.options.protocol),)
-    comparison = _Comparison(request)
+    comparison, parts = _Comparison(request), len(protocols) + bounds
     for number, protocol in enumerate(sorted(protocols, key=lambda one: one.name not in _WITHOUT_SEARCH)):
-        part = progress_of_part(progress, number / len(protocols), 1 / len(protocols))
+        part = progress_of_part(progress, number / parts, 1 / parts)
         part(Progress(0.0))
-        comparison.consider(protocol, 1.0 / (len(protocols) - number), part)
+        comparison.consider(protocol, 1.0 / (parts - number), part)
     best = comparison.best(protocols)
     if bounds:
-        best = bounded(best, find_protocol(best.plan.protocol), request.deadline)
+        last = progress_of_part(progress, 1 - 1 / parts, 1 / parts)
+        best = bounded(best, find_protocol(best.plan.protocol), request.deadline, last)
     progress(Progress(1.0))
     reports = tuple(comparison.reports[protocol.name] for protocol in protocols)
     return CompiledProtocol(request, best, reports, time.perf_counter() - start)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -102,10 +103,19 @@ def predicted_terms(aim: Aim, law: DecodedReportMoments, allotment: Allotment, s
     return replace(terms, split=split, crossed=crossed, sampled=sampled)
 
 
-def predicted_variance(aim: Aim, law: DecodedReportMoments, allotment: Allotment, step: float) -> tuple[float, float]:
-    """The variance at one histogram for λ = `step`: the mean over drawn first rounds, and its standard error."""
+def predicted_variance(
+    aim: Aim, law: DecodedReportMoments, allotment: Allotment, step: float, goes_on: Callable[[], bool]
+) -> tuple[float, float] | None:
+    """The variance at one histogram for λ = `step`: the mean over drawn first rounds, and its standard error.
+
+    None once `goes_on` says no, which is asked before each draw.
+    """
     draws = max(SECOND_ROUND.fewest_draws, min(SECOND_ROUND.most_draws, SECOND_ROUND.types_drawn // law.size))
-    found = [predicted_terms(aim, law, allotment, _SEED + draw).variance(step) for draw in range(draws)]
+    found = []
+    for draw in range(draws):
+        if not goes_on():
+            return None
+        found.append(predicted_terms(aim, law, allotment, _SEED + draw).variance(step))
     return float(np.mean(found)), float(np.std(found, ddof=1) / np.sqrt(draws))
 
 

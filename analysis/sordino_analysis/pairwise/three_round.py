@@ -10,6 +10,8 @@ The means of the two numbers add up to hᵀLᵀμ + Yᵀ(Rh − μ), that is h�
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from sordino_analysis.arrays import Floats
@@ -74,7 +76,7 @@ class ThreeRound:
         return (ThreeRoundMechanism.published(design.first).manipulation(design.first.analyst.workload),)
 
     def worst_variance(
-        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats
+        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats, goes_on: Callable[[], bool]
     ) -> tuple[float, float] | None:
         """None: it is biased, and bounds are about unbiased protocols."""
         return None

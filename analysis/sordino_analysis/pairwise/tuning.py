@@ -37,6 +37,8 @@ class FormBoundsTuning:
     """Types that are compared for each next one, where there are more than these."""
     first_types: int = 6
     """Types that a population of any number of rounds is nearly all of: those whose pairs differ most."""
+    expected_steps: float = 64.0
+    """Draws of predicted variances, after which half of this part is done for people who wait."""
     least_inside: float = 2.0
     """Below this ε populations of one type prove as much as others."""
     inside: tuple[float, ...] = (0.5, 1.0, 2.0)

@@ -6,6 +6,7 @@ rounds and λ are chosen by predicted error before the first report, so the esti
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import sqrt
@@ -93,14 +94,14 @@ class TwoRound:
         return two_round_manipulation(design, design.plan.users * design.plan.first_share)
 
     def worst_variance(
-        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats
+        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats, goes_on: Callable[[], bool]
     ) -> tuple[float, float] | None:
         """Predicted, where the statistic is the form."""
         if not planned_statistic(design.plan).is_one_form:
             return None
         assert design.plan.first_share is not None
         allotment = _allotted(design.plan.users, design.plan.first_share, design.plan.round_guarantees()[1])
-        return worst_of_two_rounds(design, allotment, populations)
+        return worst_of_two_rounds(design, allotment, populations, goes_on)
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
         """The second round's plan after the first, then the estimate."""
@@ -111,11 +112,15 @@ class TwoRound:
         return two_round_estimate(plan, closed, self.name, same_users=False)
 
 
-def worst_of_two_rounds(design: ProtocolDesign, allotment: Allotment, populations: Floats) -> tuple[float, float]:
-    """The largest predicted variance of the populations (P, k), with its standard error."""
+def worst_of_two_rounds(
+    design: ProtocolDesign, allotment: Allotment, populations: Floats, goes_on: Callable[[], bool]
+) -> tuple[float, float] | None:
+    """The largest predicted variance of the populations (P, k) with its standard error; None if `goes_on` says no."""
     law = DecodedReportMoments.of(design.first.device.randomizer, design.first.analyst.decoder)
     statistic, step = planned_statistic(design.plan), design.plan.step
-    return max(predicted_variance(aim_at(statistic, each), law, allotment, step) for each in populations)
+    found = [predicted_variance(aim_at(statistic, each), law, allotment, step, goes_on) for each in populations]
+    known = [each for each in found if each is not None]
+    return max(known) if len(known) == len(found) else None
 
 
 def two_round_step(

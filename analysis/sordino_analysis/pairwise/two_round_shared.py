@@ -6,6 +6,7 @@ the least predicted variance. It beats two rounds of different users only where 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
 from math import sqrt
 from operator import add
@@ -94,14 +95,14 @@ class TwoRoundShared:
         return two_round_manipulation(design, design.plan.users)
 
     def worst_variance(
-        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats
+        self, design: ProtocolDesign, form: QuadraticForm, populations: Floats, goes_on: Callable[[], bool]
     ) -> tuple[float, float] | None:
         """Predicted, where the statistic is the form."""
         if not planned_statistic(design.plan).is_one_form:
             return None
         users = design.plan.users
         allotment = Allotment(users, users, True, design.plan.round_guarantees()[1])
-        return worst_of_two_rounds(design, allotment, populations)
+        return worst_of_two_rounds(design, allotment, populations, goes_on)
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:
         """The second round's plan after the first, then the estimate."""

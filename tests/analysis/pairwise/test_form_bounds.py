@@ -12,6 +12,7 @@ from sordino_analysis.documents.protocol_plan import FormBound, ProtocolPlan
 from sordino_analysis.pairwise import form_bounds
 from sordino_analysis.pairwise.decoded_report_moments import DecodedReportMoments
 from sordino_analysis.pairwise.form_bounds import audit_form_bounds
+from sordino_analysis.pairwise.forms import planned_statistic
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.protocol import ProtocolDesign
 from sordino_analysis.pairwise.protocol_planner import CompiledProtocol
@@ -58,6 +59,21 @@ def test_every_protocol_has_a_bound_that_its_audit_makes_again(protocol: str, ep
         assert bound.variance + 4 * bound.standard_error >= bound.value
     assert (bound.standard_error == 0) == (protocol == "one_round")
     assert ProtocolPlan.read(design.plan.content, design.plan.digest).bounds == design.plan.bounds
+
+
+def test_a_bound_whose_time_was_over_has_no_predicted_variance() -> None:
+    design = compiled(DIVERSITY, protocol="two_round").design
+    asked: list[bool] = []
+
+    def goes_on() -> bool:
+        asked.append(True)
+        return len(asked) < 3
+
+    protocol, whole = find_protocol("two_round"), np.full((1, len(LABELS)), 1 / len(LABELS))
+    [form] = planned_statistic(design.plan).forms
+    assert protocol.worst_variance(design, form, whole, goes_on) is None
+    assert len(asked) == 3
+    assert refused(design, variance=None, standard_error=None) == []
 
 
 def test_a_certificate_that_is_off_by_one_unit_is_refused() -> None:
