@@ -124,8 +124,8 @@ FAULTS = (
     Fault(
         "8. One batch a round, with its blanket",
         "shuffler/sordino_shuffler/store.py",
-        "FROM sealed WHERE round_id = ? AND id > ? ORDER BY id LIMIT ?",
-        "FROM sealed WHERE round_id = ? AND id > ? ORDER BY body LIMIT ?",
+        "SELECT id, body FROM sealed WHERE round_id = ? AND id > ? ORDER BY id LIMIT ?",
+        "SELECT id, body FROM sealed WHERE round_id = ? AND id > ? ORDER BY body LIMIT ?",
         ("tests/shuffler/test_mixing.py::test_a_batch_is_in_the_order_of_its_digests",),
     ),
     # A claim that nobody proves.

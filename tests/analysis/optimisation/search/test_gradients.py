@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import OptimizeResult
 
 from sordino_analysis.optimisation.bounds import dual_ascent, trace
+from sordino_analysis.optimisation.bounds.information import information_limits
 from sordino_analysis.optimisation.search import descent
 from sordino_analysis.optimisation.search.balanced_rows import balanced_weights
 from sordino_analysis.optimisation.search.objectives import AveragedVariance, SoftMaximum, gls_decoder
@@ -115,7 +116,7 @@ def test_the_ascent_of_the_doubly_nonnegative_bound(checked, objective):
 def test_the_steps_of_the_trace_bound(epsilon):
     """Along directions that keep the weights on the simplex."""
     rng = np.random.default_rng(5)
-    ascent = trace.Ascent(PREFIX, trace._most(epsilon), "max")
+    ascent = trace.Ascent(PREFIX, information_limits(epsilon), "max")
     rows, columns = rng.dirichlet(np.full(5, 4.0)), rng.dirichlet(np.full(6, 4.0))
     point = ascent._evaluate(rows, columns)
     for _ in range(8):
