@@ -147,7 +147,7 @@ class AskedNumbers:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """Of all users first, then of each category of the other attributes, and its share."""
+        """Of all users first, then of each category of others, and its share; raises WorkloadError for many types."""
         if prod(self.sizes) > _MOST_TYPES:
             raise WorkloadError(
                 f"devices would round to {prod(self.sizes):,} types, at most {_MOST_TYPES:,} are planned: ask about "
