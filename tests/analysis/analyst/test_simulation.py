@@ -168,29 +168,33 @@ def test_numbers_are_answered_as_they_were_asked_and_not_by_the_rows_of_the_plan
     run = sa.simulate(plan, {"stars": stars, "country": countries}, seed=4)
     found, of_french = run.estimate, stars[countries == "FR"]
     whole = ["mean of stars", "sum of stars", "sd of stars", "stars > 3"]
-    parts = [f"{label}, country: {name}" for name in ("DE", "FR", "IN") for label in (whole[0], whole[1], whole[3])]
+    parts = [f"{label}, country: {name}" for name in ("DE", "FR", "IN") for label in whole]
     assert found.labels == [*whole, *parts]
     assert run.truth[:4].tolist() == pytest.approx([stars.mean(), stars.sum(), stars.std(), (stars > 3).mean()])
     place = found.labels.index("mean of stars, country: FR")
     assert run.truth[place] == of_french.mean() == 5
+    spread = found.labels.index("sd of stars, country: DE")
+    assert run.truth[spread] == pytest.approx(stars[countries == "DE"].std())
+    assert run.truth[found.labels.index("sd of stars, country: FR")] == pytest.approx(0, abs=1e-9)
     told = np.isfinite(found.values) & np.isfinite(run.truth)
-    # Only the mean and the share of the category of nobody are not told; six standard errors.
-    assert told.tolist() == [True] * 10 + [False, True, False]
+    # Only the sum of the category of nobody is told; six standard errors.
+    assert told.tolist() == [True] * 12 + [False, True, False, False]
     assert (np.abs(found.uncut - run.truth)[told] < 6 * found.standard_errors[told]).all()
-    assert run.inside[[10, 12]].all()
-    assert np.isinf(found.intervals[10]).all()
-    assert "not enough users in country: IN" in str(found.table.cells("sentence")[10])
+    assert run.inside[[12, 14, 15]].all()
+    assert np.isinf(found.intervals[[12, 14, 15]]).all()
+    assert "not enough users in country: IN" in str(found.table.cells("sentence")[12])
     frame = run.to_pandas()
     assert frame["label"].tolist() == found.labels
-    assert frame["truth"].isna().tolist() == [False] * 10 + [True, False, True]
+    assert frame["truth"].isna().tolist() == [False] * 12 + [True, False, True, True]
     assert "sd of stars" in repr(found)
     assert "mean of stars, country: IN: not enough users in country: IN" in repr(found)
     assert "country: IN" in repr(run)
     # The rows of the plan are named for what they are.
     rows = plan.workload.labels()
-    assert [rows[1], *rows[3:6]] == [
+    assert [rows[1], *rows[3:7]] == [
         "mean square of stars",
         "stars less 3 in country: DE",
+        "mean square of stars in country: DE",
         "stars > 3 in country: DE",
         "country: DE",
     ]

@@ -220,7 +220,7 @@ def test_words_name_the_function_the_argument_and_what_was_given(plan: sa.Plan) 
     with pytest.raises(TypeError, match="simulate: seed must be a whole number of at least 0, not str 'x'"):
         sa.simulate(plan, [1.0], seed="x")  # type: ignore[arg-type]
     found = sa.simulate(plan, [1.0] * 50, seed=1).estimate
-    with pytest.raises(InvalidValue, match="one of range, rectangle, cell, marginal, quantile, not 'ranges'"):
+    with pytest.raises(InvalidValue, match="one of range, rectangle, cell, marginal, quantile, mean, not 'ranges'"):
         found.answer("ranges", "..15")  # type: ignore[arg-type]
     for wrong in WRONG:
         if not isinstance(wrong, str):
