@@ -55,7 +55,10 @@ class Experiment:
         return self._power(power).users(_number(difference, "difference"), self.design.looks, self.design.days)
 
     def difference(self, days: int, power: float = _USUAL_POWER) -> float:
-        """The least difference that an experiment of so many days finds with chance `power`, in its units."""
+        """The least difference that an experiment of so many days finds with chance `power`, in its units.
+
+        Raises InvalidValue for fewer days than 1 and more than are planned.
+        """
         if not 1 <= _number(days, "days") <= self.design.days:
             raise InvalidValue(f"days lie between 1 and {self.design.days}, not {days}", days)
         users = self.design.users * int(days) // self.design.days

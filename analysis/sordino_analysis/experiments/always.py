@@ -152,7 +152,10 @@ class AlwaysValid:
         return np.asarray(np.minimum(best, _FURTHEST / self.length))
 
     def log_wealth(self, excess: Floats | float, variation: Floats | float) -> Floats:
-        """log of the mean over λ's, for `excess` Σψ − tμ of any shape and V̂: μ is refused from log(2/α) on."""
+        """(…,) log of the mean over λ's, for `excess` Σψ − tμ (…,) and V̂ (…,) of any one shape, also floats.
+
+        μ is refused from log(2/α) on.
+        """
         scaled = self.length * self.rates
         costs = (-np.log1p(-scaled) - scaled) / self.length**2
         exponents = np.multiply.outer(self.rates, excess) - np.multiply.outer(costs, variation)

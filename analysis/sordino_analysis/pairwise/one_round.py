@@ -68,7 +68,7 @@ class OneRound:
     def worst_variance(
         self, design: ProtocolDesign, form: QuadraticForm, populations: Floats, goes_on: Callable[[], bool]
     ) -> tuple[float, float] | None:
-        """Exactly, of any form."""
+        """Exactly, of any form, for any `populations` (P, k)."""
         law, plan = DecodedReportMoments.of(design.first.device.randomizer, design.first.analyst.decoder), design.plan
         return max(law.exact_variance(form.matrix, each, plan.users, plan.target) for each in populations), 0.0
 

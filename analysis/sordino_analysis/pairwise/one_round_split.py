@@ -76,7 +76,7 @@ class OneRoundSplit:
     def worst_variance(
         self, design: ProtocolDesign, form: QuadraticForm, populations: Floats, goes_on: Callable[[], bool]
     ) -> tuple[float, float] | None:
-        """None: it spends half of ε on either side, and is taken where kernels are not searched for."""
+        """None for any `populations` (P, k): it spends half of ε on either side, where kernels are not searched for."""
         return None
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> PairwiseEstimate:

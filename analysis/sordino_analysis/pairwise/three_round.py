@@ -78,7 +78,7 @@ class ThreeRound:
     def worst_variance(
         self, design: ProtocolDesign, form: QuadraticForm, populations: Floats, goes_on: Callable[[], bool]
     ) -> tuple[float, float] | None:
-        """None: it is biased, and bounds are about unbiased protocols."""
+        """None for any `populations` (P, k): it is biased, and bounds are about unbiased protocols."""
         return None
 
     def step(self, plan: ProtocolPlan, closed: tuple[ClosedRound, ...]) -> RoundPlan | PairwiseEstimate:

@@ -97,7 +97,7 @@ class TwoRoundShared:
     def worst_variance(
         self, design: ProtocolDesign, form: QuadraticForm, populations: Floats, goes_on: Callable[[], bool]
     ) -> tuple[float, float] | None:
-        """Predicted, where the statistic is the form."""
+        """Predicted for `populations` (P, k), where the statistic is the form."""
         if not planned_statistic(design.plan).is_one_form:
             return None
         users = design.plan.users

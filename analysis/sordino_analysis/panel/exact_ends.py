@@ -83,7 +83,7 @@ def truths_not_ruled_out(terms: Sequence[Term], answer: float, tail: float, *, s
 
 
 def coverage_of_terms(terms: Sequence[Term], ends: Floats, *, sampled: bool, scatter: float = 0.0) -> float:
-    """P(ends[0] ≤ error of the sum of the terms ≤ ends[1]); see `coverage_of_sum`."""
+    """P(ends[0] ≤ error of the sum of the terms ≤ ends[1]) for `ends` (2,); see `coverage_of_sum`."""
     parts: tuple[list[tuple[float, int, ContributionLaw]], ...] = ([], [])
     for term in terms:
         parts[term.fixed].append((term.weight, term.users, term.law))

@@ -68,6 +68,6 @@ def least_excesses(
 def least_variance(
     values: Floats, limits: InformationLimits, counts: Floats | None = None, prices: Floats | None = None
 ) -> float:
-    """Σ n_i σ_i²(1/x_i − 1) for the x of `least_excesses`, whose arguments these are: above 0 unless all σ are 0."""
+    """Σ n_i σ_i²(1/x_i − 1) for the x (n,) of `least_excesses` and its arguments: above 0 unless all σ are 0."""
     squares = values**2 if counts is None else counts * values**2
     return float(squares @ least_excesses(values, limits, counts, prices))

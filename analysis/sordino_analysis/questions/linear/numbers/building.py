@@ -147,7 +147,10 @@ class AskedNumbers:
 
     @cached_property
     def rows(self) -> list[Row]:
-        """Of all users first, then of each category of others, and its share; raises WorkloadError for many types."""
+        """Of all users first, then of each category of the other attributes, and its share.
+
+        Raises WorkloadError for more types than are planned, and for measures that do not fit the domain.
+        """
         if prod(self.sizes) > _MOST_TYPES:
             raise WorkloadError(
                 f"devices would round to {prod(self.sizes):,} types, at most {_MOST_TYPES:,} are planned: ask about "
@@ -242,7 +245,7 @@ def rows_of_all_users(domain: Domain, queries: NumberQueries) -> list[int]:
 
 
 def over(sizes: Sequence[int], place: int, values: Floats) -> Floats:
-    """The values of one attribute's members over the product of all, in C order."""
+    """(types,) the `values` (m,) of the m members of the attribute at `place`, over the product of all in C order."""
     shape = [size if axis == place else 1 for axis, size in enumerate(sizes)]
     return np.broadcast_to(values.reshape(shape), sizes).ravel()
 
