@@ -214,7 +214,7 @@ def _mixed_lines(campaign: CampaignAccount) -> list[str]:
     return [
         f"  the collector and {mixed.shuffler} together: ε {exact_decimal(mixed.together.nano)} an answer",
         f"  the collector alone: {mixed.of_answers(1)} an answer{several}, as long as {mixed.shuffler} mixes in "
-        f"{quantity(mixed.blanket, 'random answer')} and does not work with it, which nobody else can check",
+        f"{mixed.random_answers} and does not work with it, which nobody else can check",
     ]
 
 

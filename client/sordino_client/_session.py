@@ -184,7 +184,7 @@ class Session:
     def report(self, verified: VerifiedPart, number: int, epoch: int, payload: bytes, randomness: Randomness) -> Report:
         """What is sent of a payload for round `number`: under a fresh id, or sealed where the campaign is shuffled."""
         if isinstance(self.manifest.route, ShuffledRoute):
-            return sealed_report(self.manifest, verified.digest, number, payload)
+            return sealed_report(self.manifest, verified.digest, number, payload, self.arm)
         identifier = ReportId(epoch.to_bytes(2, "big") + randomness.bytes(ReportId.LENGTH - 2))
         return ReportBatch(verified.digest, bytes(identifier), payload, self.arm or 0)
 

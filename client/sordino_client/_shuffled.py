@@ -20,12 +20,14 @@ from sordino_shared.sealing import check_available, seal
 class MixedGuarantee:
     """What the owner of a device is told of a shuffled campaign, about one answer; `str()` says it.
 
-    Against the collector (ε, δ) hold, in 10⁻⁹ and 10⁻¹⁸, as long as `shuffler` mixes in `blanket` random answers and
-    does not work with it, which nobody else can check. Both together learn at most `together`, which the device proves.
+    Against the collector (ε, δ) hold, in 10⁻⁹ and 10⁻¹⁸, as long as `shuffler` mixes in `blanket` random answers, or
+    as many for each of the `arms` of an experiment, and does not work with it, which nobody else can check. Both
+    together learn at most `together`, which the device proves.
     """
 
     shuffler: str
     blanket: int
+    arms: int
     epsilon_nano: int
     delta_atto: int
     together: PureEpsilon
@@ -34,9 +36,14 @@ class MixedGuarantee:
     def __str__(self) -> str:
         return (
             f"({_point(self.epsilon_nano, self.delta_atto)}) against the collector as long as {self.shuffler} mixes in "
-            f"{quantity(self.blanket, 'random answer')} and does not work with it, which nobody else can check; "
+            f"{self.random_answers} and does not work with it, which nobody else can check; "
             f"ε {exact_decimal(self.together.nano)} otherwise"
         )
+
+    @property
+    def random_answers(self) -> str:
+        """How many random answers are mixed in, in words."""
+        return quantity(self.blanket, "random answer") + (" of each version" if self.arms else "")
 
     def of_answers(self, count: int) -> str:
         """What so many answers of one device give the collector, at the sum of their δ.
@@ -59,6 +66,7 @@ def mixed_guarantee(manifest: Manifest) -> MixedGuarantee | None:
     return MixedGuarantee(
         shuffler=urlsplit(route.shuffler.urls[0]).netloc,
         blanket=route.blanket,
+        arms=len(manifest.arms),
         epsilon_nano=headline.nano_epsilon,
         delta_atto=headline.atto_delta,
         together=manifest.rounds[0].guarantee,
@@ -112,12 +120,15 @@ def check_headline(manifest: Manifest, part: DevicePart) -> None:
         raise PlanRefused("manifest", reason, manifest.campaign)
 
 
-def sealed_report(manifest: Manifest, plan: Digest, number: int, payload: bytes) -> SealedReports:
-    """The payload of a report to round `number`, sealed for the collector: other bytes at every call."""
+def sealed_report(manifest: Manifest, plan: Digest, number: int, payload: bytes, arm: int | None) -> SealedReports:
+    """The payload of a report to round `number`, sealed for the collector: other bytes at every call.
+
+    `arm` is the device's where the campaign has arms; it is sealed too, so that the shuffler does not see it.
+    """
     route = manifest.route
     assert isinstance(route, ShuffledRoute)
     info = sealing_info(manifest.campaign, number, plan)
-    return SealedReports(seal(route.key_of(number), info, sealed_plaintext(0, 0, payload)), 1)
+    return SealedReports(seal(route.key_of(number), info, sealed_plaintext(arm or 0, len(manifest.arms), payload)), 1)
 
 
 def _point(nano_epsilon: int, atto_delta: int) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -190,7 +190,7 @@ class DeviceFleet:
         randomness: Randomness,
     ) -> None:
         if isinstance(self._session.manifest.route, ShuffledRoute):
-            self._keep_sealed(payloads, task, index, verified, randomness)
+            self._keep_sealed(payloads, task, index, verified, arm, randomness)
             return
         size = min(MAX_REPORTS, _BATCH_BYTES // (payloads.shape[1] + ReportId.LENGTH))
         if size == 0:
@@ -202,12 +202,17 @@ class DeviceFleet:
             self._spool.append(_Batch(index, task.retry, len(rows), batch.content))
 
     def _keep_sealed(
-        self, payloads: NDArray[np.uint8], task: Task, index: int, verified: VerifiedPart, randomness: Randomness
+        self,
+        payloads: NDArray[np.uint8],
+        task: Task,
+        index: int,
+        verified: VerifiedPart,
+        arm: int,
+        randomness: Randomness,
     ) -> None:
-        """Each report sealed as a device seals it, as many in a request as fit."""
-        reports = [
-            self._session.report(verified, index, task.epoch, payload.tobytes(), randomness) for payload in payloads
-        ]
+        """Each report sealed as a device of the arm seals it, as many in a request as fit."""
+        of_arm = replace(self._session, arm=arm)
+        reports = [of_arm.report(verified, index, task.epoch, payload.tobytes(), randomness) for payload in payloads]
         sealed = [report.sealed for report in reports if isinstance(report, SealedReports)]
         size = min(MAX_REPORTS, _BATCH_BYTES // len(sealed[0])) if sealed else 1
         for start in range(0, len(sealed), size):

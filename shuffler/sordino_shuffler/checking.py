@@ -11,6 +11,7 @@ from sordino_shared.protocol import CampaignId, DevicePart, Manifest, Problem, S
 from sordino_shuffler.collector import CollectorLink
 from sordino_shuffler.documents import (
     CheckedCampaign,
+    blanket_of,
     check_claims,
     part_digest,
     read_manifest,
@@ -61,7 +62,7 @@ def _summary(entry: ShuffledEntry, link: CollectorLink, key: bytes | None) -> st
     headline = route.claims[route.headline]
     return (
         f"{manifest.name}: {len(route.claims)} claims proved, (ε {headline.nano_epsilon / 1e9:g}, "
-        f"δ {headline.atto_delta / 1e18:.3g}) with {route.blanket} random reports; floor {route.floor}"
+        f"δ {headline.atto_delta / 1e18:.3g}) with {blanket_of(manifest)}; floor {route.floor}"
     )
 
 

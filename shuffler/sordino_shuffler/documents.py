@@ -19,6 +19,7 @@ from sordino_shared.protocol import (
     check_built,
 )
 from sordino_shared.protocol.sealed import sealed_width
+from sordino_shared.quantities import quantity
 from sordino_shared.shuffling.claims import unproved
 from sordino_shuffler.errors import DocumentRefused, PlanContradicted
 
@@ -67,13 +68,19 @@ class CheckedCampaign:
     @property
     def width(self) -> int:
         """Bytes of one sealed report."""
-        return sealed_width(self.part.randomizer.payload_bytes, 0)
+        return sealed_width(self.part.randomizer.payload_bytes, len(self.manifest.arms))
 
 
 def route_of(manifest: Manifest) -> ShuffledRoute:
     """The route of a manifest that was read here."""
     assert isinstance(manifest.route, ShuffledRoute)
     return manifest.route
+
+
+def blanket_of(manifest: Manifest) -> str:
+    """The random reports of a round in words."""
+    found = quantity(route_of(manifest).blanket, "random report")
+    return f"{found} for each of {len(manifest.arms)} arms" if manifest.arms else found
 
 
 def part_digest(manifest: Manifest) -> Digest:
@@ -108,7 +115,7 @@ def check_claims(manifest_content: bytes, part_content: bytes) -> str | None:
         return None
     return (
         f"the manifest claims δ = {claim.atto_delta / 1e18:.6g} at ε = {claim.nano_epsilon / 1e9:g}, and a blanket of "
-        f"{route.blanket} random reports proves less: the collector must plan the campaign again"
+        f"{blanket_of(manifest)} proves less: the collector must plan the campaign again"
     )
 
 

@@ -10,12 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
-from sordino_shared.protocol import CampaignId, DevicePart, Digest, Rotating, ShuffledPage, ShuffledRoute
+from sordino_shared.protocol import CampaignId, Digest, Rotating, ShuffledPage
 from sordino_shared.protocol.sealed import sealed_plaintext, sealing_info
 from sordino_shared.randomness import Randomness
 from sordino_shared.sealing import seal
 from sordino_shared.shuffling.blanket import draw_blanket_report
 from sordino_shuffler.clock import Clock
+from sordino_shuffler.documents import CheckedCampaign
 from sordino_shuffler.errors import CollectorTrouble, StoreInUse, StoreOfAnotherVersion
 from sordino_shuffler.mirror import CampaignMirror
 from sordino_shuffler.mixing import SLICE, counted, deliver, may_leave, mix, purge, stated
@@ -150,10 +151,10 @@ class RoundKeeper:
         """Draw the blanket where the floor is met, and mix."""
         documents, campaign = mirror.documents, mirror.entry.campaign
         assert documents is not None
-        route, part = documents.route, documents.part
+        route = documents.route
         blanket: list[bytes] = []
         if await self._apart(lambda store: store.count(row)) >= route.floor:
-            blanket = await asyncio.to_thread(draw_blanket, route, part, campaign, row.number, self._randomness)
+            blanket = await asyncio.to_thread(draw_blanket, documents, campaign, row.number, self._randomness)
         added = await self._writer.run(lambda store: store.added(row))
         known = await self._apart(lambda store: counted(store, row, blanket, added))
         ended = await self._writer.run(
@@ -250,14 +251,17 @@ def _deliver(store: Store, row: StoredRound, now: int) -> bool:
     return True
 
 
-def draw_blanket(
-    route: ShuffledRoute, part: DevicePart, campaign: CampaignId, number: int, randomness: Randomness
-) -> list[bytes]:
-    """`route.blanket` sealed reports for a round, which nothing but the collector's key tells from those of devices.
+def draw_blanket(documents: CheckedCampaign, campaign: CampaignId, number: int, randomness: Randomness) -> list[bytes]:
+    """`blanket` sealed reports of each arm, which nothing but the collector's key tells from those of devices.
 
-    One takes about 100 µs.
+    The collector reads the arm of each report. So the number of each arm is fixed: with drawn arms a device of a rare
+    one would have fewer to hide among. One report takes about 100 µs.
     """
+    route, part, arms = documents.route, documents.part, len(documents.manifest.arms)
     info = sealing_info(campaign, number, Digest.of(part.content))
     key = route.key_of(number)
-    payloads = (draw_blanket_report(part.randomizer, randomness) for _ in range(route.blanket))
-    return [seal(key, info, sealed_plaintext(0, 0, payload)) for payload in payloads]
+    return [
+        seal(key, info, sealed_plaintext(arm, arms, draw_blanket_report(part.randomizer, randomness)))
+        for arm in range(max(1, arms))
+        for _ in range(route.blanket)
+    ]

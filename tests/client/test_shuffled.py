@@ -22,6 +22,7 @@ from sordino_shared import sealing
 from sordino_shared.domains import Domain, Integers
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
+    Arm,
     CollectorKey,
     DevicePart,
     PrivacyClaim,
@@ -31,7 +32,7 @@ from sordino_shared.protocol import (
     ShuffledRoute,
     Shuffler,
 )
-from sordino_shared.protocol.sealed import sealing_info
+from sordino_shared.protocol.sealed import sealed_width, sealing_info
 from sordino_shared.randomizers import DenseRows, Dithered, FiniteKernel, RandomizedResponse
 from sordino_shared.shuffling import claims
 from sordino_shared.shuffling.claims import bound_of, least_claim
@@ -66,7 +67,7 @@ class ShuffledWorld(World):
     """The shuffler of a campaign, as a device sees it."""
 
     def __init__(self, **terms: Any) -> None:
-        manifest = {name: terms.pop(name) for name in ("assignment", "device_guarantee") if name in terms}
+        manifest = {name: terms.pop(name) for name in ("assignment", "device_guarantee", "arms") if name in terms}
         shuffled, self.private = route(**terms)
         super().__init__(PART, route=shuffled, **manifest)
         self.task = self.signed(1)
@@ -92,7 +93,7 @@ class ShuffledWorld(World):
         return httpx.Response(200, content=SealedOutcomes(int(not known), int(known)).content)
 
     def opened(self, body: bytes, number: int = 0) -> bytes | None:
-        """The payload of an upload; None where it was sealed for something else."""
+        """What is sealed in an upload; None where it was sealed for something else."""
         [report] = SealedReports.read(body).reports()
         return sealing.open_sealed(self.private, sealing_info(self.campaign, number, PART.digest), report)
 
@@ -112,6 +113,26 @@ def test_a_report_is_sealed_for_the_collector_and_counted(mixed: ShuffledWorld, 
     assert payload is not None
     assert len(payload) == PART.randomizer.payload_bytes
     assert {request.url.path.rpartition("/")[2] for request in mixed.requests[3:]} == {"task", "sealed"}
+
+
+@pytest.mark.parametrize("weights", [(1, 65_535), (65_535, 1)])
+def test_the_drawn_arm_is_inside_the_sealed_bytes(make_client: Any, weights: tuple[int, int]) -> None:
+    """The shuffler cannot read it, and no report is longer for one arm than for another."""
+    world = ShuffledWorld(arms=(Arm("A", weights[0]), Arm("B", weights[1])))
+    client = make_client(world)
+    campaign = client.join(world.campaign)
+    drawn = ("A", "B").index(client.arm(campaign))
+    client.answer(campaign, "green")
+    assert client.flush().delivered == 1
+    [body] = world.bodies
+    plaintext = world.opened(body)
+    assert plaintext is not None
+    assert (plaintext[0], len(plaintext)) == (drawn, 1 + PART.randomizer.payload_bytes)
+    [sealed] = SealedReports.read(body).reports()
+    assert len(sealed) == sealed_width(PART.randomizer.payload_bytes, 2)
+    account = str(client.account())
+    assert f"as long as {world.manifest.route.shuffler.urls[0].removeprefix('https://')} mixes in" in account
+    assert f"{BLANKET} random answers of each version" in account
 
 
 def test_every_retry_sends_the_same_bytes(mixed: ShuffledWorld, make_client: Any) -> None:
@@ -408,7 +429,7 @@ def test_the_time_of_sealing_does_not_tell_the_payload() -> None:
     for _ in range(100_000):
         payload = chosen.choice((bytes(1), b"\xff"))
         begun = time.perf_counter_ns()
-        sealed_report(manifest, PART.digest, 0, payload)
+        sealed_report(manifest, PART.digest, 0, payload, None)
         times[payload].append(time.perf_counter_ns() - begun)
     kept = [sorted(each)[: len(each) * 19 // 20] for each in times.values()]
     assert ttest_ind(*kept, equal_var=False).pvalue > 1e-4

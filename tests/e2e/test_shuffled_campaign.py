@@ -156,6 +156,54 @@ def test_a_campaign_through_both_programs(
 
 
 @pytest.mark.slow
+def test_an_experiment_through_both_programs(
+    installation: Installation, tmp_path: Path, wait_until: Callable[..., None], start_shuffler: Callable[..., None]
+) -> None:
+    """Each device answers by the arm that it drew; one look after the end, without m random reports of each arm."""
+    _, address = installation.serve(SORDINO_ROUND_KEYS=str(tmp_path / "round-keys"))
+    operator = installation.operator(address)
+    port, metrics_port = free_ports(2)
+    shuffler, key = f"http://127.0.0.1:{port}", SigningKey.create(tmp_path / "kept" / "signing.key")
+    headers = {"Authorization": f"Bearer {operator['SORDINO_KEY']}"}
+    with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE_S) as api:
+        plan = _planned(api, wait_until)
+        end = int(time.time()) + ROUND_S
+        route = {"name": "mix", "urls": [shuffler], "key": key.public.hex(), "floor": 10, "end": end}
+        terms = {"name": "colours", "purpose": "Which colour the app has.", "population": "app users"}
+        arms = [{"name": name, "weight": 32768} for name in "AB"]
+        rule = {"primary": "colour: red", "days": 1, "users": DEVICES}
+        order = terms | {"plan_request": plan, "route": route, "arms": arms, "experiment": rule}
+        campaign = api.post("/v1/campaigns", json=order).raise_for_status().json()["id"]
+        api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
+        made = ("--role", "shuffler", "--name", "mix", "--campaign", campaign)
+        own_key = installation.json("keys", "create", *made)["key"]
+        listed = tmp_path / "campaigns.toml"
+        listed.write_text(f'[[campaign]]\nid = "{campaign}"\ncollector = "{address}"\nkey = "{own_key}"\n')
+        start_shuffler(port, metrics_port, tmp_path / "kept", listed)
+        wait_until(lambda: _answers(f"{shuffler}/v1/campaigns/{campaign}/task"), "served")
+        drawn = {"A": 0, "B": 0}
+        for number in range(DEVICES):
+            with Client(shuffler, ledger=tmp_path / f"device-{number}.sqlite3", caps=CAPS) as client:
+                client.join(campaign)
+                arm = client.arm(campaign)
+                assert arm is not None
+                drawn[arm] += 1
+                client.answer(campaign, "red" if arm == "B" else "green")
+                assert client.flush(5).delivered == 1
+        assert time.time() < end, "the machine was too slow for the round"
+        path = f"/v1/campaigns/{campaign}/experiment"
+        assert api.get(path).json()["made"] == []
+        wait_until(lambda: bool(api.get(path).json()["made"]), "looked at")
+        found, batch = api.get(path).json(), _batch(api, campaign)
+    (look,) = found["made"]
+    assert (batch["received"], batch["blanket"]) == (DEVICES, 2 * found["blanket"])
+    assert {arm["arm"]: arm["reports"] for arm in look["arms"]} == drawn
+    if min(drawn.values()):
+        (one,) = look["comparisons"]
+        assert abs(one["value"] - 1) < 6 * one["standard_error"]
+
+
+@pytest.mark.slow
 def test_a_series_through_both_programs(
     installation: Installation, tmp_path: Path, wait_until: Callable[..., None], start_shuffler: Callable[..., None]
 ) -> None:

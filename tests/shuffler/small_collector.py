@@ -23,6 +23,7 @@ from sordino_shared.domains import Domain, Ordinal
 from sordino_shared.ed25519 import verify
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
+    Arm,
     BatchStatement,
     CampaignState,
     CollectorKey,
@@ -67,6 +68,7 @@ class SmallCollector:
     blanket: int = BLANKET
     end: int | None = 2_000_000_000
     law: Rotating | None = None
+    arms: tuple[Arm, ...] = ()
     claims: tuple[PrivacyClaim, ...] = ()
     key: str = "sdo_shuffler_test"
     pages: dict[int, dict[int, ShuffledPage]] = field(default_factory=dict)
@@ -107,6 +109,7 @@ class SmallCollector:
                 claims=self.claims,
                 headline=len(self.claims) - 1,
             ),
+            arms=self.arms,
         )
         self.campaign = self.manifest.campaign
         self.task = self.signed(1)
@@ -141,13 +144,13 @@ class SmallCollector:
         task = replace(task, **changes)
         return replace(task, signature=self._task_key.sign(task.signed_message))
 
-    def sealed(self, number: int = 0, value: int = 0) -> bytes:
+    def sealed(self, number: int = 0, value: int = 0, arm: int = 0) -> bytes:
         """One report of a device, sealed for a round."""
         payload = bytes([value])
         info = sealing_info(self.campaign, number, PART.digest)
         route = self.manifest.route
         assert isinstance(route, ShuffledRoute)
-        return sealing.seal(route.key_of(number), info, sealed_plaintext(0, 0, payload))
+        return sealing.seal(route.key_of(number), info, sealed_plaintext(arm, len(self.arms), payload))
 
     def batch(self, number: int = 0) -> list[bytes]:
         """All reports of a batch in order."""

@@ -7,12 +7,13 @@ import random
 import shutil
 import sqlite3
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sordino_shared.protocol import Rotating, SealedOutcomes, ValueOf
+from sordino_shared.protocol import Arm, Rotating, SealedOutcomes, ValueOf
 from sordino_shuffler.errors import StoreOfAnotherVersion
 from sordino_shuffler.mixing import KEEP_IDS_S, root_of
 from sordino_shuffler.statements import SigningKey
@@ -42,6 +43,30 @@ async def test_a_batch_holds_every_report_and_the_blanket(shuffler: LocalShuffle
         assert opened.count(b"\x03") >= 20
         assert len({len(report) for report in collector.batch()}) == 1
         assert (await shuffler.round(collector)).state is State.DELIVERED
+
+
+async def test_each_arm_has_a_blanket_of_its_own(shuffler: LocalShuffler, collecting: Collecting):
+    """m of each arm, whatever its weight: the collector reads the arm, and hides a device among reports of it alone."""
+    arms = (Arm("A", 60_000), Arm("B", 5_000), Arm("C", 536))
+    async with collecting(arms=arms) as collector:
+        reports = [collector.sealed(value=3, arm=0) for _ in range(12)]
+        await shuffler.upload(collector, *reports)
+        await shuffler.tick(END)
+        statement = collector.statements[0]
+        assert (statement.received, statement.blanket, statement.reports) == (12, 3 * BLANKET, 12 + 3 * BLANKET)
+        opened = collector.opened()
+        assert None not in opened
+        assert Counter(report[0] for report in opened if report) == {0: 12 + BLANKET, 1: BLANKET, 2: BLANKET}
+        # One arm and one value in each, and one length for devices' and random ones.
+        assert {len(report) for report in opened if report} == {2}
+        assert len({len(report) for report in collector.batch()}) == 1
+
+
+async def test_a_report_without_its_arm_has_the_wrong_length(shuffler: LocalShuffler, collecting: Collecting):
+    async with collecting(arms=(Arm("A", 32768), Arm("B", 32768))) as collector:
+        report = collector.sealed()
+        assert (await shuffler.upload(collector, report[:-1])).status == 422
+        assert (await shuffler.upload(collector, report)).status == 200
 
 
 async def test_uploads_are_answered_while_a_round_is_counted(

@@ -50,11 +50,12 @@ TEXTS = (
 
 
 def manifests_of_routes(one_round: Manifest) -> dict[str, Manifest]:
-    """Through a shuffler, with arms, with texts, with all three; a shuffled series; every number at an end."""
+    """Through a shuffler, with arms, with texts, two, all three; a shuffled series; every number at an end."""
     return {
         "shuffled": replace(one_round, route=SHUFFLED),
         "arms": replace(one_round, arms=ARMS),
         "texts": replace(one_round, texts=TEXTS),
+        "shuffled_arms": replace(one_round, route=SHUFFLED, arms=ARMS),
         "all_three": replace(one_round, route=SHUFFLED, arms=(*ARMS[:1], *_arms(2, 32768)), texts=TEXTS),
         "shuffled_series": _shuffled_series(one_round.rounds[0], one_round),
         "shuffled_at_limits": _at_limits(one_round),

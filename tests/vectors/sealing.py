@@ -54,11 +54,15 @@ def _expand(suite: bytes, key: bytes, label: bytes, info: bytes, length: int) ->
 
 def _report(number: int, arm: int = 0, arms: int = 0, index: int = 0, payload: bytes = b"\x05") -> dict[str, Any]:
     ephemeral = Digest.of(b"ephemeral" + bytes([number]))
-    info, plaintext = sealing_info(CAMPAIGN, index, PLAN), sealed_plaintext(arm, arms, payload)
+    # A device that is not honest seals an arm that the campaign does not have.
+    strange = arm >= max(arms, 1)
+    plaintext = bytes([arm]) + payload if strange else sealed_plaintext(arm, arms, payload)
+    info = sealing_info(CAMPAIGN, index, PLAN)
     sealed = seal(ephemeral, COLLECTOR_KEYS[0], info, plaintext)
     return {
         "round": index,
         "arm": arm if arms else None,
+        "arms": arms,
         "payload": payload.hex(),
         "ephemeral_secret": ephemeral.hex(),
         "info": info.hex(),
@@ -81,6 +85,7 @@ def sealed() -> dict[str, Any]:
     places = (0, 31, 32, len(opened) - 1)
     flipped = [bytes([*opened[:place], opened[place] ^ 1, *opened[place + 1 :]]) for place in places]
     unopenable = [*flipped, opened[:-1], opened + b"\x00", opened[:47], bytes(32) + opened[32:], b""]
+    strange = [_report(6, arm=2, arms=2), _report(7, arm=16, arms=16), _report(8, arm=255, arms=2)]
     head = {
         "about": "HPKE base mode, DHKEM(X25519, HKDF-SHA256), HKDF-SHA256, AES-128-GCM, no additional data",
         "campaign": str(CAMPAIGN),
@@ -88,7 +93,8 @@ def sealed() -> dict[str, Any]:
         "collector_secret": COLLECTOR_SECRETS[0].private_bytes_raw().hex(),
         "collector_key": COLLECTOR_KEYS[0].hex(),
     }
-    return {"good/sealed.json": head | {"vectors": reports, "unopenable": [each.hex() for each in unopenable]}}
+    refused = {"unopenable": [each.hex() for each in unopenable], "no_such_arm": strange}
+    return {"good/sealed.json": head | {"vectors": reports} | refused}
 
 
 def _sorted_page() -> tuple[list[bytes], bytes]:

@@ -16,7 +16,7 @@ from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.experiments.always import PlannedContributions
 from sordino_analysis.experiments.findings import finding_of
-from sordino_analysis.experiments.looking import ExperimentDesign, look, made, planned_noise, query_of
+from sordino_analysis.experiments.looking import ExperimentDesign, look, made, planned_noise, planned_random, query_of
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.power import PowerTerms
 from sordino_shared.errors import InvalidValue
@@ -80,7 +80,16 @@ class Experiment:
             before = [made(each, self.design) for each in found]
             ended = day == self.design.days
             found.append(
-                {"day": day} | look(self.design, self.plan.device, self.plan.analyst, sums, before, ended=ended)
+                {"day": day}
+                | look(
+                    self.design,
+                    self.plan.device,
+                    self.plan.analyst,
+                    sums,
+                    before,
+                    ended=ended,
+                    blanket=self._blanket,
+                )
             )
         return Looked(tuple(found), finding_of(found, self.design.looks, self.design.days))
 
@@ -98,12 +107,18 @@ class Experiment:
             codes=codes,
             design=self.design,
             effect=_number(effect, "effect"),
+            blanket=self._blanket,
         )
         return users.run(int(_number(runs, "runs")), int(_number(seed, "seed")))
 
     def _are_sums(self, of_day: object) -> bool:
         sums = list(of_day) if isinstance(of_day, (list, tuple)) else []
         return len(sums) == len(self.design.arms) and all(isinstance(each, Aggregate) for each in sums)
+
+    @property
+    def _blanket(self) -> int:
+        """Random reports of a shuffler in each arm."""
+        return 0 if self.plan.blanket is None else self.plan.blanket.reports
 
     @cached_property
     def _estimator(self) -> LinearEstimator:
@@ -117,9 +132,17 @@ class Experiment:
         query = query_of(design.primary, self._estimator.workload)
         return PlannedContributions.of(self._estimator, query, design.spread)
 
+    @cached_property
+    def _noise(self) -> tuple[float, float]:
+        """The variance of a user's contribution, and of all random reports of an arm together."""
+        estimator = self._estimator
+        return planned_noise(self.design, estimator), planned_random(self.design, estimator, self._blanket)
+
     def _power(self, power: float) -> PowerTerms:
+        noise, random = self._noise
         return PowerTerms(
-            noise=planned_noise(self.design, self._estimator),
+            noise=noise,
+            random=random,
             contributions=self._contributions,
             weights=tuple(arm.weight for arm in self.design.arms),
             level=self.design.level,
@@ -142,8 +165,8 @@ def experiment(
     """Design an experiment: the query labelled `primary` decides, with `daily` users in all arms for so many `days`.
 
     `arms` have names and weights, two equal ones where none are named; the first is the base. `looks` is `planned`,
-    `end`, `any` or `always`. `spread` is the standard deviation of the users' values as a share of the scale. Raises
-    InvalidValue for what no server pins.
+    `end`, `any` or `always`; of a plan behind a shuffler `end`. `spread` is the standard deviation of the users' values
+    as a share of the scale. Raises InvalidValue for what no server pins.
 
     >>> design = experiment(three, "value: ≤ 1", daily=2000)
     >>> design.users(.05)
@@ -153,6 +176,8 @@ def experiment(
     rule = next((each for each in Looks if each.value == looks), None)
     if rule is None:
         raise InvalidValue(f"looks is one of {', '.join(each.value for each in Looks)}, not {looks!r}", looks)
+    if plan.blanket is not None and rule is not Looks.END:
+        raise InvalidValue("behind a shuffler no report is opened before the end: give looks='end'", looks)
     if daily < 1 or not 1 <= days <= _MOST_DAYS:
         raise InvalidValue("an experiment has 1 to 366 days and a user a day or more", (days, daily))
     if not (0 < spread <= 0.5 and 0 < level < 1):

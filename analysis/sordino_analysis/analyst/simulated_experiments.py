@@ -21,7 +21,7 @@ from sordino_analysis.figures import chosen, figure
 from sordino_analysis.kinds.true_measures import measures_of, true_measures
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear.numbers.places import NumberPlace
-from sordino_analysis.vectorized.randomizers import randomize_part
+from sordino_analysis.vectorized.randomizers import draw_blanket, randomize_part
 from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_below, uniform_bits
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
@@ -66,7 +66,8 @@ class ExperimentUsers:
     """Rows of users as (n, attributes) `codes`; each day some are drawn with replacement, each with an arm of its own.
 
     `effect` is what the metric of all arms but the first is higher, as a share of its scale: so many of their users
-    hold the value for which it is largest, or least.
+    hold the value for which it is largest, or least. Behind a shuffler each arm has `blanket` random reports, and all
+    are opened on the last day.
     """
 
     device: DevicePart
@@ -74,6 +75,7 @@ class ExperimentUsers:
     codes: NDArray[np.uint64]
     design: ExperimentDesign
     effect: float = 0.0
+    blanket: int = 0
 
     def run(self, runs: int, seed: int, progress: ProgressCallback = ignore_progress) -> SimulatedExperiments:
         """So many experiments from launch to verdict; raises InvalidValue for an effect that the values cannot have."""
@@ -97,7 +99,7 @@ class ExperimentUsers:
     def _one(self, randomness: SeededRandomness, daily: int, moved: float) -> _Outcome:
         design, naive = self.design, False
         before: list[MadeLook] = []
-        sums = [Aggregate.empty(self.device.randomizer)] * len(design.arms)
+        sums = [self._random(randomness) for _ in design.arms]
         weights = [arm.weight for arm in design.arms]
         ends = np.cumsum(np.array(weights, dtype=np.uint64) * np.uint64((1 << 32) // sum(weights)))
         for day in range(1, design.days + 1):
@@ -108,7 +110,11 @@ class ExperimentUsers:
                 if place:
                     own = self._moved(own, moved, randomness)
                 sums[place] += self._reported(own, randomness)
-            found = look(design, self.device, self.analyst, sums, before, ended=day == design.days)
+            if self.blanket and day < design.days:
+                continue
+            found = look(
+                design, self.device, self.analyst, sums, before, ended=day == design.days, blanket=self.blanket
+            )
             before.append(made(found, design))
             compared = found["comparisons"]
             naive = naive or any(abs(each["value"]) >= _NAIVE * each["standard_error"] for each in compared)
@@ -117,6 +123,12 @@ class ExperimentUsers:
             if is_decided(found, design):
                 break
         return _Outcome(None, naive, before[-1].alarm)
+
+    def _random(self, randomness: SeededRandomness) -> Aggregate:
+        if not self.blanket:
+            return Aggregate.empty(self.device.randomizer)
+        payloads = draw_blanket(self.device.randomizer, self.blanket, randomness)
+        return Aggregate(self.blanket, accumulate(self.device.randomizer, payloads))
 
     def _reported(self, codes: NDArray[np.uint64], randomness: SeededRandomness) -> Aggregate:
         if not len(codes):

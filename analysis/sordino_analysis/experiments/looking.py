@@ -75,13 +75,15 @@ def look(
     before: Sequence[MadeLook],
     *,
     ended: bool,
+    blanket: int = 0,
 ) -> dict[str, Any]:
     """What a look stores: counts, the primary metric of each arm, and each arm against the first.
 
-    `aggregates` (arms,) are of all reports so far; `ended` at the pinned end, which spends what is left of the level.
-    An arm without reports leaves every comparison undecided. Raises InvalidValue for a query that the plan lacks.
+    `aggregates` (arms,) are of all reports so far, of which `blanket` in each arm are random ones of a shuffler; counts
+    are those of the others. `ended` at the pinned end, which spends what is left of the level. An arm without reports
+    leaves every comparison undecided. Raises InvalidValue for a query that the plan lacks.
     """
-    counts = [each.count for each in aggregates]
+    counts = [max(0, each.count - blanket) for each in aggregates]
     ratio = sample_ratio(counts, [arm.weight for arm in design.arms], ended=ended)
     # The level is that of an alarm at any look: it stays, though later reports may lower the factor again.
     alarm = ratio.alarm or any(each.alarm for each in before)
@@ -95,11 +97,11 @@ def look(
     if min(counts) == 0:
         return found
     estimator = LinearEstimator.of(device, analyst)
-    sides = [Side.of_round(estimator, each, design.level) for each in aggregates]
+    sides = [Side.of_round(estimator.among(each, blanket), each, design.level) for each in aggregates]
     [found["unit"]] = units_of(estimator.workload, [query_of(design.primary, estimator.workload)])
     for shown, own in zip(found["arms"], _arms(design, estimator, sides, aggregates), strict=True):
         shown |= own
-    rules = _Rules.of(design, estimator, [*before, made(found, design)], ended)
+    rules = _Rules.of(design, estimator, [*before, made(found, design)], ended, blanket)
     for place, (arm, side) in enumerate(zip(design.arms[1:], sides[1:], strict=True)):
         kept = next((each for one in before if (each := one.decided[place]) is not None), None)
         if kept is not None:
@@ -146,14 +148,25 @@ def _arm_is_decided(found: Mapping[str, Any], design: ExperimentDesign) -> bool:
     return all_spent or found["verdict"] in ("higher", "lower")
 
 
-def planned_information(design: ExperimentDesign, estimator: LinearEstimator) -> list[float]:
+def planned_information(design: ExperimentDesign, estimator: LinearEstimator, blanket: int = 0) -> list[float]:
     """1/Var(difference) of each arm against the first at the planned end, from the plan and the pinned terms alone.
 
-    Raises InvalidValue where the plan has no such query.
+    An arm of n users and m random reports, its `blanket`, has the variance (n v + m s)/n², with v of a user and s of a
+    random report. Raises InvalidValue where the plan has no such query.
     """
     noise = planned_noise(design, estimator)
-    shares = [arm.weight / sum(each.weight for each in design.arms) for arm in design.arms]
-    return [design.users / (noise * (1 / shares[0] + 1 / share)) for share in shares[1:]]
+    whole = sum(arm.weight for arm in design.arms)
+    users = [design.users * arm.weight / whole for arm in design.arms]
+    random = planned_random(design, estimator, blanket)
+    first, *others = [noise / each + random / each**2 for each in users]
+    return [1 / (first + other) for other in others]
+
+
+def planned_random(design: ExperimentDesign, estimator: LinearEstimator, blanket: int) -> float:
+    """The variance that so many random reports together add to the sum of an arm's primary metric."""
+    if not blanket:
+        return 0.0
+    return blanket * float(estimator.law.blanket().variance[query_of(design.primary, estimator.workload)])
 
 
 def planned_noise(design: ExperimentDesign, estimator: LinearEstimator) -> float:
@@ -191,10 +204,12 @@ class _Rules:
     ended: bool
 
     @classmethod
-    def of(cls, design: ExperimentDesign, estimator: LinearEstimator, looks: Sequence[MadeLook], ended: bool) -> _Rules:
+    def of(
+        cls, design: ExperimentDesign, estimator: LinearEstimator, looks: Sequence[MadeLook], ended: bool, blanket: int
+    ) -> _Rules:
         return cls(
             design=design,
-            planned=planned_information(design, estimator),
+            planned=planned_information(design, estimator, blanket),
             contributions=_contributions(design, estimator),
             looks=looks,
             ended=ended,

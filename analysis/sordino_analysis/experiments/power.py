@@ -76,12 +76,13 @@ class PowerTerms:
     """What is to be found: each arm against the first, with chance `power`, at `level`.
 
     `noise` is the variance of one user's contribution, of randomization and sampling together, in squared units of
-    `difference`. `weights` (arms,) have any sum. The level of each comparison is Bonferroni's. `contributions` are for
-    looks that hold always. Raises InvalidValue.
+    `difference`; `random` that of all random reports of a shuffler in one arm together. `weights` (arms,) have any sum.
+    The level of each comparison is Bonferroni's. `contributions` are for looks that hold always. Raises InvalidValue.
     """
 
     noise: float
     weights: tuple[int, ...]
+    random: float = 0.0
     level: float = 0.95
     power: float = 0.8
     contributions: PlannedContributions | None = None
@@ -101,29 +102,37 @@ class PowerTerms:
         return comparison_level(self.level, len(self.weights))
 
     @property
-    def variance(self) -> float:
-        """n·Var(d) of the comparison that needs most users, n users in all arms: noise·(1/w_first + 1/w_least)."""
+    def _parts(self) -> tuple[float, float]:
+        """a and b of Var(d) = a/n + b/n² in the comparison that needs most users, with n users in all arms.
+
+        An arm of the share w has w·n users: a = noise·(1/w_first + 1/w_least), b = random·(1/w_first² + 1/w_least²).
+        """
         shares = np.array(self.weights) / sum(self.weights)
-        return self.noise * float(1 / shares[0] + 1 / shares[1:].min())
+        first, least = float(shares[0]), float(shares[1:].min())
+        return self.noise * (1 / first + 1 / least), self.random * (first**-2 + least**-2)
 
     def users(self, difference: float, looks: Looks = Looks.END, planned: int = 1) -> int:
         """Users in all arms that find `difference` in `planned` looks or one; raises InvalidValue for 0.
 
-        With one look n = (z_{1−α/2} + z_power)²·noise·(1/w_first + 1/w_other)/difference².
+        With one look and no random reports n = (z_{1−α/2} + z_power)²·noise·(1/w_first + 1/w_other)/difference².
         """
         if not (math.isfinite(difference) and difference > 0):
             raise InvalidValue(f"the difference must be a number above 0, such as .01, got {difference}", difference)
         if looks is Looks.ALWAYS:
             return self._always_users(difference)
         drift = needed_drift(looks, min(planned, _MOST_LOOKS), self.comparison_level, self.power)
-        return max(len(self.weights), math.ceil(drift**2 * self.variance / difference**2 * (1 - NEARLY_ZERO)))
+        ratio, (each, random) = drift**2 / difference**2, self._parts
+        # The larger root of n² = ratio·(each·n + random).
+        needed = (ratio * each + math.sqrt((ratio * each) ** 2 + 4 * ratio * random)) / 2
+        return max(len(self.weights), math.ceil(needed * (1 - NEARLY_ZERO)))
 
     def difference(self, users: int, looks: Looks = Looks.END, planned: int = 1) -> float:
         """The least difference that so many users in all arms find."""
         if looks is Looks.ALWAYS:
             return self._always_difference(users)
         drift = needed_drift(looks, min(planned, _MOST_LOOKS), self.comparison_level, self.power)
-        return drift * math.sqrt(self.variance / users)
+        each, random = self._parts
+        return drift * math.sqrt(each / users + random / users**2)
 
     def _always_users(self, difference: float) -> int:
         """The fewest for which one look at the planned end finds it."""

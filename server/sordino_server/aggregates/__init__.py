@@ -23,6 +23,7 @@ from sordino_server.aggregates.repository import (
     newest_at,
     put_shard,
     put_source,
+    shard_name,
     source_counts,
     summed_on_ingest,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "put_source",
     "ranges_of_reports",
     "re_aggregate",
+    "shard_name",
     "source_counts",
     "summed_on_ingest",
 ]

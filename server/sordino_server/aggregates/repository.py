@@ -77,9 +77,13 @@ def add_chunk(session: Session, round_id: int, count: int, payloads: bytes, now:
 
 def put_shard(session: Session, round_id: int, shard: str, count: int, sums: bytes, arm: int = 0) -> None:
     """Replace one writer's share of an arm; nobody else writes it, so nothing is read first."""
-    name = f"{shard[:_SHARD_NAME]}_{arm}" if arm else shard
-    row = {"round": round_id, "arm": arm, "shard": name, "count": count, "sums": sums}
+    row = {"round": round_id, "arm": arm, "shard": shard_name(shard, arm), "count": count, "sums": sums}
     session.connection().execute(_PUT_SHARE, row)
+
+
+def shard_name(shard: str, arm: int) -> str:
+    """What the share of an arm is called: each has a name of its own, and the first that of its writer."""
+    return f"{shard[:_SHARD_NAME]}_{arm}" if arm else shard
 
 
 def shards(session: Session, round_id: int, arm: int | None = None) -> Sequence[tuple[int, bytes]]:

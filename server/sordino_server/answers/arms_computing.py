@@ -30,7 +30,8 @@ def compute_arms(url: str, closed: AnsweringRound) -> bytes:
         raise ServerError(Problem.ILLEGAL_TRANSITION, str(error)) from error
     found: list[tuple[ArmReports, EstimateDocument | None]] = []
     for arm, total in zip(manifest.arms, sums, strict=True):
-        answers = kind.follow(manifest, None, (ClosedRound(plan, total),), conclude=True) if total.count else None
+        closed_round, users = ClosedRound(plan, total, manifest.blanket_of_arm), total.count - manifest.blanket_of_arm
+        answers = kind.follow(manifest, None, (closed_round,), conclude=True) if users > 0 else None
         assert answers is None or isinstance(answers, EstimateDocument), "arms are of one round"
-        found.append((ArmReports(name=arm.name, weight=arm.weight, reports=total.count), answers))
+        found.append((ArmReports(name=arm.name, weight=arm.weight, reports=max(0, users)), answers))
     return document_of_arms(found).content()

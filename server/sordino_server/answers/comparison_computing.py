@@ -99,7 +99,7 @@ def _decided(database: Database, of: ComparedRound, left: str, right: str) -> De
 
 def _side(database: Database, of: ComparedRound, plan: Plan, level: float) -> Side:
     total = aggregate(database, of.closed.number, plan[0].randomizer, arm=of.arm)
-    return side_of_plan(*plan, total, level, of.closed.blanket)
+    return side_of_plan(*plan, total, level, of.closed.blanket_of(of.arm))
 
 
 @dataclass(frozen=True)

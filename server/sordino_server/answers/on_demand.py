@@ -27,7 +27,7 @@ AnswersKind = QuestionKind | Literal["rule"]
 class AnsweringRound:
     """The last round of an estimated campaign, by its row number, and its plan by the digests of the two parts.
 
-    `blanket` of its reports are random ones of a shuffler.
+    `blanket` of its reports are random ones of a shuffler, as many of each of the `arms`.
     """
 
     campaign: str
@@ -36,6 +36,11 @@ class AnsweringRound:
     device_digest: str
     analyst_digest: str
     blanket: int = 0
+    arms: int = 0
+
+    def blanket_of(self, arm: int | None) -> int:
+        """How many random reports are in an arm; None: in the whole round."""
+        return self.blanket if arm is None else self.blanket // self.arms
 
 
 def answering_round(session: Session, campaign: str, now: int) -> AnsweringRound:
@@ -61,6 +66,7 @@ def answering_round(session: Session, campaign: str, now: int) -> AnsweringRound
         device_digest=row.device_digest,
         analyst_digest=row.analyst_digest,
         blanket=_blanket(stored) if row.shuffled else 0,
+        arms=row.arms,
     )
 
 

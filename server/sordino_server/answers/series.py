@@ -20,7 +20,6 @@ from sordino_server.models import BatchState, Campaign, SeriesPause, SeriesRow
 from sordino_server.rounds import periods
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Manifest, Problem, RoundState
-from sordino_shared.protocol.routes import ShuffledRoute
 
 MOST_SHOWN = 1000
 DEFAULT_SHOWN = 60
@@ -77,7 +76,7 @@ def asked_periods(session: Session, identifier: str, question: SeriesQuestion, n
             f"/query/from: at most {MOST_SHOWN} periods are shown at once, not {last - first + 1}", first
         )
     known = repository.periods_between(session, identifier, first, last)
-    blanket = _blanket(Manifest.read(campaign.manifest))
+    blanket = Manifest.read(campaign.manifest).blanket
     # A closed period behind a shuffler is counted page by page while its batch is opened.
     final_states = (RoundState.ESTIMATED,) if blanket else (RoundState.CLOSED, RoundState.ESTIMATED)
     final = {each.number: each.id for each in known if each.state in final_states}
@@ -90,12 +89,6 @@ def asked_periods(session: Session, identifier: str, question: SeriesQuestion, n
         open={each.number: each.id for each in known if each.state == RoundState.OPEN},
         blanket=blanket,
     )
-
-
-def _blanket(manifest: Manifest) -> int:
-    """Random reports in the batch of each period, 0 where devices report here."""
-    route = manifest.route
-    return route.blanket * max(1, len(manifest.arms)) if isinstance(route, ShuffledRoute) else 0
 
 
 def _begun(campaign: Campaign, row: SeriesRow, now: int) -> tuple[int, int]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import Field
+from pydantic_core import PydanticCustomError
 
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.kinds.registry import kind_named
@@ -40,14 +41,32 @@ class ExperimentTerms(StrictModel):
     looks: Looks = Field(
         Looks.PLANNED,
         description="`planned`: every day, `end`: once, `any`: every day with no end planned, `always`: the same for "
-        "any number of reports.",
+        "any number of reports. Behind a shuffler `end`, also if left out.",
     )
-    days: Annotated[int, Field(strict=True, ge=1, le=366, description="The campaign closes after so many days.")]
+    days: Annotated[
+        int,
+        Field(
+            strict=True,
+            ge=1,
+            le=366,
+            description="The campaign closes after so many days; behind a shuffler they count from its creation.",
+        ),
+    ]
     users: Annotated[int, Field(strict=True, ge=2, lt=2**53, description="Planned users of all arms.")]
     spread: Annotated[float, Field(gt=0, le=0.5)] = Field(
         0.5, description="Standard deviation of the users' values, as a share of the query's scale."
     )
     level: Annotated[float, Field(gt=0, lt=1)] = Field(0.95, description="Of all arms and looks together.")
+
+    def with_one_look(self) -> Self:
+        """The same for a campaign behind a shuffler; raises PydanticCustomError where more looks are asked for."""
+        if "looks" in self.model_fields_set and self.looks is not Looks.END:
+            raise PydanticCustomError(
+                "one_look",
+                "experiment/looks: behind a shuffler no report is opened before the end, so that an experiment has one "
+                "look: say `end`, or leave looks out",
+            )
+        return self.model_copy(update={"looks": Looks.END})
 
     def row(self, campaign: str) -> ExperimentRow:
         """What is kept of them."""

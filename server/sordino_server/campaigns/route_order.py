@@ -13,6 +13,28 @@ from sordino_server.shuffled.route_terms import route_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest
 from sordino_shared.protocol.routes import DIRECT, Route, ShuffledRoute
+from sordino_shared.quantities import quantity
+
+_DAY_S = 86_400
+
+
+def with_end(order: CampaignOrder, now: int) -> CampaignOrder:
+    """The order with the end of its route, which for an experiment is that of its days.
+
+    Raises InvalidValue where it names another end.
+    """
+    if order.route is None or order.experiment is None or order.series is not None:
+        return order
+    days, end = order.experiment.days, order.route.end
+    if end is None:
+        return order.model_copy(update={"route": order.route.model_copy(update={"end": now + _DAY_S * days})})
+    if (left := -((now - end) // _DAY_S)) != days:
+        raise InvalidValue(
+            f"/experiment/days: the shuffler takes reports for {quantity(max(0, left), 'day')} from now, until "
+            f"/route/end, and the experiment has {quantity(days, 'day')}: leave end out, or make both agree",
+            days,
+        )
+    return order
 
 
 def new_keys(order: CampaignOrder, now: int, round_keys: RoundKeys | None) -> NewKeys:

@@ -20,7 +20,7 @@ from sordino_server.shuffled.schemas import BatchStatus, RouteOrder
 from sordino_server.sources.schemas import RoundSources, SourceStatus
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
-from sordino_shared.protocol import CampaignState, Manifest, RoundState, ValueOf
+from sordino_shared.protocol import Arm, CampaignState, Manifest, RoundState, ValueOf
 from sordino_shared.protocol.experiments import MAX_ARMS
 from sordino_shared.protocol.routes import WHOLE_ATTO, ShuffledRoute
 from sordino_shared.protocol.servers import MAX_SERVERS
@@ -101,6 +101,10 @@ class CampaignOrder(StrictModel):
             raise PydanticCustomError("no_arms", "experiment: an experiment compares arms; name them in `arms`")
         if self.close_after_s is not None or self.close_after_reports is not None:
             raise PydanticCustomError("two_ends", "experiment: its `days` close it; leave out close_after_…")
+        if self.route is not None:
+            # The round closes at the end of the route, which is in the manifest.
+            self.experiment = self.experiment.with_one_look()
+            return self
         self.close_after_s = 86_400 * self.experiment.days
         return self
 
@@ -256,6 +260,9 @@ class ArmStatus(BaseModel):
     name: str
     weight: int
     reports: int
+    users: int = Field(
+        description="Reports of devices: those counted, less the random ones of a shuffler once its batch is counted."
+    )
 
 
 class CampaignStatus(CampaignEntry):
@@ -301,6 +308,7 @@ class CampaignStatus(CampaignEntry):
         # Every period of a series is answered by itself.
         asked = rounds if series is None else rounds[-1:]
         users = sum(each.users for each in asked)
+        counted = any(each.batch is not None and each.batch.state is BatchState.COUNTED for each in rounds)
         return cls(
             **CampaignEntry.of(row).model_dump(),
             question=question,
@@ -315,13 +323,17 @@ class CampaignStatus(CampaignEntry):
             refusals=refusals,
             series=series,
             arms=[
-                ArmStatus(name=arm.name, weight=arm.weight, reports=reports_of_arms.get(place, 0))
+                _arm_status(arm, reports_of_arms.get(place, 0), manifest.blanket_of_arm if counted else 0)
                 for place, arm in enumerate(manifest.arms)
             ],
             shuffler=manifest.route.shuffler.name if isinstance(manifest.route, ShuffledRoute) else None,
             servers=[server.name for server in manifest.servers],
             mirrored_at=row.mirrored_at,
         )
+
+
+def _arm_status(arm: Arm, reports: int, blanket: int) -> ArmStatus:
+    return ArmStatus(name=arm.name, weight=arm.weight, reports=reports, users=max(0, reports - blanket))
 
 
 class NewCampaign(CampaignStatus):

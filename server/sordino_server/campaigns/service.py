@@ -12,7 +12,7 @@ from sordino_server.campaigns import repository
 from sordino_server.campaigns.arm_terms import arms_of
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.campaigns.question import question_of
-from sordino_server.campaigns.route_order import end_of, is_shuffled, new_keys, route_of_order
+from sordino_server.campaigns.route_order import end_of, is_shuffled, new_keys, route_of_order, with_end
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.campaigns.series_terms import SeriesOrder, purpose_of, spending
 from sordino_server.campaigns.server_terms import servers_of
@@ -69,6 +69,7 @@ def create(
     The keys of a shuffled one are in `round_keys` before the campaign is.
     """
     ready = plans.ready_plan(session, order.plan_request)
+    order = with_end(order, now)
     keys = None if order.route is None else new_keys(order, now, round_keys)
     manifest = _manifest(session, order, ready, now, keys)
     check_built(manifest)

@@ -10,7 +10,6 @@ from typing import Annotated, Any
 
 import typer
 
-from sordino_analysis.experiments.looks import Looks
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.creation import (
     NameOption,
@@ -22,15 +21,24 @@ from sordino_server.cli.creation import (
     registered,
 )
 from sordino_server.cli.estimate_text import print_estimate
-from sordino_server.cli.experiment_options import LooksOption, spread_of
+from sordino_server.cli.experiment_options import NewLooksOption, spread_of
 from sordino_server.cli.output import console
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, CsvOption, Listing, Shown, remote_command
+from sordino_server.cli.shuffler_options import (
+    CollectorOption,
+    ErrorOption,
+    RouteOption,
+    WeakEpsilonOption,
+    collector_terms,
+    route_terms,
+)
 from sordino_server.cli.statistics import fake_reports
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Arm
 from sordino_shared.protocol.experiments import WHOLE_ARM_WEIGHT, check_arms
+from sordino_shared.quantities import quantity
 
 app = typer.Typer(
     name="experiment",
@@ -56,10 +64,14 @@ def create(
     arms: Annotated[str, typer.Option(metavar="A:1,B:1", help="Arms and their weights; the first is the base.")] = (
         "A:1,B:1"
     ),
-    looks: LooksOption = Looks.PLANNED,
+    looks: NewLooksOption = None,
     spread: Annotated[
         str, typer.Option(metavar="X", help="Standard deviation of the values, as a share of the scale.")
     ] = "50%",
+    collector: CollectorOption = None,
+    target_error: ErrorOption = None,
+    weak_epsilon: WeakEpsilonOption = False,
+    route: RouteOption = None,
     open_now: OpenOption = False,
     timeout: TimeoutOption = TIMEOUT_S,
 ) -> Shown:
@@ -70,14 +82,17 @@ def create(
         sordino experiment create --name faster-start --population app --file starts.yaml --epsilon 1 \\
             --purpose "We ask how long the app took to start." --primary "load_ms ≤ 1000 ms" --days 30 --daily 20000
 
-    The command waits for the plan. `sordino size --difference` says how many days an experiment needs.
+    The command waits for the plan. `sordino size --difference` says how many days an experiment needs. Behind a
+    shuffler (--route, --collector, --target-error of one arm) --epsilon is the most that a device spends, and the
+    experiment has one look, at the end.
     """
-    rule: dict[str, Any] = {"primary": primary, "looks": looks.value, "days": days, "users": days * daily}
-    rule |= {"spread": spread_of(spread)}
+    rule: dict[str, Any] = {"primary": primary, "days": days, "users": days * daily, "spread": spread_of(spread)}
+    rule |= {} if looks is None else {"looks": looks.value}
     drawn = arms_of(arms)
     order = {"name": name, "purpose": purpose, "population": population, "arms": drawn, "experiment": rule}
     planning = {"workload": registered(remote, file), "epsilon": epsilon}
-    order |= {"plan_request": awaited_plan(remote, planning, population, Patience(timeout))}
+    planning |= collector_terms(collector, target_error, epsilon, weak_epsilon)
+    order |= {"plan_request": awaited_plan(remote, planning, population, Patience(timeout))} | route_terms(route)
     status = remote.post("/v1/campaigns", order)
     said = _fake_reports(remote.get(f"/v1/plan-requests/{order['plan_request']}")["summary"], drawn)
     shown = status, lambda: console.print(f"{_created(status)}\n{said}", highlight=False)
@@ -147,6 +162,8 @@ def lines_of(found: dict[str, Any]) -> Sequence[str]:
         last = found["made"][-1]
         counts = ", ".join(f"{each['arm']} {each['reports']:,}" for each in last["arms"])
         lines.append(f"primary: {found['primary']}; reports: {counts or 'none'}")
+        if found["blanket"]:
+            lines.append(f"{quantity(found['blanket'], 'random report')} of a shuffler are left out of each arm")
         # Looks that were stored before have no warnings.
         warned = (warning for each in last["comparisons"] for warning in each.get("warnings", ()))
         lines += [f"warning: {warning}" for warning in dict.fromkeys(warned)]

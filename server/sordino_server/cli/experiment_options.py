@@ -17,6 +17,15 @@ LooksOption = Annotated[
     ),
 ]
 
+NewLooksOption = Annotated[
+    Looks | None,
+    typer.Option(
+        metavar="RULE",
+        help="When one looks: planned (every day; the default), end (once; the only rule behind a shuffler), any (no "
+        "end), always (no end, for few reports too).",
+    ),
+]
+
 
 def share_of(option: str, text: str) -> float:
     """A number such as 0.01 or 1%; raises InvalidValue for any other text."""

@@ -25,12 +25,13 @@ def listed(session: Session, page: Page) -> ExperimentList:
 
 
 def _entry(campaign: Campaign, rule: ExperimentRow, last: LookRow | None) -> ExperimentEntry:
+    manifest = Manifest.read(campaign.manifest)
     made = [] if last is None else [json.loads(last.content)]
     return ExperimentEntry(
         campaign=campaign.id,
         name=campaign.name,
         state=campaign.state,
-        arms=[arm.name for arm in Manifest.read(campaign.manifest).arms],
+        arms=[arm.name for arm in manifest.arms],
         primary=rule.primary_query,
         looks=rule.looks,
         days=rule.days,

@@ -58,9 +58,8 @@ def _make(database: Database, row: ExperimentRow, of_round: Round, day: int, now
     before = [made(each, design) for each in earlier]
 
     def compute() -> dict[str, Any]:
-        return look(
-            design, device, analyst, aggregates.arms_of(database, of_round.id, device.randomizer), before, ended=ended
-        )
+        sums, blanket = aggregates.arms_of(database, of_round.id, device.randomizer), manifest.blanket_of_arm
+        return look(design, device, analyst, sums, before, ended=ended, blanket=blanket)
 
     found = _computed(compute, row.campaign_id, day, ended)
     content = json.dumps({"day": day, "closed": not is_open} | found, ensure_ascii=False, sort_keys=True).encode()

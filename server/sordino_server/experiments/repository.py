@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from sqlalchemy import exists, func, select, tuple_
+from sqlalchemy import exists, func, or_, select, tuple_
 from sqlalchemy.orm import Session
 
 from sordino_analysis.experiments.looks import Looks
 from sordino_server.kit.pagination import Page, newest_first
-from sordino_server.models import Campaign, ExperimentRow, LookRow, Round
+from sordino_server.models import Batch, BatchState, Campaign, ExperimentRow, LookRow, Round
 from sordino_shared.protocol import RoundState
 
 _DAY_S = 86_400
@@ -30,7 +30,7 @@ def due(session: Session, now: int) -> Sequence[tuple[ExperimentRow, Round, int]
     """Experiments with a day whose look is not made, the round of each, and the number of the latest such day.
 
     Of an open round the days that are over count, of a closed one the day that it was closed on. Of a cancelled one
-    nothing is ever looked at.
+    nothing is ever looked at, nor of a shuffled one before its whole batch is counted.
     """
     last = select(func.max(LookRow.day)).where(LookRow.campaign_id == ExperimentRow.campaign_id).scalar_subquery()
     query = select(ExperimentRow, Round, func.coalesce(last, 0)).join(
@@ -38,7 +38,9 @@ def due(session: Session, now: int) -> Sequence[tuple[ExperimentRow, Round, int]
     )
     found = []
     over = exists().where(LookRow.campaign_id == ExperimentRow.campaign_id, LookRow.over)
-    query = query.where(Round.opened_at.is_not(None), Round.state.in_(_LOOKED_AT), ~over)
+    counted = exists().where(Batch.round_id == Round.id, Batch.state == BatchState.COUNTED)
+    here = or_(~Round.shuffled, counted)
+    query = query.where(Round.opened_at.is_not(None), Round.state.in_(_LOOKED_AT), ~over, here)
     for row, of_round, seen in session.execute(query):
         day = _day(row, of_round, now)
         if day > seen and (row.looks != Looks.END or of_round.state != RoundState.OPEN):

@@ -22,6 +22,9 @@ class ExperimentDocument(BaseModel):
     users: int = Field(description="Planned users of all arms.")
     spread: float = Field(description="Planned standard deviation of the users' values, as a share of the scale.")
     level: float = Field(description="Of all arms and all looks together.")
+    blanket: int = Field(
+        description="Random reports that a shuffler adds for each arm, which its one look leaves out; 0 without one."
+    )
     made: list[dict[str, Any]] = Field(description="The looks that were made, by day; none of them ever changes.")
     finding: str = Field(description="What the last look says, in one sentence.")
 

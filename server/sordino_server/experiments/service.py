@@ -26,12 +26,12 @@ def document(session: Session, campaign: str) -> ExperimentDocument:
     """The experiment of a campaign; raises `not-found` for any other campaign."""
     shown = campaigns.get(session, campaign)
     row = found(repository.find(session, campaign), "the campaign is no experiment")
-    made = _made(session, campaign)
+    made, manifest = _made(session, campaign), Manifest.read(shown.manifest)
     return ExperimentDocument(
         campaign=shown.id,
         name=shown.name,
         state=shown.state,
-        arms=[arm.name for arm in Manifest.read(shown.manifest).arms],
+        arms=[arm.name for arm in manifest.arms],
         primary=row.primary_query,
         looks=row.looks,
         days=row.days,
@@ -39,6 +39,7 @@ def document(session: Session, campaign: str) -> ExperimentDocument:
         spread=row.spread,
         level=row.level,
         made=made,
+        blanket=manifest.blanket_of_arm,
         finding=finding_of(made, Looks(row.looks), row.days),
     )
 

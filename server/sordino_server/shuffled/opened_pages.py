@@ -21,11 +21,11 @@ _LEAST_POOLED_PAGES = 20
 
 @dataclass(frozen=True)
 class OpenedPage:
-    """A page by its number: the ids of its reports, and their payloads; None for what does not open."""
+    """A page by its number: the ids of its reports, and what was sealed in each; None for what does not open."""
 
     number: int
     ids: list[bytes]
-    payloads: list[bytes | None]
+    opened: list[bytes | None]
 
 
 def opened_pages(

@@ -8,6 +8,7 @@ from collections.abc import Collection
 from sqlalchemy import delete, false, func, select, update
 from sqlalchemy.orm import Session
 
+from sordino_server.aggregates import shard_name
 from sordino_server.models import Accumulator, Batch, BatchState, Round, SealedPage
 from sordino_shared.protocol import RoundState
 
@@ -82,9 +83,9 @@ def delete_pages(session: Session, round_id: int) -> None:
     session.execute(delete(SealedPage).where(SealedPage.round_id == round_id))
 
 
-def shard(session: Session, round_id: int, name: str) -> tuple[int, bytes] | None:
-    """Count and sums of one writer, None before its first report."""
-    row = session.get(Accumulator, (round_id, name), populate_existing=True)
+def shard(session: Session, round_id: int, name: str, arm: int) -> tuple[int, bytes] | None:
+    """Count and sums of one writer's share of an arm, None before its first report."""
+    row = session.get(Accumulator, (round_id, shard_name(name, arm)), populate_existing=True)
     return None if row is None else (row.count, row.sums)
 
 

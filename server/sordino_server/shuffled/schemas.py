@@ -31,7 +31,9 @@ class RouteOrder(StrictModel):
         description="With fewer reports of devices the shuffler releases nothing."
     )
     end: Annotated[int, Field(strict=True, ge=0, le=MAX_TIME)] | None = Field(
-        None, description="When the shuffler takes the last report, in Unix seconds; left out for a series."
+        None,
+        description="When the shuffler takes the last report, in Unix seconds; left out for a series. Of an "
+        "experiment it follows from its days.",
     )
     keys: Annotated[int, Field(strict=True, ge=1, le=MAX_KEYS)] | None = Field(
         None,

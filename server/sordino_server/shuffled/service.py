@@ -125,7 +125,7 @@ def _check_signature(route: ShuffledRoute, statement: BatchStatement) -> None:
 
 
 def _check_released(session: Session, here: _Receiving, statement: BatchStatement) -> None:
-    wanted = here.route.blanket * max(1, len(here.manifest.arms))
+    wanted = here.manifest.blanket
     if statement.blanket != wanted:
         raise here.conflict(f"the manifest wants {wanted} random reports, the statement has {statement.blanket}")
     if statement.received < here.route.floor:

@@ -159,6 +159,16 @@ class Manifest(Document):
         """Where devices may join and report: the shuffler alone, or `servers`; empty where any server will do."""
         return (self.route.shuffler,) if isinstance(self.route, ShuffledRoute) else self.servers
 
+    @property
+    def blanket_of_arm(self) -> int:
+        """Random reports that a shuffler adds to a round for each arm, or in all without arms; 0 without a shuffler."""
+        return self.route.blanket if isinstance(self.route, ShuffledRoute) else 0
+
+    @property
+    def blanket(self) -> int:
+        """Random reports of a round, of all arms together."""
+        return self.blanket_of_arm * max(1, len(self.arms))
+
     def receiver_at(self, url: str) -> CampaignServer | Shuffler | None:
         """The receiver that has this address; None where the manifest names no such."""
         return next((receiver for receiver in self.receivers if url in receiver.urls), None)

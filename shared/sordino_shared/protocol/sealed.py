@@ -48,6 +48,13 @@ def sealed_plaintext(arm: int, arms: int, payload: bytes) -> bytes:
     return (bytes([arm]) if arms else b"") + payload
 
 
+def opened_plaintext(plaintext: bytes, arms: int) -> tuple[int, bytes] | None:
+    """Arm and payload of what was sealed, arm 0 where the campaign has no `arms`; None for an arm that it lacks."""
+    if not arms:
+        return 0, plaintext
+    return None if not plaintext or plaintext[0] >= arms else (plaintext[0], plaintext[1:])
+
+
 def sealed_width(payload_bytes: int, arms: int) -> int:
     """Bytes of one sealed report."""
     return SEALING_BYTES + payload_bytes + (arms > 0)

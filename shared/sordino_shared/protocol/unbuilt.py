@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from sordino_shared.domains import Text, TextPrefix
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.campaigns import Manifest
-from sordino_shared.protocol.routes import ShuffledRoute
 
 _UNBUILT_ATTRIBUTES = (Text, TextPrefix)
 
@@ -24,8 +23,6 @@ def check_built(manifest: Manifest) -> None:
 
 
 def _unbuilt(manifest: Manifest) -> Iterator[str]:
-    if manifest.arms and isinstance(manifest.route, ShuffledRoute):
-        yield "`arms` behind a shuffler"
     if manifest.arms and manifest.servers:
         yield "`arms` of several servers"
     if manifest.texts:

@@ -77,6 +77,29 @@ def test_a_campaign_behind_the_shuffler_of_a_file(
     assert "round 0: mix takes reports until" in shown
 
 
+EXPERIMENT = ("--primary", "delay ≤ 0", "--days", "3", "--daily", "500", "--epsilon", "4")
+
+
+def test_an_experiment_behind_the_shuffler_of_a_file(
+    run_command: Run, json_of: Run, home: RunningServer, operator: dict[str, str], question: tuple[str, str], route: Any
+) -> None:
+    file = ("--file", question[1])
+    order = ("experiment", "create", *TERMS, *file, *EXPERIMENT, *PLAN, "--route", route(end=None))
+    status = json_of(*order, "--arms", "A:3,B:1", "--open", **operator)
+    assert [(arm["name"], arm["weight"], arm["users"]) for arm in status["arms"]] == [("A", 49152, 0), ("B", 16384, 0)]
+    manifest = Manifest.read(home.anonymous.get(f"/v1/campaigns/{status['id']}").raise_for_status().content)
+    assert isinstance(manifest.route, ShuffledRoute)
+    assert manifest.route.end == home.clock.now() + 3 * 86_400
+    shown = json_of("experiment", "show", status["id"][:12], **operator)
+    assert (shown["looks"], shown["blanket"], shown["made"]) == ("end", manifest.route.blanket, [])
+    said = run_command("experiment", "show", status["id"][:12], **operator).stdout
+    assert "the only one is made when the experiment is closed" in said
+    refused = run_command(*order, "--looks", "planned", code=2, **operator).stderr
+    assert "an experiment has one look: say `end`, or leave looks out" in " ".join(refused.split())
+    other = (*order[:-1], route())
+    assert "takes reports for 1 day from now" in " ".join(run_command(*other, code=2, **operator).stderr.split())
+
+
 REFUSED: tuple[tuple[dict[str, Any], str], ...] = (
     ({"key": "ab"}, "/route/key"),
     ({"key": None}, "/route/key"),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import httpx
@@ -63,16 +64,16 @@ class Shuffled:
         found: dict[str, Any] = self.home.api.get(f"{self.path}/status").raise_for_status().json()
         return found
 
-    def sealed(self, cells: list[int], seed: int = 5) -> list[bytes]:
-        """Reports of devices that hold `cells`, sealed as they are."""
+    def sealed(self, cells: list[int], seed: int = 5, arm: int | None = None) -> list[bytes]:
+        """Reports of devices that hold `cells`, sealed as they are, of an arm where the campaign has arms."""
         part = self.home.device_part(self.campaign)
         payloads = randomize_many(part.randomizer, np.array(cells), SeededRandomness(seed))
-        return [self.seal(payload.tobytes(), part.digest) for payload in payloads]
+        return [self.seal(_of_arm(arm) + payload.tobytes(), part.digest) for payload in payloads]
 
-    def blanket(self, seed: int = 6) -> list[bytes]:
+    def blanket(self, seed: int = 6, arm: int | None = None) -> list[bytes]:
         part = self.home.device_part(self.campaign)
         payloads = draw_blanket(part.randomizer, self.route.blanket, SeededRandomness(seed))
-        return [self.seal(payload.tobytes(), part.digest) for payload in payloads]
+        return [self.seal(_of_arm(arm) + payload.tobytes(), part.digest) for payload in payloads]
 
     def seal(self, payload: bytes, device: Digest) -> bytes:
         return seal_for(self.route.key_of(0), sealing_info(CampaignId.parse(self.campaign["id"]), 0, device), payload)
@@ -88,7 +89,7 @@ class Shuffled:
 
     def statement(self, batch: list[bytes], ended: BatchEnd = BatchEnd.TIME, **changes: Any) -> BatchStatement:
         time = ended is BatchEnd.TIME
-        blanket = self.route.blanket if time else 0
+        blanket = self.manifest.blanket if time else 0
         terms: dict[str, Any] = {
             "campaign": CampaignId.parse(self.campaign["id"]),
             "round": 0,
@@ -123,18 +124,21 @@ class Shuffled:
         for page in self.pages(reports):
             assert self.push(page).status_code in (200, 201)
 
-    def end(self) -> None:
+    def end(self, after_s: int = HOUR) -> None:
         """The round ends by its time, and the worker does what there is to do."""
-        self.home.clock.advance(HOUR)
+        self.home.clock.advance(after_s)
         self.home.work()
 
 
 @contextmanager
-def shuffled_campaign(url: str, folder: Path) -> Iterator[Shuffled]:
-    """The server on a migrated database, with the folder of its keys, for as long as the block runs."""
+def shuffled_campaign(url: str, folder: Path, **terms: Any) -> Iterator[Shuffled]:
+    """The server on a migrated database, with the folder of its keys, for as long as the block runs.
+
+    `terms` are those of the campaign and its route that differ from `create`'s.
+    """
     with served(url, round_keys=folder) as home:
         signing = Ed25519PrivateKey.generate()
-        made = create(home, signing.public_key().public_bytes_raw().hex())
+        made = create(home, signing.public_key().public_bytes_raw().hex(), **terms)
         assert made.status_code == 201, made.text
         campaign = made.json()
         home.api.post(f"/v1/campaigns/{campaign['id']}/open").raise_for_status()
@@ -143,10 +147,20 @@ def shuffled_campaign(url: str, folder: Path) -> Iterator[Shuffled]:
         yield Shuffled(home, folder, campaign, signing, key)
 
 
-def create(home: RunningServer, key: str, plan: dict[str, Any] = PLAN, **route: Any) -> httpx.Response:
-    """A campaign of an hour."""
+def _of_arm(arm: int | None) -> bytes:
+    return b"" if arm is None else bytes([arm])
+
+
+def create(
+    home: RunningServer,
+    key: str,
+    plan: dict[str, Any] = PLAN,
+    changes: Mapping[str, Any] = MappingProxyType({}),
+    **route: Any,
+) -> httpx.Response:
+    """A campaign of an hour; `changes` of its order, the others of its route."""
     terms = {"name": "mix", "urls": ["https://mix.example"], "key": key, "floor": FLOOR}
     order = {"name": "delays", "purpose": "We ask how late you were.", "population": "travellers"}
     order["plan_request"] = home.ready_plan(**plan)["id"]
     end = {"end": home.clock.now() + HOUR}
-    return home.api.post("/v1/campaigns", json=order | {"route": terms | end | route})
+    return home.api.post("/v1/campaigns", json=order | {"route": terms | end | route} | changes)

@@ -15,7 +15,14 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import BatchStatement, CampaignId, Digest, SealedReports, ShuffledPage
 from sordino_shared.protocol.codec import decode_value, encode_value
-from sordino_shared.protocol.sealed import root_of, sealed_id, sealed_plaintext, sealed_width, sealing_info
+from sordino_shared.protocol.sealed import (
+    opened_plaintext,
+    root_of,
+    sealed_id,
+    sealed_plaintext,
+    sealed_width,
+    sealing_info,
+)
 
 SUITE = hpke.Suite(hpke.KEM.X25519, hpke.KDF.HKDF_SHA256, hpke.AEAD.AES_128_GCM)
 
@@ -39,8 +46,9 @@ def test_sealed_reports_open_to_what_the_layout_says(sealed: dict[str, Any]) -> 
         assert info.hex() == case["info"]
         assert len(info) == 97
         assert info == b"sordino sealed report v1\0" + campaign + case["round"].to_bytes(8, "big") + plan
-        arms = 0 if arm is None else 16
+        arms = case["arms"]
         assert _open(sealed, content, info) == sealed_plaintext(arm or 0, arms, payload)
+        assert opened_plaintext(bytes.fromhex(case["plaintext"]), arms) == (arm or 0, payload)
         assert len(content) == sealed_width(len(payload), arms) == 48 + len(payload) + (arm is not None)
         assert sealed_id(content).hex() == case["id"] == hashlib.sha256(content).hexdigest()[:32]
 
@@ -55,6 +63,15 @@ def test_what_was_changed_or_is_for_another_round_opens_to_nothing(sealed: dict[
         other = info[:place] + bytes([info[place] ^ 1]) + info[place + 1 :]
         with pytest.raises(InvalidTag):
             _open(sealed, bytes.fromhex(first["sealed"]), other)
+
+
+def test_a_report_of_an_arm_that_the_campaign_does_not_have_opens_and_is_refused(sealed: dict[str, Any]) -> None:
+    for case in sealed["no_such_arm"]:
+        content, plaintext = bytes.fromhex(case["sealed"]), bytes.fromhex(case["plaintext"])
+        assert _open(sealed, content, bytes.fromhex(case["info"])) == plaintext
+        assert len(content) == sealed_width(len(plaintext) - 1, case["arms"])
+        assert opened_plaintext(plaintext, case["arms"]) is None
+    assert opened_plaintext(b"", 2) is None
 
 
 def test_an_arm_is_one_of_those_there_are() -> None:
