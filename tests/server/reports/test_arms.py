@@ -134,7 +134,7 @@ def test_arms_do_not_go_with_a_series_or_an_attribute_of_their_name(running: Any
 def test_an_experiment_from_its_order_to_the_counts_of_its_arms(running: Any) -> None:
     order = TERMS | {"plan_request": running.ready_plan()["id"], "arms": ARMS}
     campaign = running.api.post("/v1/campaigns", json=order).raise_for_status().json()
-    assert campaign["arms"] == [each | {"reports": 0} for each in ARMS]
+    assert campaign["arms"] == [each | {"reports": 0, "users": 0} for each in ARMS]
     running.api.post(f"/v1/campaigns/{campaign['id']}/open").raise_for_status()
     caps = Caps(per_period=PureEpsilon.of(2), lifetime=PureEpsilon.of(2), period_days=1)
     names = []
