@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.curator.laws import NoiseLaw
 from sordino_analysis.curator.plan import CuratorPlan
 from sordino_analysis.curator.projections import Projection, coarse_jl_release, jl_release
 from sordino_analysis.curator.strategy import Integers
@@ -56,12 +58,7 @@ def projected_errors(name: str, best: CuratorPlan, users: int) -> ProjectedSumma
     for dimension in _dimensions(users * promise.epsilon):
         projection = _projection(name, matrix, dimension, generator)
         law = projection.law(best.guarantee)
-
-        def projected(counts: Integers, projection: Projection = projection) -> Floats:
-            measured = projection.rows @ counts + law.simulated(generator, 1)[:, 0]  # noqa: B023
-            return projection.nearest(measured, law, users)  # noqa: B023
-
-        found[dimension] = _errors(matrix, people, projected)
+        found[dimension] = _errors(matrix, people, partial(_projected, projection, law, generator))
     chosen = min(found, key=lambda each: found[each].uniform + found[each].zipf)
     return ProjectedSummary(
         workload=workload.name,
@@ -74,6 +71,12 @@ def projected_errors(name: str, best: CuratorPlan, users: int) -> ProjectedSumma
         knowing_nothing=_errors(matrix, people, lambda counts: matrix.mean(axis=1)),
         **promise.model_dump(),
     )
+
+
+def _projected(projection: Projection, law: NoiseLaw, generator: np.random.Generator, counts: Integers) -> Floats:
+    """Answers of one release about people whose `counts` (k,) are known."""
+    measured = projection.rows @ counts + law.simulated(generator, 1)[:, 0]
+    return projection.nearest(measured, law, int(counts.sum()))
 
 
 def _check(name: str, best: CuratorPlan, users: int) -> None:

@@ -235,11 +235,14 @@ def test_a_plan_holds_and_is_read_back_from_its_bytes(kind: str, size: int, neig
     assert {"ε", "max variance", "mean variance", "lower bound, mean"} <= set(checks)
 
 
+def failed(part: CuratorPart) -> list[str]:
+    return [check.name for check in audit_curator(part) if not check.holds]
+
+
 def test_one_more_in_a_maximal_pair_and_a_scale_that_is_less_are_found() -> None:
     part = part_of(plan("prefix", 8))
     assert isinstance(part.strategy, IntegerRows)
     assert isinstance(part.noise, BlockNoise)
-    failed = lambda other: [check.name for check in audit_curator(other) if not check.holds]  # noqa: E731
     rows = ndarray(part.strategy.rows).astype(np.int64)
     x, y = max(product(range(8), repeat=2), key=lambda pair: int(np.abs(rows[:, pair[0]] - rows[:, pair[1]]).sum()))
     place = int(np.abs(rows[:, x] - rows[:, y]).argmax())
@@ -249,7 +252,8 @@ def test_one_more_in_a_maximal_pair_and_a_scale_that_is_less_are_found() -> None
     [block] = part.noise.blocks
     less = replace(block, scale=(block.scale[0] - 1, block.scale[1]))
     assert "ε" in failed(replace(part, noise=BlockNoise((less,))))
-    assert "ε" in failed(replace(part, guarantee=PureEpsilon(part.guarantee.nano - 1)))  # type: ignore[union-attr]
+    assert isinstance(part.guarantee, PureEpsilon)
+    assert "ε" in failed(replace(part, guarantee=PureEpsilon(part.guarantee.nano - 1)))
     with pytest.raises(InvalidValue, match="blocks of noise cover"):
         failed(replace(part, noise=BlockNoise((replace(block, rows=block.rows + 1),))))
 
