@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -52,25 +53,84 @@ def connected(monkeypatch: pytest.MonkeyPatch) -> set[int]:
     return ports
 
 
-@pytest.fixture
-def start_shuffler(tmp_path: Path) -> Iterator[Callable[..., None]]:
-    started: list[subprocess.Popen[bytes]] = []
+@dataclass(frozen=True)
+class Both:
+    """A server with a plan, and the shuffler of a campaign that is still to be opened."""
 
-    def start(port: int, metrics_port: int, kept: Path, campaigns: Path) -> None:
+    folder: Path
+    installation: Installation
+    api: httpx.Client
+    address: str
+    plan: str
+    port: int
+    metrics_port: int
+    key: SigningKey
+    wait_until: Callable[..., None]
+
+    @property
+    def shuffler(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def round_keys(self) -> Path:
+        return self.folder / "round-keys"
+
+    def opened(self, route: dict[str, object], **terms: object) -> str:
+        """The id of an open campaign, which the shuffler serves."""
+        route = {"name": "mix", "urls": [self.shuffler], "key": self.key.public.hex()} | route
+        order = {"name": "colours", "purpose": "Which colour the app has.", "population": "app users", **terms}
+        order |= {"plan_request": self.plan, "route": route}
+        campaign = str(self.api.post("/v1/campaigns", json=order).raise_for_status().json()["id"])
+        self.api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
+        made = ("--role", "shuffler", "--name", "mix", "--campaign", campaign)
+        own_key = self.installation.json("keys", "create", *made)["key"]
+        listed = f'[[campaign]]\nid = "{campaign}"\ncollector = "{self.address}"\nkey = "{own_key}"\n'
+        (self.folder / "campaigns.toml").write_text(listed)
+        return campaign
+
+    def environment(self) -> dict[str, str]:
         own = {
-            "FOLDER": str(tmp_path / "sealed"),
-            "KEPT": str(kept),
-            "CAMPAIGNS": str(campaigns),
-            "PORT": str(port),
-            "METRICS_PORT": str(metrics_port),
+            "FOLDER": str(self.folder / "sealed"),
+            "KEPT": str(self.folder / "kept"),
+            "CAMPAIGNS": str(self.folder / "campaigns.toml"),
+            "PORT": str(self.port),
+            "METRICS_PORT": str(self.metrics_port),
             "UPLOADS_PER_S": "0",
             "LEAST_FREE_MB": "1",
             "REFRESH_S": "1",
         }
-        environment = os.environ | {f"SORDINO_SHUFFLER_{name}": value for name, value in own.items()}
-        with (tmp_path / "shuffler.log").open("ab") as log:
+        return os.environ | {f"SORDINO_SHUFFLER_{name}": value for name, value in own.items()}
+
+
+@pytest.fixture
+def both(installation: Installation, tmp_path: Path, wait_until: Callable[..., None]) -> Iterator[Both]:
+    _, address = installation.serve(SORDINO_ROUND_KEYS=str(tmp_path / "round-keys"))
+    headers = {"Authorization": f"Bearer {installation.operator(address)['SORDINO_KEY']}"}
+    port, metrics_port = free_ports(2)
+    with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE_S) as api:
+        yield Both(
+            folder=tmp_path,
+            installation=installation,
+            api=api,
+            address=address,
+            plan=_planned(api, wait_until),
+            port=port,
+            metrics_port=metrics_port,
+            key=SigningKey.create(tmp_path / "kept" / "signing.key"),
+            wait_until=wait_until,
+        )
+
+
+@pytest.fixture
+def serve(both: Both) -> Iterator[Callable[[str], None]]:
+    """Starts the shuffler, and waits until it serves a campaign."""
+    started: list[subprocess.Popen[bytes]] = []
+
+    def start(campaign: str) -> None:
+        with (both.folder / "shuffler.log").open("ab") as log:
             program = [sys.executable, "-m", "sordino_shuffler", "serve"]
-            started.append(subprocess.Popen(program, env=environment, stdout=log, stderr=log))
+            started.append(subprocess.Popen(program, env=both.environment(), stdout=log, stderr=log))
+        both.wait_until(lambda: _answers(f"{both.shuffler}/v1/campaigns/{campaign}/task"), "served")
 
     yield start
     for process in started:
@@ -105,46 +165,30 @@ def _answer(address: str, campaign: str, folder: Path) -> None:
 
 
 def test_a_campaign_through_both_programs(
-    installation: Installation,
+    both: Both,
+    serve: Callable[[str], None],
+    connected: set[int],
     tmp_path: Path,
     wait_until: Callable[..., None],
-    start_shuffler: Callable[..., None],
-    connected: set[int],
 ) -> None:
-    keys_folder = tmp_path / "round-keys"
-    _, address = installation.serve(SORDINO_ROUND_KEYS=str(keys_folder))
-    operator = installation.operator(address)
-    port, metrics_port = free_ports(2)
-    shuffler, key = f"http://127.0.0.1:{port}", SigningKey.create(tmp_path / "kept" / "signing.key")
-    headers = {"Authorization": f"Bearer {operator['SORDINO_KEY']}"}
-    with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE_S) as api:
-        plan = _planned(api, wait_until)
-        end = int(time.time()) + ROUND_S
-        route = {"name": "mix", "urls": [shuffler], "key": key.public.hex(), "floor": 10, "end": end}
-        terms = {"name": "colours", "purpose": "Which colour the app has.", "population": "app users"}
-        order = terms | {"plan_request": plan, "route": route}
-        campaign = api.post("/v1/campaigns", json=order).raise_for_status().json()["id"]
-        api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
-        made = ("--role", "shuffler", "--name", "mix", "--campaign", campaign)
-        own_key = installation.json("keys", "create", *made)["key"]
-        listed = tmp_path / "campaigns.toml"
-        listed.write_text(f'[[campaign]]\nid = "{campaign}"\ncollector = "{address}"\nkey = "{own_key}"\n')
-        start_shuffler(port, metrics_port, tmp_path / "kept", listed)
-        wait_until(lambda: _answers(f"{shuffler}/v1/campaigns/{campaign}/task"), "served")
-        manifest = _check_documents(api, shuffler, campaign)
-        connected.clear()
-        _answer(shuffler, campaign, tmp_path)
-        assert time.time() < end, "the machine was too slow for the round"
-        # Not one socket of a device reached the collector, and none joins there.
-        assert connected == {port}
-        with pytest.raises(PlanRefused, match="it names the shuffler"):
-            Client(address, ledger=tmp_path / "stray.sqlite3", caps=CAPS).join(campaign)
-        assert _sent_directly(api, campaign, manifest).status_code == 409
-        wait_until(lambda: _batch(api, campaign)["state"] == "counted", "counted")
-        batch, blanket = _batch(api, campaign), manifest.route.blanket  # type: ignore[union-attr]
-        assert (batch["received"], batch["blanket"], batch["reports"]) == (DEVICES, blanket, DEVICES + blanket)
-        wait_until(lambda: api.get(f"/v1/campaigns/{campaign}/estimates").status_code == 200, "estimated")
-        estimate = api.get(f"/v1/campaigns/{campaign}/estimates").json()
+    api, end = both.api, int(time.time()) + ROUND_S
+    campaign = both.opened({"floor": 10, "end": end})
+    serve(campaign)
+    manifest = _check_documents(api, both.shuffler, campaign)
+    connected.clear()
+    _answer(both.shuffler, campaign, tmp_path)
+    assert time.time() < end, "the machine was too slow for the round"
+    # Not one socket of a device reached the collector, and none joins there.
+    assert connected == {both.port}
+    with pytest.raises(PlanRefused, match="it names the shuffler"):
+        Client(both.address, ledger=tmp_path / "stray.sqlite3", caps=CAPS).join(campaign)
+    assert _sent_directly(api, campaign, manifest).status_code == 409
+    wait_until(lambda: _batch(api, campaign)["state"] == "counted", "counted")
+    assert isinstance(manifest.route, ShuffledRoute)
+    batch, blanket = _batch(api, campaign), manifest.route.blanket
+    assert (batch["received"], batch["blanket"], batch["reports"]) == (DEVICES, blanket, DEVICES + blanket)
+    wait_until(lambda: api.get(f"/v1/campaigns/{campaign}/estimates").status_code == 200, "estimated")
+    estimate = api.get(f"/v1/campaigns/{campaign}/estimates").json()
     assert (estimate["terms"]["users"], estimate["extras"]["blanket"]) == (DEVICES, blanket)
     table = estimate["table"]
     values, errors = table["value"], table["standard_error"]
@@ -152,49 +196,33 @@ def test_a_campaign_through_both_programs(
         # False alarms: four in 10⁸.
         assert abs(value - share) < 6 * error
     # The worker deletes the key once the estimate is written: a moment after it can be read.
-    wait_until(lambda: not list(keys_folder.glob(f"{campaign}/round-*.key")), "the key deleted with its round")
+    wait_until(lambda: not list(both.round_keys.glob(f"{campaign}/round-*.key")), "the key deleted with its round")
 
 
 @pytest.mark.slow
 def test_an_experiment_through_both_programs(
-    installation: Installation, tmp_path: Path, wait_until: Callable[..., None], start_shuffler: Callable[..., None]
+    both: Both, serve: Callable[[str], None], tmp_path: Path, wait_until: Callable[..., None]
 ) -> None:
     """Each device answers by the arm that it drew; one look after the end, without m random reports of each arm."""
-    _, address = installation.serve(SORDINO_ROUND_KEYS=str(tmp_path / "round-keys"))
-    operator = installation.operator(address)
-    port, metrics_port = free_ports(2)
-    shuffler, key = f"http://127.0.0.1:{port}", SigningKey.create(tmp_path / "kept" / "signing.key")
-    headers = {"Authorization": f"Bearer {operator['SORDINO_KEY']}"}
-    with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE_S) as api:
-        plan = _planned(api, wait_until)
-        end = int(time.time()) + ROUND_S
-        route = {"name": "mix", "urls": [shuffler], "key": key.public.hex(), "floor": 10, "end": end}
-        terms = {"name": "colours", "purpose": "Which colour the app has.", "population": "app users"}
-        arms = [{"name": name, "weight": 32768} for name in "AB"]
-        rule = {"primary": "colour: red", "days": 1, "users": DEVICES}
-        order = terms | {"plan_request": plan, "route": route, "arms": arms, "experiment": rule}
-        campaign = api.post("/v1/campaigns", json=order).raise_for_status().json()["id"]
-        api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
-        made = ("--role", "shuffler", "--name", "mix", "--campaign", campaign)
-        own_key = installation.json("keys", "create", *made)["key"]
-        listed = tmp_path / "campaigns.toml"
-        listed.write_text(f'[[campaign]]\nid = "{campaign}"\ncollector = "{address}"\nkey = "{own_key}"\n')
-        start_shuffler(port, metrics_port, tmp_path / "kept", listed)
-        wait_until(lambda: _answers(f"{shuffler}/v1/campaigns/{campaign}/task"), "served")
-        drawn = {"A": 0, "B": 0}
-        for number in range(DEVICES):
-            with Client(shuffler, ledger=tmp_path / f"device-{number}.sqlite3", caps=CAPS) as client:
-                client.join(campaign)
-                arm = client.arm(campaign)
-                assert arm is not None
-                drawn[arm] += 1
-                client.answer(campaign, "red" if arm == "B" else "green")
-                assert client.flush(5).delivered == 1
-        assert time.time() < end, "the machine was too slow for the round"
-        path = f"/v1/campaigns/{campaign}/experiment"
-        assert api.get(path).json()["made"] == []
-        wait_until(lambda: bool(api.get(path).json()["made"]), "looked at")
-        found, batch = api.get(path).json(), _batch(api, campaign)
+    api, end = both.api, int(time.time()) + ROUND_S
+    arms = [{"name": name, "weight": 32768} for name in "AB"]
+    rule = {"primary": "colour: red", "days": 1, "users": DEVICES}
+    campaign = both.opened({"floor": 10, "end": end}, arms=arms, experiment=rule)
+    serve(campaign)
+    drawn = {"A": 0, "B": 0}
+    for number in range(DEVICES):
+        with Client(both.shuffler, ledger=tmp_path / f"device-{number}.sqlite3", caps=CAPS) as client:
+            client.join(campaign)
+            arm = client.arm(campaign)
+            assert arm is not None
+            drawn[arm] += 1
+            client.answer(campaign, "red" if arm == "B" else "green")
+            assert client.flush(5).delivered == 1
+    assert time.time() < end, "the machine was too slow for the round"
+    path = f"/v1/campaigns/{campaign}/experiment"
+    assert api.get(path).json()["made"] == []
+    wait_until(lambda: bool(api.get(path).json()["made"]), "looked at")
+    found, batch = api.get(path).json(), _batch(api, campaign)
     (look,) = found["made"]
     assert (batch["received"], batch["blanket"]) == (DEVICES, 2 * found["blanket"])
     assert {arm["arm"]: arm["reports"] for arm in look["arms"]} == drawn
@@ -205,47 +233,30 @@ def test_an_experiment_through_both_programs(
 
 @pytest.mark.slow
 def test_a_series_through_both_programs(
-    installation: Installation, tmp_path: Path, wait_until: Callable[..., None], start_shuffler: Callable[..., None]
+    both: Both, serve: Callable[[str], None], tmp_path: Path, wait_until: Callable[..., None]
 ) -> None:
     """Three periods, each with a batch of its own; the key of the second one is lost, and no other period with it."""
-    keys_folder = tmp_path / "round-keys"
-    _, address = installation.serve(SORDINO_ROUND_KEYS=str(keys_folder))
-    operator = installation.operator(address)
-    port, metrics_port = free_ports(2)
-    shuffler, key = f"http://127.0.0.1:{port}", SigningKey.create(tmp_path / "kept" / "signing.key")
-    headers = {"Authorization": f"Bearer {operator['SORDINO_KEY']}"}
-    with httpx.Client(base_url=address, headers=headers, timeout=PATIENCE_S) as api:
-        plan = _planned(api, wait_until)
-        start = int(time.time()) + PERIOD_S
-        route = {"name": "mix", "urls": [shuffler], "key": key.public.hex(), "floor": 5, "keys": 4}
-        series = {"period_s": PERIOD_S, "slots": 1, "answers_max": 4, "late_s": LATE_S, "start": start}
-        terms = {"name": "colours", "purpose": "Which colour the app has.", "population": "app users"}
-        order = terms | {"plan_request": plan, "route": route, "series": series}
-        campaign = api.post("/v1/campaigns", json=order).raise_for_status().json()["id"]
-        api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
-        made = ("--role", "shuffler", "--name", "mix", "--campaign", campaign)
-        own_key = installation.json("keys", "create", *made)["key"]
-        listed = tmp_path / "campaigns.toml"
-        listed.write_text(f'[[campaign]]\nid = "{campaign}"\ncollector = "{address}"\nkey = "{own_key}"\n')
-        start_shuffler(port, metrics_port, tmp_path / "kept", listed)
-        wait_until(lambda: _answers(f"{shuffler}/v1/campaigns/{campaign}/task"), "served")
-        devices = [Client(shuffler, ledger=tmp_path / f"device-{number}", caps=SERIES_CAPS) for number in range(8)]
-        for device in devices:
-            device.join(campaign)
-        (keys_folder / campaign / "round-1.key").unlink()
-        for period in range(3):
-            time.sleep(max(0.0, start + period * PERIOD_S - time.time()))
-            for number, device in enumerate(devices):
-                answered = device.answer(campaign, "red" if number < 6 else "green")
-                assert (answered.status, answered.round) == (AnswerStatus.RECORDED, period)
-                assert device.flush(5).delivered == 1
-            assert time.time() < start + (period + 1) * PERIOD_S, "the machine was too slow for the period"
-        for device in devices:
-            device.close()
-        told = ["estimated", "unreadable", "estimated"]
-        wait_until(lambda: _states(api, campaign)[:3] == told, "estimated")
-        found = api.get(f"/v1/campaigns/{campaign}/series", params={"window": 3}).raise_for_status().json()
-        lost = api.get(f"/v1/campaigns/{campaign}/rounds/1/batch").raise_for_status().json()
+    api, start = both.api, int(time.time()) + PERIOD_S
+    series = {"period_s": PERIOD_S, "slots": 1, "answers_max": 4, "late_s": LATE_S, "start": start}
+    campaign = both.opened({"floor": 5, "keys": 4}, series=series)
+    serve(campaign)
+    devices = [Client(both.shuffler, ledger=tmp_path / f"device-{number}", caps=SERIES_CAPS) for number in range(8)]
+    for device in devices:
+        device.join(campaign)
+    (both.round_keys / campaign / "round-1.key").unlink()
+    for period in range(3):
+        time.sleep(max(0.0, start + period * PERIOD_S - time.time()))
+        for number, device in enumerate(devices):
+            answered = device.answer(campaign, "red" if number < 6 else "green")
+            assert (answered.status, answered.round) == (AnswerStatus.RECORDED, period)
+            assert device.flush(5).delivered == 1
+        assert time.time() < start + (period + 1) * PERIOD_S, "the machine was too slow for the period"
+    for device in devices:
+        device.close()
+    told = ["estimated", "unreadable", "estimated"]
+    wait_until(lambda: _states(api, campaign)[:3] == told, "estimated")
+    found = api.get(f"/v1/campaigns/{campaign}/series", params={"window": 3}).raise_for_status().json()
+    lost = api.get(f"/v1/campaigns/{campaign}/rounds/1/batch").raise_for_status().json()
     assert lost["state"] == "unreadable"
     assert [each["reports"] for each in found["extras"]["periods"]][:3] == [8, 0, 8]
     assert found["extras"]["blanket"] == lost["blanket"] > 0
@@ -256,7 +267,7 @@ def test_a_series_through_both_programs(
         # False alarms: four in 10⁸.
         assert abs(table["value"][place] - share) < 6 * table["standard_error"][place]
     wait_until(
-        lambda: [each.name for each in keys_folder.glob(f"{campaign}/round-*.key")] == ["round-3.key"], "one key"
+        lambda: [each.name for each in both.round_keys.glob(f"{campaign}/round-*.key")] == ["round-3.key"], "one key"
     )
 
 
