@@ -19,7 +19,7 @@ from sordino_shuffler.clock import Clock
 from sordino_shuffler.documents import CheckedCampaign
 from sordino_shuffler.errors import CollectorTrouble, StoreInUse, StoreOfAnotherVersion
 from sordino_shuffler.mirror import CampaignMirror
-from sordino_shuffler.mixing import SLICE, counted, deliver, may_leave, mix, purge, stated
+from sordino_shuffler.mixing import SLICE, counted, deliver, give_up, may_leave, mix, purge, stated
 from sordino_shuffler.released import Released
 from sordino_shuffler.statements import SigningKey
 from sordino_shuffler.store import State, Store, StoredRound, apart
@@ -170,8 +170,8 @@ class RoundKeeper:
     async def _hand_on(self, mirror: CampaignMirror, row: StoredRound) -> None:
         """Pages and statement, or the statement alone."""
         if row.state is State.MIXED:
-            await self._send_batch(mirror, row)
-        elif row.state is State.MISSED:
+            row = await self._send_batch(mirror, row)
+        if row.state is State.MISSED:
             try:
                 await self._send_statement(mirror, row)
             except CollectorTrouble as error:
@@ -181,13 +181,25 @@ class RoundKeeper:
             now = int(self._clock())
             await self._writer.run(lambda store: stated(store, row, now))
 
-    async def _send_batch(self, mirror: CampaignMirror, row: StoredRound) -> None:
-        """Send what is left of a batch, and nothing where another batch of the round was released before."""
+    async def _send_batch(self, mirror: CampaignMirror, row: StoredRound) -> StoredRound:
+        """Send what is left of a batch, and nothing where another batch of the round was released before.
+
+        A batch that the collector will never take, since its round was cancelled there, is deleted.
+        """
+        try:
+            return await self._deliver_batch(mirror, row)
+        except CollectorTrouble as error:
+            if not error.over:
+                raise
+            _LOG.warning("campaign %s: round %d is given up: %s", mirror.entry.campaign, row.number, error)
+            return await self._writer.run(lambda store: give_up(store, row, "abandoned", self._key.sign))
+
+    async def _deliver_batch(self, mirror: CampaignMirror, row: StoredRound) -> StoredRound:
         if not await self._apart(lambda store: may_leave(store, self._released, row, self._key.sign)):
             _LOG.error(
                 "campaign %s: round %d was released before with another batch", mirror.entry.campaign, row.number
             )
-            return
+            return await self._writer.run(lambda store: store.round(row.campaign, row.number))
         await self._send_pages(mirror, row)
         await self._send_statement(mirror, row)
         # Bodies go before the state changes: a process that dies meanwhile states the batch again and goes on.
@@ -197,6 +209,7 @@ class RoundKeeper:
         now = int(self._clock())
         if await self._writer.run(lambda store: _deliver(store, row, now)):
             _LOG.info("campaign %s: round %d is delivered", mirror.entry.campaign, row.number)
+        return await self._writer.run(lambda store: store.round(row.campaign, row.number))
 
     async def _send_pages(self, mirror: CampaignMirror, row: StoredRound) -> None:
         assert mirror.documents is not None

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from sordino_shared.protocol import Arm, Rotating, SealedOutcomes, ValueOf
+from sordino_shared.protocol import Arm, BatchStatement, Rotating, SealedOutcomes, ValueOf
 from sordino_shuffler.errors import StoreOfAnotherVersion
 from sordino_shuffler.mixing import KEEP_IDS_S, root_of
 from sordino_shuffler.statements import SigningKey
@@ -204,6 +204,20 @@ async def test_a_round_that_the_collector_wants_no_more_is_not_stated_for_ever(
         await shuffler.tick(END)
         row = await shuffler.round(collector)
         assert (row.state, row.stated, collector.failures) == (State.MISSED, True, [])
+        assert shuffler.troubles(collector) == ""
+
+
+async def test_a_batch_that_the_collector_will_never_take_is_deleted(shuffler: LocalShuffler, collecting: Collecting):
+    """Its round was cancelled there after the batch was mixed: trying again every ten minutes would last for ever."""
+    async with collecting() as collector:
+        await shuffler.upload(collector, *(collector.sealed() for _ in range(12)))
+        collector.failures[:] = [(409, "illegal-transition")] * 2
+        await shuffler.tick(END)
+        row = await shuffler.round(collector)
+        assert (row.state, row.stated, collector.failures) == (State.MISSED, True, [])
+        assert row.statement is not None
+        assert BatchStatement.read(row.statement).ended == "abandoned"
+        assert await shuffler.writer.run(lambda store: store.count(row)) == 0
         assert shuffler.troubles(collector) == ""
 
 

@@ -17,7 +17,7 @@ from sordino_server.campaigns.schemas import (
 )
 from sordino_server.models import Batch, BatchState, Campaign, ClosingRule, Round, SeriesRow
 from sordino_server.reports import refusals
-from sordino_server.rounds.periods import missing_batch
+from sordino_server.rounds.periods import missing_batch, pauses
 from sordino_server.shuffled.repository import of_rounds as batches_of
 from sordino_server.shuffled.schemas import BatchStatus
 from sordino_server.sources import service as sources
@@ -53,7 +53,7 @@ def statuses_of(session: Session, campaigns: Sequence[Campaign], now: int) -> li
                 for row, rule in known[campaign.id]
             ],
             refused[campaign.id],
-            _series(campaign, *series[campaign.id], now, any_round=bool(known[campaign.id]))
+            _series(session, campaign, *series[campaign.id], now, any_round=bool(known[campaign.id]))
             if campaign.id in series
             else None,
             arms[campaign.id],
@@ -62,13 +62,16 @@ def statuses_of(session: Session, campaigns: Sequence[Campaign], now: int) -> li
     ]
 
 
-def _series(campaign: Campaign, row: SeriesRow, paused: bool, now: int, *, any_round: bool) -> SeriesStatus:
+def _series(
+    session: Session, campaign: Campaign, row: SeriesRow, paused: bool, now: int, *, any_round: bool
+) -> SeriesStatus:
     shown, manifest = SeriesStatus.of(row, paused, now), Manifest.read(campaign.manifest)
     if isinstance(manifest.route, ShuffledRoute):
         shown.collector = CollectorGuarantee.of(manifest.route, row.answers_max)
         closed = campaign.state == CampaignState.CLOSED
         awaited = (closed or campaign.state == CampaignState.OPEN) and not any_round
-        if awaited and missing_batch(manifest, row, campaign.opened_at, now, closed=closed):
+        breaks = pauses(session, campaign.id) if awaited else ()
+        if awaited and missing_batch(manifest, row, campaign.opened_at, now, breaks, closed=closed):
             shown.waiting_for.append(manifest.route.shuffler.name)
     return shown
 

@@ -72,16 +72,27 @@ def resume(session: Session, campaign: Campaign, now: int) -> None:
     row.resumed_at = max(now, row.paused_at)
 
 
-def missing_batch(manifest: Manifest, row: SeriesRow, opened_at: int | None, now: int, *, closed: bool = False) -> bool:
+def missing_batch(
+    manifest: Manifest,
+    row: SeriesRow,
+    opened_at: int | None,
+    now: int,
+    breaks: Sequence[SeriesPause] = (),
+    *,
+    closed: bool = False,
+) -> bool:
     """Whether a shuffler owes the first batch of a series of which nothing has come.
 
-    That of the period that ran when the series was opened is due once its reports count no longer. A series that is
-    `closed` has none where it was closed before that period began.
+    That of the first period since the series was opened that was not paused from beginning to end is due once its
+    reports count no longer. A series that is `closed` has none where it was closed before that period began.
     """
     law = manifest.assignment
     if not isinstance(law, Rotating) or opened_at is None:
         return False
     first = max(0, (opened_at - row.start) // row.period_s - row.lag)
+    # Each pause covers periods in a row, so the search ends where none covers the next one, or at one still to come.
+    while now >= law.accepted_until(first) and _paused_throughout(law, first, breaks):
+        first += 1
     begun = not closed or first < row.closed_periods
     return begun and now >= law.accepted_until(first)
 
@@ -185,9 +196,14 @@ def _make_awaited(session: Session, campaign: Campaign, series: SeriesRow, end: 
         return
     law, breaks = manifest.assignment, pauses(session, campaign.id)
     for number in range(max(first, series.closed_periods, end - _MOST_AWAITED), end):
-        begins, ends = law.accepted_from(number), law.accepted_until(number)
-        if not any(each.paused_at <= begins and (each.resumed_at or ends) >= ends for each in breaks):
+        if not _paused_throughout(law, number, breaks):
             open_period(session, manifest, law, number, now)
+
+
+def _paused_throughout(law: Rotating, number: int, breaks: Sequence[SeriesPause]) -> bool:
+    """Whether one pause covers all the time in which a period takes reports."""
+    begins, ends = law.accepted_from(number), law.accepted_until(number)
+    return any(each.paused_at <= begins and (each.resumed_at or ends) >= ends for each in breaks)
 
 
 def _check_open(session: Session, campaign: Campaign) -> None:

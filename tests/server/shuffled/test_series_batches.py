@@ -16,7 +16,7 @@ from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_client._shuffled import mixed_guarantee
 from sordino_server.cli.campaign_results import summary_lines
 from sordino_server.keys import service as keys
-from sordino_server.models import Role, SeriesRow
+from sordino_server.models import Role, SeriesPause, SeriesRow
 from sordino_server.plans import service as plans
 from sordino_server.rounds.periods import missing_batch
 from sordino_server.shuffled.key_ends import BATCHES_COME_S
@@ -247,6 +247,15 @@ def test_the_first_batch_is_waited_for_once_it_is_due(quick: ShuffledSeries) -> 
         assert not missing_batch(quick.manifest, row, begins, law.accepted_until(3) - 1)
         assert missing_batch(quick.manifest, row, begins, law.accepted_until(3))
         assert not missing_batch(quick.manifest, row, None, law.accepted_until(3))
+        # It owes none of a period that was paused throughout, and the next one once that is over.
+        breaks = [SeriesPause(paused_at=begins, resumed_at=law.accepted_until(3))]
+        assert not missing_batch(quick.manifest, row, begins, law.accepted_until(4) - 1, breaks)
+        assert missing_batch(quick.manifest, row, begins, law.accepted_until(4), breaks)
+        # One that ended a second too soon let devices answer; one that goes on owes nothing at all.
+        breaks[0].resumed_at = law.accepted_until(3) - 1
+        assert missing_batch(quick.manifest, row, begins, law.accepted_until(3), breaks)
+        breaks[0].resumed_at = None
+        assert not missing_batch(quick.manifest, row, begins, law.accepted_until(9), breaks)
 
 
 def test_a_series_that_is_closed_before_its_start_waits_for_nothing(quick: ShuffledSeries, check_problem: Any) -> None:
