@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
@@ -100,6 +101,10 @@ class AsyncClient:
     async def due(self, series: Campaign | CampaignId | str) -> Period | None:
         """See `Client.due`."""
         return await asyncio.to_thread(self._device.due, campaign_id(series))
+
+    async def next_due(self, series: Campaign | CampaignId | str) -> datetime | None:
+        """See `Client.next_due`."""
+        return await asyncio.to_thread(self._device.next_due, campaign_id(series))
 
     async def preview(self, campaign: Campaign | CampaignId | str, value: object) -> Preview:
         """See `Client.preview`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar
@@ -128,6 +129,14 @@ class Client:
         `WrongArgument` for a campaign that is no series.
         """
         return self._device.due(campaign_id(series))
+
+    def next_due(self, series: Campaign | CampaignId | str) -> datetime | None:
+        """When a joined series asks this device next, in UTC; now if it does so now, None if it never does again.
+
+        Sends no request, and raises what `due` does. A series that its operator pauses or ends is known to be so
+        after the next `answer`.
+        """
+        return self._device.next_due(campaign_id(series))
 
     def preview(self, campaign: Campaign | CampaignId | str, value: object) -> Preview:
         """What `answer` would send for `value`: digests, ε, sizes and an example. Sends, debits and keeps nothing.

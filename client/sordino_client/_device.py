@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+from datetime import datetime
 
 from sordino_client._account import Account, account
-from sordino_client._accounting import cap_conflict
-from sordino_client._arms import experiment_of
 from sordino_client._clock import Clock, seconds
 from sordino_client._config import Config
 from sordino_client._delivery import Counted, Refused, RetryLater, delay_s, read_upload, upload
@@ -27,11 +26,11 @@ from sordino_client._found_rows import FoundRows
 from sordino_client._kept import Kept, Prefetched
 from sordino_client._ledger import Ledger
 from sordino_client._preview import Preview
-from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
+from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload, campaign_of
 from sordino_client._sentences import answered, sent
 from sordino_client._series import Series
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, check_joinable, pin_manifest, verify_part
-from sordino_client._shuffled import check_headline, mixed_guarantee
+from sordino_client._shuffled import check_headline
 from sordino_client._spool import AnswerTerms, Spool, SpooledReport
 from sordino_client._storage import MEMORY, Storage
 from sordino_client._transport import check_address
@@ -157,6 +156,10 @@ class Device:
     def due(self, campaign: CampaignId) -> Period | None:
         """The period of a series that this device is asked about now."""
         return self._series.due(campaign)
+
+    def next_due(self, campaign: CampaignId) -> datetime | None:
+        """When this device is asked next."""
+        return self._series.next_due(campaign)
 
     def flush(self, patience_s: float, only: CampaignId | None = None) -> Flow[Flushed]:
         """Send what is due, of one campaign or of all, pausing for at most `patience_s` in all."""
@@ -381,19 +384,7 @@ class Device:
         return outcome
 
     def _describe(self, session: Session) -> Campaign:
-        manifest, law = session.manifest, session.series
-        return Campaign(
-            id=session.campaign,
-            name=manifest.name,
-            purpose=manifest.purpose,
-            domain=manifest.domain,
-            guarantee=manifest.device_guarantee,
-            series=session.series,
-            mixed=mixed_guarantee(manifest),
-            experiment=experiment_of(manifest),
-            opted_out=self._ledger.opted_out(session.campaign),
-            cap_conflict=None if law is None else cap_conflict(law, manifest.rounds[0].guarantee, self.config.caps),
-        )
+        return campaign_of(session, self._ledger.opted_out(session.campaign), self.config.caps)
 
 
 def _warn_offline(campaign: CampaignId, error: Exception) -> None:

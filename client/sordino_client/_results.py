@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
+from sordino_client._accounting import cap_conflict
+from sordino_client._arms import experiment_of
+from sordino_client._config import Caps
 from sordino_client._errors import WrongArgument, checked_arguments
-from sordino_client._session import AnswerStatus
-from sordino_client._shuffled import MixedGuarantee
+from sordino_client._session import AnswerStatus, Session
+from sordino_client._shuffled import MixedGuarantee, mixed_guarantee
 from sordino_client._values import codes_of
 from sordino_shared._records import dataclass
 from sordino_shared.domains import Domain
@@ -44,6 +47,23 @@ class Campaign:
         wrong type, even where production would count it as `other` or `missing`.
         """
         return self.domain.describe(codes_of(self.domain, value, strict=True))
+
+
+def campaign_of(session: Session, opted_out: bool, caps: Caps) -> Campaign:
+    """The campaign of a session, under the caps of its ledger's owner."""
+    manifest, law = session.manifest, session.series
+    return Campaign(
+        id=session.campaign,
+        name=manifest.name,
+        purpose=manifest.purpose,
+        domain=manifest.domain,
+        guarantee=manifest.device_guarantee,
+        series=law,
+        mixed=mixed_guarantee(manifest),
+        experiment=experiment_of(manifest),
+        opted_out=opted_out,
+        cap_conflict=None if law is None else cap_conflict(law, manifest.rounds[0].guarantee, caps),
+    )
 
 
 @dataclass(frozen=True)

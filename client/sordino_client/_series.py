@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import sqlite3
+from datetime import UTC, datetime
 
 from sordino_client import _series_rows as rows
-from sordino_client._clock import Clock, seconds
+from sordino_client._clock import LATEST_S, Clock, seconds
 from sordino_client._config import Config
 from sordino_client._delivery import delay_s, server_time
 from sordino_client._errors import NotASuccessor, PlanUnavailable, WrongArgument
@@ -92,6 +93,18 @@ class Series:
             return None
         asked = self._asked(campaign, pinned.law, now)
         return asked if isinstance(asked, Period) else None
+
+    def next_due(self, campaign: CampaignId) -> datetime | None:
+        """When there is a period to answer, from now on; None if there is none any more. No request."""
+        pinned, now = self._known(campaign), int(seconds(self._clock))
+        with self._storage.read() as connection:
+            if left(connection, campaign):
+                return None
+            state = rows.state_of(connection, campaign)
+            if state is None:
+                raise ValueError("a series without its phase")
+        moment = state.next_due(pinned.law, now)
+        return None if moment is None or moment > LATEST_S else datetime.fromtimestamp(moment, UTC)
 
     def answer(self, session: Session, law: Rotating, value: object) -> Flow[Answer]:
         """Everything is fetched and verified before the value is looked at, as for other campaigns."""

@@ -39,6 +39,19 @@ class SeriesState:
             return AnswerStatus.NOT_THIS_PERIOD
         return period
 
+    def next_due(self, law: Rotating, now: int) -> int | None:
+        """The first second from `now` on at which there is a period to answer; None if there is none any more.
+
+        Period n of this phase may be answered from `accepted_from(n)` on, for `answering_s` seconds.
+        """
+        if self.replaced_by is not None or self.ended or self.answers >= law.answers_max:
+            return None
+        earliest = max(now, self.next_at)
+        over = (earliest - law.answering_s - law.accepted_from(0)) // law.period_s
+        least = max(self.next_period, over + 1, 0)
+        number = least + (self.phase - least) % law.slots
+        return max(earliest, law.accepted_from(number))
+
     def after(self, law: Rotating, period: Period, now: int) -> SeriesState:
         """The state after an answer about `period` at `now`.
 
