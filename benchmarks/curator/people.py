@@ -10,8 +10,10 @@ from benchmarks.references.multiplicative_weights import multiplicative_weights
 from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.plan import CuratorPlan, plan_release
-from sordino_analysis.curator.projections import coarse_jl_release, isotropic, jl_release
+from sordino_analysis.curator.projections import Projection, isotropic
 from sordino_analysis.curator.release import measure
+from sordino_analysis.curator.signed_sums import projection_of
+from sordino_analysis.documents.curator_part import SignedSums
 
 Counts = NDArray[np.int64]
 
@@ -45,13 +47,17 @@ def _line(name: str, plan: CuratorPlan, users: int) -> str:
         """With and without the projection: the same noise."""
         return next(found for known, found in zip(people, noisy, strict=True) if known is counts)
 
-    dimension = int(min(max(8, users * 0.25), 256, len(matrix)))
+    def signed(separation: float) -> Projection:
+        """JL-Release, or Coarse JL-Release, with signs of its own for each release."""
+        return projection_of(SignedSums(int(generator.integers(2**32)), sums, separation), matrix)
+
+    sums = int(min(max(8, users * 0.25), 256, len(matrix)))
     ways: list[Callable[[Counts], Floats]] = [
         lambda counts: plan.strategy.decode(measured(counts)) / users + plan.strategy.known_part(),
         lambda counts: plan.strategy.nearest(plan.workload, measured(counts), deviation, users).answers,
         lambda counts: isotropic(matrix).release(counts, RHO, noise),
-        lambda counts: jl_release(matrix, dimension, generator).release(counts, RHO, noise),
-        lambda counts: coarse_jl_release(matrix, _ALPHA, dimension, generator).release(counts, RHO, noise),
+        lambda counts: signed(0.0).release(counts, RHO, noise),
+        lambda counts: signed(_ALPHA).release(counts, RHO, noise),
     ]
     errors = [_error(matrix, people, way) for way in ways]
     learned = min(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -14,11 +15,21 @@ from sordino_analysis.curator.character_strategy import CharacterStrategy, squar
 from sordino_analysis.curator.decoding import decoded_strategy
 from sordino_analysis.curator.design import asked_rows
 from sordino_analysis.curator.laws import BlockLaw, GaussianLaw, NoiseLaw
-from sordino_analysis.curator.loss import check_covered
+from sordino_analysis.curator.loss import check_covered, loss_of_rows
 from sordino_analysis.curator.orbit_design import binary_orbits, certificate_of_orbits
 from sordino_analysis.curator.plan import CuratorPlan
+from sordino_analysis.curator.projected_plan import ProjectedPlan, check_projection
+from sordino_analysis.curator.signed_sums import projection_of
 from sordino_analysis.curator.strategy import IntegerStrategy, Strategy, squared_sensitivity
-from sordino_analysis.documents.curator_part import BlockNoise, CharacterScales, CuratorPart, ProvedBound
+from sordino_analysis.documents.curator_part import (
+    BlockNoise,
+    CharacterScales,
+    CuratorPart,
+    IntegerRows,
+    NoiseBlock,
+    ProvedBound,
+    SignedSums,
+)
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.planning.audit import Check, computing_what_was_published
 from sordino_analysis.questions.linear.building import build_workload
@@ -35,8 +46,10 @@ _RELATIVE = 1e-6
 _DECODING_TOLERANCE = 1e-7
 
 
-def part_of(plan: CuratorPlan) -> CuratorPart:
+def part_of(plan: CuratorPlan | ProjectedPlan) -> CuratorPart:
     """The document of a plan, from which anyone can run it and `audit_curator` checks it."""
+    if isinstance(plan, ProjectedPlan):
+        return plan.part()
     strategy, summary = plan.strategy, plan.summary()
     return CuratorPart(
         domain=plan.workload.domain,
@@ -61,14 +74,19 @@ def audit_curator(part: CuratorPart) -> Iterator[Check]:
     """
     workload = build_workload(part.domain, part.queries, part.workload)
     neighbours: Neighbours = "replace" if part.neighbours == "replace" else "add-remove"
+    if isinstance(part.strategy, SignedSums):
+        yield from _of_signed_sums(part, part.strategy, workload)
+        return
     sensitivity = _sensitivity(part, neighbours)
-    law = _law(part, sensitivity)
+    law = _law(part, sensitivity, _measured(part))
     strategy = _strategy(part, workload, neighbours, sensitivity, law)
-    yield from _of_noise(part, strategy, sensitivity)
+    yield from _of_noise(part, strategy.loss, sensitivity)
     if isinstance(strategy, IntegerStrategy):
         yield _unbiased(strategy, workload)
     with computing_what_was_published():
         variances, weights = strategy.variances_under(law.variances()), _weights(workload, neighbours)
+    assert part.max_variance is not None
+    assert part.mean_variance is not None
     yield _close("max variance", part.max_variance, float(variances.max()))
     yield _close("mean variance", part.mean_variance, float(np.mean(weights * variances)))
     for name, bound in (("max", part.max_bound), ("mean", part.mean_bound)):
@@ -76,7 +94,16 @@ def audit_curator(part: CuratorPart) -> Iterator[Check]:
             yield from _checked_bound(f"lower bound, {name}", bound, workload, neighbours)
 
 
-def _law(part: CuratorPart, sensitivity: int) -> NoiseLaw:
+def _of_signed_sums(part: CuratorPart, strategy: SignedSums, workload: Workload) -> Iterator[Check]:
+    """ε or ρ of sums with signs that are drawn again from their seed; there are neither variances nor bounds."""
+    check_projection("jl", workload, "replace")
+    rows = projection_of(strategy, workload.operator.dense()).rows
+    sensitivity = squared_sensitivity(rows, "replace")
+    _law(part, sensitivity, len(rows))
+    yield from _of_noise(part, partial(loss_of_rows, rows, neighbours="replace"), sensitivity)
+
+
+def _law(part: CuratorPart, sensitivity: int, measured: int) -> NoiseLaw:
     """The noise of the guarantee for this Δ², or the blocks that are published."""
     if isinstance(part.noise, BlockNoise):
         assert isinstance(part.guarantee, PureEpsilon)
@@ -85,13 +112,15 @@ def _law(part: CuratorPart, sensitivity: int) -> NoiseLaw:
         law.check_drawable()
         return law
     assert isinstance(part.guarantee, Zcdp)
-    return GaussianLaw.of(sensitivity, _measured(part), part.guarantee)
+    return GaussianLaw.of(sensitivity, measured, part.guarantee)
 
 
-def _of_noise(part: CuratorPart, strategy: Strategy, sensitivity: int) -> Iterator[Check]:
+def _of_noise(
+    part: CuratorPart, loss_of: Callable[[Sequence[NoiseBlock]], Fraction], sensitivity: int
+) -> Iterator[Check]:
     if isinstance(part.noise, BlockNoise):
         assert isinstance(part.guarantee, PureEpsilon)
-        loss = strategy.loss(part.noise.blocks)
+        loss = loss_of(part.noise.blocks)
         allowed = Fraction(part.guarantee.nano, NANO)
         yield Check("ε", 0 < loss <= allowed, str(part.guarantee), f"ε = {float(loss):.12g}, from whole numbers")
         return
@@ -106,6 +135,7 @@ def _measured(part: CuratorPart) -> int:
     if isinstance(part.strategy, CharacterScales):
         bits = len(part.domain.shape)
         return sum(math.comb(bits, degree) for degree, scale in enumerate(part.strategy.scales) if scale)
+    assert isinstance(part.strategy, IntegerRows)
     return part.strategy.rows.shape[0]
 
 
@@ -126,6 +156,7 @@ def _sensitivity(part: CuratorPart, neighbours: Neighbours) -> int:
         if fixed != (neighbours == "replace"):
             raise InvalidValue("the number of people is measured where it is secret, and nowhere else", part.strategy)
         return squared_sensitivity_of_scales(len(part.domain.shape), part.strategy.scales)
+    assert isinstance(part.strategy, IntegerRows)
     rows = part.strategy.rows
     if rows.shape[1] != part.domain.size:
         raise InvalidValue(f"the rows have {rows.shape[1]} columns, the domain {part.domain.size} cells", rows.shape)
@@ -142,6 +173,7 @@ def _strategy(
         return CharacterStrategy(
             neighbours=neighbours, operator=operator, scales=part.strategy.scales, squared_sensitivity=sensitivity
         )
+    assert isinstance(part.strategy, IntegerRows)
     rows, (matrix, _) = ndarray(part.strategy.rows).astype(np.int64), asked_rows(workload, neighbours)
     if isinstance(part.noise, BlockNoise):
         check_covered(len(rows), part.noise.blocks)

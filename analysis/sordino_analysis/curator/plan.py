@@ -16,7 +16,7 @@ from sordino_analysis.curator.design import Design, asked_rows, check_listed, de
 from sordino_analysis.curator.laws import NoiseLaw
 from sordino_analysis.curator.orbit_design import binary_orbits, orbit_design
 from sordino_analysis.curator.pure_design import pure_candidates
-from sordino_analysis.curator.strategy import IntegerStrategy, Strategy
+from sordino_analysis.curator.strategy import Integers, IntegerStrategy, Strategy
 from sordino_analysis.curator.usefulness import useful_from
 from sordino_analysis.curator.volume_bound import many_people_bound
 from sordino_analysis.documents.curator_summary import ConsideredRelease, CuratorSummary, promise_of
@@ -74,6 +74,10 @@ class CuratorPlan:
     def neighbours(self) -> Neighbours:
         """Which data sets count as neighbours."""
         return self.strategy.neighbours
+
+    def exact(self, counts: Integers) -> Integers:
+        """(k,) → (r,) what is measured of these counts, before noise."""
+        return self.strategy.exact(counts)
 
     def summary(self, delta: Fraction = DELTA) -> CuratorSummary:
         """The plan in numbers, with the (ε, δ) that ρ implies at this δ."""
@@ -229,3 +233,12 @@ def check_size(workload: Workload) -> None:
     """Raise InvalidValue for a workload that is too large to weigh all pairs of its types and not of bits."""
     if binary_orbits(workload.operator, "replace") is None:
         check_listed(workload)
+
+
+def fits(workload: Workload) -> bool:
+    """Whether an unbiased release of the workload can be planned, by its size."""
+    try:
+        check_size(workload)
+    except InvalidValue:
+        return False
+    return True

@@ -14,8 +14,8 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.curator.laws import BlockLaw, GaussianLaw, NoiseLaw, ball_blocks
 from sordino_analysis.curator.noise import CuratorNoise, Integers
-from sordino_analysis.curator.strategy import squared_sensitivity
-from sordino_analysis.estimation.consistency import RELATIVE_GAP, nearest_histogram
+from sordino_analysis.curator.strategy import exact_products, squared_sensitivity
+from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
 from sordino_analysis.guarantees import Guarantee
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.questions.linear.operators import Dense
@@ -33,25 +33,37 @@ class Projection:
     def release(self, counts: Integers, guarantee: Guarantee, noise: CuratorNoise) -> Floats:
         """(Q,) answers as shares of the people counted (k,), biased."""
         law = self.law(guarantee)
-        return self.nearest(self.rows @ counts + law.drawn(noise), law, int(counts.sum()))
+        return self.answers(self.exact(counts) + law.drawn(noise), law, int(counts.sum()))
+
+    def exact(self, counts: Integers) -> Integers:
+        """(k,) → (ℓ,) what is measured of these counts, before noise."""
+        return exact_products(self.rows, counts)
 
     def law(self, guarantee: Guarantee) -> NoiseLaw:
-        """The noise on the ℓ measurements."""
+        """The noise on the ℓ measurements; raises InvalidValue where they are the same for all types."""
+        range_ = int((self.rows.max(axis=1) - self.rows.min(axis=1)).max())
+        if range_ == 0:
+            raise InvalidValue(
+                "there is nothing to measure: the answers of all types agree, or are nearer than coarse_jl tells them "
+                "apart; multiply the rows, or take jl"
+            )
         match guarantee:
             case Zcdp():
                 return GaussianLaw.of(squared_sensitivity(self.rows, "replace"), len(self.rows), guarantee)
             case PureEpsilon():
-                range_ = int((self.rows.max(axis=1) - self.rows.min(axis=1)).max())
                 blocks = tuple(ball_blocks(len(self.rows), range_, guarantee))
                 return BlockLaw(guarantee=guarantee, blocks=blocks)
         assert_never(guarantee)
 
-    def nearest(self, measured: Floats | Integers, law: NoiseLaw, users: int) -> Floats:
-        """(Q,) the answers of the histogram that is nearest to the measurements (ℓ,) of so many users."""
+    def answers(self, measured: Floats | Integers, law: NoiseLaw, users: int) -> Floats:
+        """(Q,) those of `nearest`."""
+        return self.matrix @ self.nearest(measured, law, users).histogram
+
+    def nearest(self, measured: Floats | Integers, law: NoiseLaw, users: int) -> NearestHistogram:
+        """The histogram (k,) that is nearest to the measurements (ℓ,) of so many users."""
         deviations = np.sqrt(law.variances())
         scaled = Dense(np.asarray(self.rows * (users / deviations)[:, None], dtype=float))
-        nearest = nearest_histogram(scaled, measured / deviations, RELATIVE_GAP * len(measured))
-        return self.matrix @ nearest.histogram
+        return nearest_histogram(scaled, measured / deviations, RELATIVE_GAP * len(measured))
 
 
 def isotropic(matrix: Floats) -> Projection:
@@ -59,37 +71,8 @@ def isotropic(matrix: Floats) -> Projection:
 
     `matrix` (Q, k) of integers. The root mean squared error of n people is at most √(w/(Qn)), w = E max ⟨z, w_x − w_x′⟩
     for noise z, since the squared distance to a projection is at most ⟨z, ŷ − y⟩ (their Lemma 1). Under ε the
-    measurement alone is K-norm noise on the lattice.
+    measurement alone is K-norm noise on the lattice. Raises InvalidValue for queries of no whole numbers.
     """
-    return Projection(matrix, _integers(matrix))
-
-
-def jl_release(matrix: Floats, dimension: int, generator: np.random.Generator) -> Projection:
-    """JL-Release: T of random signs, (ℓ, Q) and public, and noise on TW (Nikolov 2022, Algorithm 1, Theorem 5.1).
-
-    `matrix` (Q, k) of integers. With ℓ = nε, and noise of its Lemma 4.3, the error is O(w(K)/√(Q n ε)); Lemma 3.1 takes
-    any noise.
-    """
-    signs = generator.choice(np.array([-1, 1]), size=(dimension, len(matrix)))
-    return Projection(matrix, signs @ _integers(matrix))
-
-
-def coarse_jl_release(matrix: Floats, alpha: float, dimension: int, generator: np.random.Generator) -> Projection:
-    """JL-Release of answers moved to the nearest of some types, α√Q/2 apart (Nikolov 2022, Algorithm 2, Lemma 8.1).
-
-    `matrix` (Q, k). The answers of everybody move by at most α/2, root mean squared.
-    """
-    chosen: list[int] = []
-    apart = alpha * len(matrix) ** 0.5 / 2
-    for cell in range(matrix.shape[1]):
-        if not chosen or np.linalg.norm(matrix[:, chosen] - matrix[:, [cell]], axis=0).min() > apart:
-            chosen.append(cell)
-    net = matrix[:, chosen]
-    squares = (net**2).sum(axis=0)[:, None] - 2 * net.T @ matrix
-    return jl_release(net[:, squares.argmin(axis=0)], dimension, generator)
-
-
-def _integers(matrix: Floats) -> Integers:
     if not np.array_equal(matrix, np.rint(matrix)):
         raise InvalidValue("noise on the lattice is for queries of whole numbers: multiply the rows")
-    return matrix.astype(np.int64)
+    return Projection(matrix, matrix.astype(np.int64))

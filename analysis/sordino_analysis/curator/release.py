@@ -5,9 +5,12 @@ Only `measure` reads the counts. Everything after it is computed from what it re
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.curator.laws import NoiseLaw
 from sordino_analysis.curator.noise import CuratorNoise, Integers
 from sordino_analysis.curator.plan import CuratorPlan
 from sordino_analysis.curator.strategy import MAX_PEOPLE, Nearest
@@ -20,6 +23,21 @@ from sordino_analysis.questions.linear import Workload
 from sordino_shared.errors import InvalidValue
 
 
+class MeasuredPlan(Protocol):
+    """A plan that says what is measured, with which noise."""
+
+    @property
+    def workload(self) -> Workload:
+        """What is asked."""
+
+    @property
+    def law(self) -> NoiseLaw:
+        """The noise on what is measured."""
+
+    def exact(self, counts: Integers) -> Integers:
+        """(k,) → (r,) what is measured of these counts, before noise."""
+
+
 def release(plan: CuratorPlan, counts: Integers, noise: CuratorNoise, level: float = 0.95) -> LinearEstimate:
     """Answers about the people counted, in shares of them: `measure`, then `released_estimate`.
 
@@ -29,14 +47,14 @@ def release(plan: CuratorPlan, counts: Integers, noise: CuratorNoise, level: flo
     return released_estimate(plan, measured, int(counts.sum()), level)
 
 
-def measure(plan: CuratorPlan, counts: Integers, noise: CuratorNoise) -> Integers:
+def measure(plan: MeasuredPlan, counts: Integers, noise: CuratorNoise) -> Integers:
     """R̂·counts and noise of the plan's law, which keeps the plan's guarantee between its neighbours; (k,) → (r,).
 
     Raises InvalidValue for counts of another shape, that are not whole numbers of at least 0, or that pass 2³² people.
     Errors hold no count.
     """
     _check_counts(plan.workload, counts)
-    return np.asarray(plan.strategy.exact(counts) + plan.law.drawn(noise))
+    return np.asarray(plan.exact(counts) + plan.law.drawn(noise))
 
 
 def released_estimate(plan: CuratorPlan, measured: Integers, users: int, level: float = 0.95) -> LinearEstimate:

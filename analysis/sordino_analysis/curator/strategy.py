@@ -161,10 +161,7 @@ class IntegerStrategy(Strategy):
         return np.asarray(self.decoder**2 @ noise)
 
     def exact(self, counts: Integers) -> Integers:
-        # The number of people may be secret: how sums are formed depends on the cap of it alone.
-        if int(np.abs(self.rows).max()) * MAX_PEOPLE < _WORD:
-            return np.asarray(self.rows @ counts.astype(np.int64))
-        return np.asarray(self.rows.astype(object) @ counts.astype(object))
+        return exact_products(self.rows, counts)
 
     def known_part(self) -> Floats:
         return self.offset
@@ -188,7 +185,7 @@ class IntegerStrategy(Strategy):
         nearest = nearest_histogram(scaled, noisy / deviations, RELATIVE_GAP * self.measured)
         operator = workload.operator
         return Nearest(
-            operator.matvec(nearest.histogram), operator.squared_matvec(nearest.histogram), _unfinished(nearest)
+            operator.matvec(nearest.histogram), operator.squared_matvec(nearest.histogram), unfinished(nearest)
         )
 
     def nearest_counts(self, workload: Workload, noisy: Floats, deviations: Floats) -> Floats:
@@ -222,6 +219,14 @@ def check_sensitivity(stated: int, counted: int) -> None:
         raise InvalidValue(f"the strategy states Δ² = {stated}, its integers have {counted}: do not run it", stated)
 
 
+def exact_products(rows: Integers, counts: Integers) -> Integers:
+    """R̂·counts for rows (r, k) and counts (k,) of up to 2³² people, of any size."""
+    # The number of people may be secret: how sums are formed depends on the cap of it alone.
+    if int(np.abs(rows).max()) * MAX_PEOPLE < _WORD:
+        return np.asarray(rows @ counts.astype(np.int64))
+    return np.asarray(rows.astype(object) @ counts.astype(object))
+
+
 def squared_sensitivity(rows: Integers, neighbours: Neighbours) -> int:
     """The exact Δ² of an integer matrix (r, k) between neighbours; 0 where all columns agree."""
     columns = rows.astype(object) if _sums_overflow(rows) else rows.astype(float)
@@ -241,7 +246,8 @@ def _nearest_people(rows: Floats, noisy: Floats) -> Floats:
         return np.asarray(np.maximum(lsq_linear(rows, noisy, bounds=(0, np.inf)).x, 0))
 
 
-def _unfinished(nearest: NearestHistogram) -> tuple[str, ...]:
+def unfinished(nearest: NearestHistogram) -> tuple[str, ...]:
+    """What to warn of where the histogram is feasible and not the nearest; nothing where it is."""
     if nearest.converged:
         return ()
     return (

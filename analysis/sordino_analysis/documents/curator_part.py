@@ -22,6 +22,9 @@ _MAX_DIGITS = 80
 _MAX_SCALE = 2**40
 # Rows that are measured at most: characters of three of a hundred bits are 166,750.
 _MAX_ROWS = 2**20
+# As many as a ball has dimensions.
+MAX_SUMS = 1024
+_MAX_SEED = 2**63 - 1
 # What the noise is drawn with: numerators beyond are refused.
 _MAX_SCALE_PART = 2**50
 
@@ -48,6 +51,27 @@ class CharacterScales:
         check_range(len(self.scales), 2, 64, "number of scales")
         for scale in self.scales:
             check_range(scale, 0, _MAX_SCALE, "a scale")
+
+
+@dataclass(frozen=True)
+class SignedSums:
+    """T W′: sums of the queries with signs T of ±1 (sums, Q), which follow from the seed; answers are of one histogram.
+
+    Where `separation` α is 0, W′ is W times the least power of two that makes it whole. Else each of its columns is the
+    nearest of some of them, in order the first and each that is more than α√Q/2 from all before. See `signed_sums.py`.
+    """
+
+    kind: ClassVar[str] = "signed_sums"
+    seed: int
+    sums: int
+    separation: float
+
+    def __post_init__(self) -> None:
+        check_range(self.seed, 0, _MAX_SEED, "seed of the signs")
+        check_range(self.sums, 1, MAX_SUMS, "number of sums")
+        set_finite_floats(self, "separation")
+        if self.separation < 0:
+            raise InvalidValue(f"types are at least 0 apart, not {self.separation}", self.separation)
 
 
 @dataclass(frozen=True)
@@ -134,7 +158,10 @@ class ProvedBound:
 
 @dataclass(frozen=True, kw_only=True)
 class CuratorPart(Document):
-    """A release under pure ε or under ρ; integers of any size are decimal text, variances are in squared counts."""
+    """A release under pure ε or under ρ; integers of any size are decimal text, variances are in squared counts.
+
+    A release of signed sums is biased: it has neither variances nor bounds.
+    """
 
     document: ClassVar[str] = "curator_part"
     # Strategies of the largest plans are below: a gibibyte is refused before it is read.
@@ -146,10 +173,10 @@ class CuratorPart(Document):
     objective: str
     neighbours: str
     guarantee: PureEpsilon | Zcdp
-    strategy: IntegerRows | CharacterScales
+    strategy: IntegerRows | CharacterScales | SignedSums
     noise: GaussianNoise | BlockNoise
-    max_variance: float
-    mean_variance: float
+    max_variance: float | None
+    mean_variance: float | None
     max_bound: ProvedBound | None
     mean_bound: ProvedBound | None
 
@@ -159,11 +186,20 @@ class CuratorPart(Document):
             raise InvalidValue(f"a release of {self.guarantee} releases nothing", self.guarantee)
         if isinstance(self.guarantee, Zcdp) != isinstance(self.noise, GaussianNoise):
             raise InvalidValue("Gaussian noise keeps ρ and blocks of noise keep ε, not the reverse", self.noise.kind)
-        set_finite_floats(self, "max_variance", "mean_variance")
+        self._check_figures()
         if self.objective not in ("max", "mean"):
             raise InvalidValue(f"objective must be 'max' or 'mean', got {self.objective!r}", self.objective)
         if self.neighbours not in ("replace", "add-remove"):
             raise InvalidValue(f"neighbours must be 'replace' or 'add-remove', got {self.neighbours!r}")
+
+    def _check_figures(self) -> None:
+        variances, bounds = (self.max_variance, self.mean_variance), (self.max_bound, self.mean_bound)
+        if not isinstance(self.strategy, SignedSums):
+            set_finite_floats(self, "max_variance", "mean_variance")
+        elif (*variances, *bounds) != (None,) * 4 or self.neighbours != "replace":
+            raise InvalidValue(
+                "signed sums answer about a known number of people, without variance or bound", variances
+            )
 
 
 def check_whole(text: str, what: str) -> None:

@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from sordino_analysis.documents.curator_summary import CuratorPromise
+from sordino_analysis.documents.shown_noise import ShownNoise
 
 
 class SimulatedErrors(BaseModel):
@@ -22,9 +23,10 @@ class ProjectedSummary(CuratorPromise):
     trust: Literal["curator"] = "curator"
     workload: str
     mechanism: str
-    dimension: int = Field(description="ℓ, how many random sums of the queries are measured.")
+    sums: int = Field(description="ℓ, how many sums of the queries with random signs are measured.")
     users: int
+    noise: ShownNoise
     errors: SimulatedErrors
-    best_mechanism: str
-    best_errors: SimulatedErrors
+    best_mechanism: str | None = Field(description="Null where no unbiased release of so many types is planned.")
+    best_errors: SimulatedErrors | None
     knowing_nothing: SimulatedErrors = Field(description="Of answering the uniform histogram.")

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
+from sordino_analysis.documents.projected_summary import SimulatedErrors
 from sordino_analysis.documents.shown_noise import ShownNoise
 from sordino_analysis.figures import chosen, figure, with_error
 from sordino_analysis.guarantees import GuaranteeKind
@@ -59,7 +60,12 @@ class ReleaseExtras(Extras):
     scale: Literal["share", "count"] = Field(description="Of the answers: counts where the number of rows is secret.")
     rows: NumberOfRows | None = Field(description="Where the number of rows is secret: what was measured of it.")
     unbiased: bool
-    predicted_rmse_max: float = Field(description="Standard error of the worst query, as planned.")
+    predicted_rmse_max: float | None = Field(
+        description="Standard error of the worst query, as planned; null where answers are biased."
+    )
+    simulated_errors: SimulatedErrors | None = Field(
+        None, description="Where answers are biased, as those of JL-Release: their errors, for two examples of rows."
+    )
     unbiased_bound: UnbiasedBound
     noise: ShownNoise
 
@@ -81,6 +87,7 @@ class ReleaseKind(KindOfAnswers):
             + (quantity(users, "row") if isinstance(users, int) else _noisy(of.rows))
             + _bound(of.unbiased_bound),
             guarantee_text(of.guarantee),
+            *_biased(of.simulated_errors),
         )
 
 
@@ -92,6 +99,16 @@ def guarantee_text(own: ReleaseGuarantee) -> str:
     if own.rho is None:
         return f"ε = {chosen(own.epsilon)} (pure: δ = 0) protects {kept}"
     return f"ρ = {chosen(own.rho)} (ε = {figure(own.epsilon)} at δ = {chosen(own.delta)}) protects {kept}"
+
+
+def _biased(errors: SimulatedErrors | None) -> Sequence[str]:
+    """What stands in place of standard errors."""
+    if errors is None:
+        return ()
+    return (
+        "answers of the nearest histogram: they are biased and have no intervals; root mean squared errors of "
+        f"{figure(errors.uniform)} for rows spread evenly and {figure(errors.zipf)} as 1/rank^1.2, simulated",
+    )
 
 
 def _noisy(rows: NumberOfRows | None) -> str:

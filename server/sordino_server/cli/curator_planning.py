@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sordino_analysis.curator.audit import part_of
-from sordino_analysis.curator.plan import FAMILIES, plan_release
+from sordino_analysis.curator.plan import FAMILIES, fits, plan_release
+from sordino_analysis.curator.projected_errors import projected_summary
+from sordino_analysis.curator.projected_plan import plan_projection
 from sordino_analysis.documents.curator_part import CuratorPart
 from sordino_analysis.documents.curator_summary import CuratorSummary
-from sordino_analysis.figures import chosen, figure
+from sordino_analysis.figures import figure
 from sordino_analysis.guarantees import Guarantee
 from sordino_analysis.guarantees.approximate import DELTA, Approximate
 from sordino_analysis.guarantees.concentrated import Zcdp
@@ -25,7 +27,8 @@ from sordino_analysis.questions.linear import WorkloadSpecification
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Neighbours
 from sordino_server.cli.candidates import CURATOR_MECHANISMS, PROJECTIONS
-from sordino_server.cli.curator_projection import print_projection
+from sordino_server.cli.curator_projection import projection_lines
+from sordino_server.cli.curator_promise import promise_text
 from sordino_server.cli.output import console, fail, print_json
 from sordino_server.cli.sigint import finishing_when_asked
 from sordino_server.cli.unused_options import refuse_given
@@ -96,32 +99,39 @@ def print_curator_plan(context: typer.Context, specification: WrittenQuestion) -
     options = context.params
     delta = delta_of(options["delta"])
     asked = asked_of(options["rho"], options["epsilon"], options["delta"])
-    projection = options["mechanism"] if options["mechanism"] in PROJECTIONS else None
-    if projection is not None:
-        refuse_given(context, ("output",), f"{projection} is compared alone, and no release is made with it")
-    families = families_of(None if projection else options["mechanism"])
     workload, objective, users = specification.build(), options["objective"], options["users"]
+    projection = options["mechanism"] if options["mechanism"] in PROJECTIONS else None
+    families = families_of(None if projection else options["mechanism"])
     with finishing_when_asked() as interrupted:
-        deadline = Deadline(_limit(options["time_limit"]), interrupted)
-        plan = plan_release(workload, asked, objective, users, deadline.passed, options["neighbours"], families)
-    if projection is not None:
-        print_projection(projection, plan, as_json=options["as_json"])
-        return
+        stop = Deadline(_limit(options["time_limit"]), interrupted).passed
+        if projection is not None:
+            projected = plan_projection(projection, workload, asked, users, options["neighbours"])
+            best = plan_release(workload, asked, "mean", users, stop) if fits(workload) else None
+            compared = projected_summary(projected, best, delta)
+            _show(part_of(projected), compared.model_dump(mode="json"), projection_lines(compared), options)
+            return
+        plan = plan_release(workload, asked, objective, users, stop, options["neighbours"], families)
     summary = plan.summary(delta)
-    if options["output"] is not None:
-        _write(part_of(plan), summary, options["output"])
+    _show(part_of(plan), json.loads(summary.text()), _lines(summary), options)
+
+
+def _show(part: CuratorPart, figures: dict[str, Any], lines: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Write the plan where a folder is given, and print its figures."""
+    output = options["output"]
+    if output is not None:
+        _write(part, figures, output)
     if options["as_json"]:
-        print_json(json.loads(summary.text()))
+        print_json(figures)
         return
-    written = () if options["output"] is None else (f"written to {options['output']}/: {CURATOR_FILE}, {SUMMARY_FILE}",)
-    for line in (*_lines(summary), *written):
+    written = () if output is None else (f"written to {output}/: {CURATOR_FILE}, {SUMMARY_FILE}",)
+    for line in (*lines, *written):
         console.print(line, highlight=False)
 
 
-def _write(part: CuratorPart, summary: CuratorSummary, folder: Path) -> None:
+def _write(part: CuratorPart, figures: dict[str, Any], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     (folder / CURATOR_FILE).write_bytes(part.content)
-    figures = json.loads(summary.text()) | {"digests": {"curator": str(part.digest)}}
+    figures = figures | {"digests": {"curator": str(part.digest)}}
     (folder / SUMMARY_FILE).write_text(json.dumps(figures, ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
 
 
@@ -139,7 +149,7 @@ def families_of(mechanism: str | None) -> Sequence[str]:
     if mechanism is None:
         return FAMILIES
     if mechanism not in CURATOR_MECHANISMS:
-        known = ", ".join((*CURATOR_MECHANISMS, *PROJECTIONS))
+        known = ", ".join(CURATOR_MECHANISMS)
         raise InvalidValue(f"a curator's --mechanism is one of {known}, got {mechanism!r}", mechanism)
     return (mechanism,)
 
@@ -164,7 +174,7 @@ def delta_of(written: str | None) -> Fraction:
 def _lines(summary: CuratorSummary) -> list[str]:
     lines = [
         f"mechanism: {summary.mechanism}, of a curator that holds the rows",
-        f"  {summary.workload}, {_promise(summary)}, {_NEIGHBOURS[summary.neighbours]}",
+        f"  {summary.workload}, {promise_text(summary)}, {_NEIGHBOURS[summary.neighbours]}",
         f"  variance of a count, worst query: {figure(summary.max_variance, 6)}{_ratio(summary.ratio_max)}",
         f"  variance of a count, mean: {figure(summary.mean_variance, 6)}{_ratio(summary.ratio_mean)}",
     ]
@@ -190,12 +200,6 @@ def _lines(summary: CuratorSummary) -> list[str]:
         error = figure(summary.predicted_max_rmse)
         lines.append(f"  error of a share of {quantity(summary.users, 'user')}, worst query: {error}")
     return lines + [f"warning: {warning}" for warning in summary.warnings]
-
-
-def _promise(summary: CuratorSummary) -> str:
-    if summary.rho is None:
-        return f"pure ε = {chosen(summary.epsilon)}"
-    return f"ρ = {chosen(summary.rho)} (ε = {figure(summary.epsilon)} at δ = {chosen(summary.delta)})"
 
 
 def _ratio(ratio: float | None) -> str:

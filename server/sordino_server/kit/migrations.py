@@ -30,10 +30,13 @@ def upgrade(database: Database, revision: str = "head") -> None:
     """Bring the schema to `revision`; what is there already is left alone.
 
     Any number of processes may do this at once: one works, the others wait for it. Raises `SchemaMismatch` for a
-    schema of a newer version.
+    schema of a newer version, and for rows that no version wrote: then everything stays.
     """
     check_known(current_revision(database))
-    command.upgrade(configuration(database), revision)
+    try:
+        command.upgrade(configuration(database), revision)
+    except CommandError as error:
+        raise SchemaMismatch(f"the schema stays as it is: {error}", "schema") from error
 
 
 def downgrade(database: Database, revision: str, lose: Collection[str] = ()) -> None:

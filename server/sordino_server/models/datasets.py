@@ -27,6 +27,7 @@ class Dataset(Base):
     """
 
     __tablename__ = "datasets"
+    __table_args__ = (one_of("account", DatasetAccount),)
 
     id: Mapped[str] = mapped_column(DigestText, primary_key=True)
     name: Mapped[str] = mapped_column(String(200))

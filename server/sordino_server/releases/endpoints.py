@@ -19,7 +19,7 @@ from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath, RequestPath
 from sordino_server.releases import service
-from sordino_server.releases.checking import check_release
+from sordino_server.releases.checking import check_release, rho_within
 from sordino_server.releases.schemas import ReleaseList, ReleaseOrder, ReleaseStatus
 from sordino_server.workloads import service as workloads
 from sordino_shared.protocol import CBOR_MEDIA_TYPE
@@ -42,6 +42,8 @@ async def request_release(
     context: Injected, operator: Analyst, dataset_id: DigestPath, body: ReleaseOrder, idempotency_key: _Key
 ) -> Response:
     """Answer a workload from a dataset, once. A worker plans it, charges it, and draws the noise; poll its Location."""
+    if body.delta is not None:
+        body = body.keeping(await context.checks.run(rho_within, str(body.epsilon), str(body.delta)))
     asked = await anyio.to_thread.run_sync(_asked, context, dataset_id, body, idempotency_key)
     if asked is not None:
         await context.checks.run(check_release, *asked)
@@ -58,13 +60,16 @@ async def request_release(
     return answer.response()
 
 
-def _asked(context: Context, dataset_id: str, order: ReleaseOrder, key: str) -> tuple[str, str] | None:
-    """The stored terms of the dataset, and the stored workload; None where this key asked for a release before."""
+def _asked(context: Context, dataset_id: str, order: ReleaseOrder, key: str) -> tuple[str, str, str | None] | None:
+    """The stored terms of the dataset, the stored workload, and the mechanism.
+
+    None where this key asked for a release before.
+    """
     with context.database.read("read dataset and workload") as session:
         terms = datasets.get(session, dataset_id).terms
         if service.is_known(session, dataset_id, key):
             return None
-        return terms, workloads.get(session, order.workload).specification
+        return terms, workloads.get(session, order.workload).specification, order.mechanism
 
 
 @router.get("/datasets/{dataset_id}/releases")

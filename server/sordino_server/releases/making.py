@@ -18,7 +18,8 @@ from sordino_analysis.curator.audit import part_of
 from sordino_analysis.curator.counts import check_part, marginal_counts
 from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.plan import FAMILIES, CuratorPlan, plan_release
-from sordino_analysis.curator.release import measure
+from sordino_analysis.curator.projected_plan import PROJECTIONS, ProjectedPlan, plan_projection
+from sordino_analysis.curator.release import MeasuredPlan, measure
 from sordino_analysis.documents.curator_part import CuratorPart
 from sordino_analysis.guarantees import restore
 from sordino_analysis.kinds.release_document import ReleaseSource, release_document
@@ -90,8 +91,14 @@ class ReleaseTask:
         return self.database.run("publish release", publish)
 
 
-def _planned(release: Release, dataset: Dataset, workload: Workload, should_stop: Callable[[], bool]) -> CuratorPlan:
+def _planned(
+    release: Release, dataset: Dataset, workload: Workload, should_stop: Callable[[], bool]
+) -> CuratorPlan | ProjectedPlan:
     guarantee, neighbours = restore(release.kind, release.nano), neighbours_of(dataset)
+    if release.mechanism in PROJECTIONS:
+        projected = plan_projection(release.mechanism, workload, guarantee, dataset.rows, neighbours)
+        projected.law.check_drawable()
+        return projected
     objective: Objective = "mean" if release.objective == "mean" else "max"
     families = FAMILIES if release.mechanism is None else (release.mechanism,)
     plan = plan_release(workload, guarantee, objective, dataset.rows, should_stop, neighbours, families)
@@ -99,7 +106,7 @@ def _planned(release: Release, dataset: Dataset, workload: Workload, should_stop
     return plan
 
 
-def _measured(plan: CuratorPlan, domain: Domain, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+def _measured(plan: MeasuredPlan, domain: Domain, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     """(r,) R̂·counts and noise from the operating system."""
     try:
         return measure(plan, marginal_counts(domain, counts, plan.workload.domain), CuratorNoise())

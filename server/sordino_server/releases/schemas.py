@@ -26,9 +26,12 @@ class ReleaseOrder(StrictModel):
     workload: DigestText
     rho: WrittenNumber | None = Field(None, description="ρ of this release, rounded up to whole nano-ρ.")
     epsilon: WrittenNumber | None = Field(
-        None, description="Instead: pure ε of this release, rounded up to whole nano-ε."
+        None, description="Instead: pure ε of this release, rounded up to whole nano-ε; with `delta` (ε, δ)."
     )
-    mechanism: Literal["gaussian", "laplace", "blocks", "isotropic", "ntz"] | None = Field(
+    delta: WrittenNumber | None = Field(
+        None, description="With `epsilon`: the release keeps the largest ρ that is proved to imply (ε, δ)."
+    )
+    mechanism: Literal["gaussian", "laplace", "blocks", "isotropic", "ntz", "jl", "coarse_jl"] | None = Field(
         None, description="Use this mechanism, not the best for the workload."
     )
     objective: Objective = Field("max", description="Minimise the variance of the worst query, or the mean.")
@@ -46,15 +49,23 @@ class ReleaseOrder(StrictModel):
     def _one_guarantee(self) -> Self:
         if (self.rho is None) == (self.epsilon is None):
             raise PydanticCustomError("guarantee", "a release keeps `rho` or `epsilon`, and one of them")
-        if self.mechanism in (("laplace", "blocks") if self.epsilon is None else ("gaussian", "isotropic")):
+        if self.delta is not None and self.epsilon is None:
+            raise PydanticCustomError("guarantee", "`delta` belongs to `epsilon`: a release keeps `rho` at every δ")
+        of_rho = self.epsilon is None or self.delta is not None
+        if self.mechanism in (("laplace", "blocks") if of_rho else ("gaussian", "isotropic")):
             raise PydanticCustomError(
                 "mechanism",
-                "`gaussian` and `isotropic` keep `rho`, `laplace` and `blocks` keep `epsilon`, and `ntz` either",
+                "`gaussian` and `isotropic` keep `rho` or `epsilon` with `delta`, `laplace` and `blocks` keep "
+                "`epsilon` alone, and `ntz`, `jl` and `coarse_jl` either",
             )
         return self
 
+    def keeping(self, rho: str) -> Self:
+        """The same order with the ρ that its (ε, δ) was turned into."""
+        return self.model_copy(update={"rho": rho, "epsilon": None, "delta": None})
+
     def guarantee(self) -> Guarantee:
-        """What the release keeps; raises InvalidValue."""
+        """What the release keeps, once `delta` was turned into ρ; raises InvalidValue."""
         if self.epsilon is None:
             assert self.rho is not None
             return Zcdp.of(self.rho)

@@ -19,7 +19,6 @@ from sordino_analysis.curator.laws import BlockLaw, ball_blocks, laplace_block, 
 from sordino_analysis.curator.loss import loss_of_characters, loss_of_rows
 from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.plan import CuratorPlan, plan_release
-from sordino_analysis.curator.projected_errors import projected_errors
 from sordino_analysis.curator.release import measure, released_estimate
 from sordino_analysis.curator.released_counts import released_counts
 from sordino_analysis.curator.strategy import IntegerStrategy
@@ -202,12 +201,6 @@ def test_mechanisms_of_the_literature_are_taken_by_name_and_never_the_best() -> 
         plan_release(workload, ONE, families=("isotropic",))
     with pytest.raises(InvalidValue, match="one of gaussian, laplace"):
         plan_release(workload, ONE, families=("jll",))
-
-
-def test_projections_of_queries_that_are_too_many_are_answered_by_a_sentence() -> None:
-    best = plan_release(of_bits(20, "marginals", 2), ONE, "mean", users=500)
-    with pytest.raises(InvalidValue, match="ask about fewer attributes"):
-        projected_errors("jl", best, 500)
 
 
 def test_pure_errors_of_many_marginals_are_those_of_balls() -> None:

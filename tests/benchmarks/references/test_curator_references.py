@@ -12,10 +12,12 @@ from benchmarks.references.figures import determinant_figure, volume_figure
 from benchmarks.references.multiplicative_weights import multiplicative_weights
 from sordino_analysis.curator.ball_law import BallLaw
 from sordino_analysis.curator.noise import CuratorNoise
-from sordino_analysis.curator.projections import coarse_jl_release, isotropic, jl_release
+from sordino_analysis.curator.projections import Projection, isotropic
 from sordino_analysis.curator.rounding import integer_strategy
 from sordino_analysis.curator.second_moments import nearest_of_unit_vectors, release_second_moments
+from sordino_analysis.curator.signed_sums import moved, projection_of
 from sordino_analysis.curator.strategy import squared_sensitivity
+from sordino_analysis.documents.curator_part import SignedSums
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_analysis.optimisation.gaussian.covariance import optimal_covariance
 from sordino_analysis.optimisation.gaussian.ellipsoids import minimum_ellipsoid, recursive_covariance
@@ -30,6 +32,10 @@ SIGNS = np.random.default_rng(0).choice([-1.0, 1.0], (40, 24))
 
 def seeded(seed: int = 1) -> CuratorNoise:
     return CuratorNoise(SeededRandomness(seed), seeded_for_tests=True)
+
+
+def signed(separation: float) -> Projection:
+    return projection_of(SignedSums(3, 30, separation), SIGNS)
 
 
 def test_the_least_ellipsoid_of_a_box_is_a_ball_and_holds_all_points() -> None:
@@ -75,8 +81,7 @@ def test_a_projection_measures_integers_with_the_stated_noise(guarantee) -> None
 
 def test_projections_answer_of_a_histogram_and_come_to_the_truth_with_people() -> None:
     counts = np.random.default_rng(2).multinomial(400, np.ones(24) / 24)
-    generator = np.random.default_rng(3)
-    for mechanism in (isotropic(SIGNS), jl_release(SIGNS, 30, generator), coarse_jl_release(SIGNS, 0.1, 30, generator)):
+    for mechanism in (isotropic(SIGNS), signed(0.0), signed(0.1)):
         errors = []
         for times in (1, 10_000):
             answers = mechanism.release(times * counts, RHO, seeded())
@@ -86,11 +91,10 @@ def test_projections_answer_of_a_histogram_and_come_to_the_truth_with_people() -
 
 
 def test_the_coarse_release_moves_nobody_by_more_than_half_of_alpha() -> None:
-    generator = np.random.default_rng(4)
     for alpha in (0.3, 2.5):
-        moved = coarse_jl_release(SIGNS, alpha, 8, generator).matrix
-        assert (np.sqrt(((moved - SIGNS) ** 2).mean(axis=0)) <= alpha / 2 + 1e-12).all()
-    assert len(np.unique(moved, axis=1).T) < 24
+        found = moved(SIGNS, alpha)
+        assert (np.sqrt(((found - SIGNS) ** 2).mean(axis=0)) <= alpha / 2 + 1e-12).all()
+    assert len(np.unique(found, axis=1).T) < 24
 
 
 def test_queries_of_no_whole_numbers_are_refused() -> None:

@@ -47,14 +47,22 @@ def test_a_mechanism_is_taken_by_name(json_of):
         assert found in json_of(*asked, "--mechanism", name)["mechanism"]
 
 
-def test_jl_is_simulated_beside_the_best_release(json_of, run_command):
+def test_jl_is_planned_by_name_beside_the_best_release(json_of, run_command, tmp_path):
     asked = (*LOCAL, "--trust", "curator", "--epsilon", "1", "--users", "1000", "--mechanism")
     for name in ("jl", "coarse_jl"):
-        found = json_of(*asked, name)
+        found = json_of(*asked, name, "--output", str(tmp_path / name))
         assert (found["mechanism"], found["users"], found["guarantee"]) == (name, 1000, "pure_epsilon")
-        assert found["best_errors"]["zipf"] < found["errors"]["zipf"]
-        assert found["dimension"] in (250, 1000, 1024)
-    assert "no release is made with it" in " ".join(run_command(*asked, "jl").stdout.split())
+        assert found["best_errors"]["zipf"] < found["errors"]["zipf"] < found["knowing_nothing"]["zipf"]
+        assert found["sums"] in (250, 1000, 1024)
+        assert [block["rows"] for block in found["noise"]["blocks"]] == [found["sums"]]
+        report = json_of("audit", str(tmp_path / name))
+        assert report["holds"]
+        assert [check["name"] for check in report["checks"]] == ["digest of curator.cbor", "ε"]
+    text = " ".join(run_command(*asked, "jl").stdout.split())
+    assert "its answers are biased: they have no intervals, and no certificate" in text
+    both = json_of(*asked, "jl", "--delta", "1e-6")
+    assert both["guarantee"] in ("pure_epsilon", "zcdp")
+    assert sum(both["errors"].values()) <= sum(json_of(*asked, "jl")["errors"].values())
 
 
 def test_epsilon_is_turned_into_a_rho_that_implies_it_and_a_secret_number_is_a_query(json_of):
@@ -92,7 +100,7 @@ def test_the_audit_of_a_written_plan_holds_and_finds_another_byte(run_command, j
         ((*LOCAL, "--epsilon", "1", "--rho", "1"), "leave out --rho"),
         ((*CURATOR, "--mechanism", "factorization"), "is one of gaussian, laplace, blocks"),
         ((*CURATOR, "--mechanism", "jl"), "give --users"),
-        ((*CURATOR, "--mechanism", "jl", "--users", "9", "--output", "x"), "leave out --output"),
+        ((*CURATOR, "--mechanism", "jl", "--users", "9", "--neighbours", "add-remove"), "known number of people"),
         ((*CURATOR, "--mechanism", "laplace"), "guarantee of this kind"),
         ((*LOCAL, "--trust", "curator", "--epsilon", "1", "--mechanism", "gaussian"), "guarantee of this kind"),
         ((*LOCAL, "--trust", "curator", "--epsilon", "0"), "ε must be"),

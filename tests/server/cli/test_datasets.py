@@ -126,6 +126,39 @@ def test_pure_epsilon_of_a_cap_on_rho_says_what_it_takes(
     assert entry["rho"] == pytest.approx(0.2 * math.tanh(0.1), abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    ("cap", "price", "mechanism"),
+    [
+        ('{epsilon: "1.5"}', ("--epsilon", "1"), "jl"),
+        ('{rho: "0.05"}', ("--rho", "0.02"), "coarse_jl"),
+        ('{epsilon: "1.5"}', ("--epsilon", "1"), "ntz"),
+    ],
+)
+def test_a_mechanism_of_the_literature_is_released_by_its_name(
+    run_command: Run, json_of: Run, operator: dict[str, str], cap: str, price: tuple[str, str], mechanism: str
+) -> None:
+    terms = Path("dataset.yaml").read_text(encoding="utf-8")
+    Path("named.yaml").write_text(re.sub("cap: .*", f"cap: {cap}", terms), encoding="utf-8")
+    run_command(*ADD[:4], "named.yaml", *ADD[5:], **operator)
+    document = json_of(*RELEASE, *price, "--mechanism", mechanism, "--yes", **operator)
+    # 400, 300, 200 and 100 rows: errors of a release of 1,000 rows are below .1 here.
+    assert document["table"]["value"] == pytest.approx([0.4, 0.7, 0.9], abs=0.15)
+    [entry] = json_of("datasets", "ledger", "flights", **operator)["entries"]
+    assert entry["epsilon" if price[0] == "--epsilon" else "rho"] == float(price[1])
+    run_command("datasets", "plan", entry["release"], "--output", "made", **operator)
+    assert json_of("audit", "made")["holds"]
+    extras, shown = document["extras"], run_command("datasets", "answers", entry["release"], **operator).stdout
+    assert extras["unbiased"] is (mechanism == "ntz")
+    if mechanism == "ntz":
+        return
+    assert document["terms"]["bias_bound"] is None
+    assert not {"standard_error", "lower", "band_lower"} & document["table"].keys()
+    assert document["table"]["consistent"] == document["table"]["value"]
+    assert extras["simulated_errors"]["zipf"] < 0.2
+    assert "they are biased and have no intervals" in " ".join(shown.split())
+    run_command("datasets", "answers", entry["release"], "--csv", **operator)
+
+
 def test_the_first_release_of_the_page_runs_as_it_is_written(
     run_command: Run, json_of: Run, operator: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

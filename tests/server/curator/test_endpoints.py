@@ -8,11 +8,13 @@ import io
 import json
 import tempfile
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import pytest
 from sqlalchemy import select
 
+from sordino_analysis.guarantees.approximate import Approximate, zcdp_within
 from sordino_server.models import IdempotencyKey, Role
 from sordino_server.populations.names import identifier_of
 from sordino_shared.protocol import Problem
@@ -148,6 +150,43 @@ def test_wrong_releases_are_refused_before_anything_is_spent(running: Any, check
     lost = check_problem(running.api.get(f"{unscaled.headers['location']}/answers"), Problem.RELEASE_NOT_READY)
     assert lost["state"] == "failed"
     assert running.api.get(PATH).json()["cap"]["spent"] == 1e-9
+
+
+def test_epsilon_with_delta_is_the_largest_rho_that_implies_it(running: Any, check_problem: Check) -> None:
+    running.api.post("/v1/datasets", json=ORDER).raise_for_status()
+    workload = running.workload(OF_PORTS)
+    of = {"rho": None, "epsilon": 1, "delta": "1e-6"}
+    accepted = asked(running, workload, **of)
+    assert (accepted.status_code, accepted.json()["epsilon"]) == (202, None)
+    assert accepted.json()["rho"] == zcdp_within(Approximate(10**9, Fraction(1, 10**6))).rho
+    assert asked(running, workload, **of).headers["location"] == accepted.headers["location"]
+    check_problem(asked(running, workload, **of | {"delta": 1e-9}), Problem.IDEMPOTENCY_CONFLICT)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"delta": 1e-6}, "belongs to `epsilon`"),
+        (of | {"mechanism": "laplace"}, "`epsilon` alone"),
+        (of | {"delta": 0}, "δ must be"),
+        (of | {"delta": 1}, "below 1"),
+        (of | {"delta": "x"}, "such as 1e-6"),
+        (of | {"epsilon": 0}, "ε must be"),
+        (of | {"epsilon": "nan"}, "ε must be"),
+        ({"rho": None, "epsilon": 0}, "ε must be"),
+    ]
+    for order, said in wrong:
+        check_problem(asked(running, workload, key="wrong", **order), Problem.INVALID_REQUEST, said)
+    running.api.post("/v1/datasets", json=ORDER | {"name": "pure", "cap": {"epsilon": "2"}}).raise_for_status()
+    path = f"/v1/datasets/{identifier_of('pure')}/releases"
+    for order in ({"rho": "0.02"}, {"epsilon": 1, "delta": 1e-6}):
+        refused = running.api.post(path, json={"workload": workload} | order, headers={"Idempotency-Key": "one"})
+        check_problem(refused, Problem.INVALID_REQUEST, "ask for `epsilon` alone")
+
+
+def test_jl_is_refused_before_anything_is_queued_where_it_does_not_fit(running: Any, check_problem: Check) -> None:
+    running.api.post("/v1/datasets", json=ORDER | {"neighbours": "add-remove"}).raise_for_status()
+    workload = running.workload(OF_PORTS)
+    refused = asked(running, workload, mechanism="jl")
+    check_problem(refused, Problem.INVALID_REQUEST, "known number of people")
+    check_problem(asked(running, workload, mechanism="jll"), Problem.INVALID_REQUEST, "coarse_jl")
+    assert running.api.get(f"{PATH}/releases").json()["releases"] == []
 
 
 def test_no_digest_by_which_rows_can_be_guessed_is_stored(running: Any, check_problem: Check) -> None:

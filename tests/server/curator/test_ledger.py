@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import text
+from sqlalchemy.exc import IntegrityError
 
 from sordino_server.datasets import service as datasets
 from sordino_server.datasets.schemas import CapChange
@@ -196,6 +197,13 @@ OF_SQLITE = (
     " (SELECT id FROM releases WHERE state = 'queued'), dataset_id, kind, 0, created_at FROM dataset_ledger",
 )
 OF_POSTGRES = ("TRUNCATE dataset_ledger", "TRUNCATE datasets CASCADE")
+
+
+def test_the_database_itself_refuses_an_account_that_nobody_counts(curator: Any) -> None:
+    dataset = curator.add()
+    with pytest.raises(IntegrityError, match="ck_datasets_account"), curator.database.write("tamper") as session:
+        session.execute(text("UPDATE datasets SET account = 'delta'"))
+    assert curator.spent(dataset.id) == 0
 
 
 def test_the_database_itself_refuses_to_change_the_ledger(curator: Any) -> None:

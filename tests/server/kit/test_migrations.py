@@ -170,6 +170,21 @@ def test_releases_of_pure_epsilon_are_not_left_to_a_version_that_reads_them_as_r
     migrations.downgrade(database, "202611270915")
 
 
+def test_an_account_that_nobody_counts_is_refused_before_and_after(database):
+    """From 202611271540 on by the database; rows of before are named."""
+    migrations.upgrade(database, "202611271300")
+    put_unchecked(database, f"INSERT INTO datasets {KEPT['datasets']}")
+    put_unchecked(database, "UPDATE datasets SET account = 'delta'")
+    with pytest.raises(SchemaMismatch, match="datasets flights have an account that is neither"):
+        migrations.upgrade(database)
+    put_unchecked(database, "UPDATE datasets SET account = 'epsilon'")
+    migrations.upgrade(database)
+    with pytest.raises(Exception, match="ck_datasets_account"):
+        put_unchecked(database, "UPDATE datasets SET account = 'delta'")
+    migrations.downgrade(database, "202611271300")
+    put_unchecked(database, "UPDATE datasets SET account = 'delta'")
+
+
 KEPT = {
     "populations": "(id, name, lifetime_nano, version, declared, created_at) VALUES ('p', 'x', 9, 1, TRUE, 7)",
     "population_ledger": "(campaign_id, population_id, nano, created_at) VALUES ('c', 'p', 3, 7)",
