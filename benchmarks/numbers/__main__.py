@@ -33,6 +33,7 @@ LEVELS = (9, 17, 25, 33)
 QUESTIONS: dict[str, tuple[int, Any]] = {
     "mean and sd": (0, ["mean", "sd"]),
     "mean and share above": (0, ["mean", {"share_above": 20000}]),
+    "mean and clipped": (0, ["mean", "clipped"]),
     "mean within a part": (0, {"mean_within": [0, 5000]}),
     "median": (0, {"quantile": 0.5}),
     "mean and median": (0, ["mean", {"quantile": 0.5}]),

@@ -313,7 +313,7 @@ def analyst_parts() -> dict[str, AnalystPart]:
 
 def asked_numbers() -> NumberQueries:
     """Every measure, some with a weight; the parts of two attributes are read alike."""
-    measures = tuple(NumberMeasure(name, (), 2.0) for name in ("mean", "sum", "variance", "sd", "top"))
+    measures = tuple(NumberMeasure(name, (), 2.0) for name in ("mean", "sum", "variance", "sd", "top", "clipped"))
     above, within = NumberMeasure("share_above", (12.5,)), NumberMeasure("mean_within", (0.0, 12.5), 0.5)
     asked = (*measures, above, within, NumberMeasure("quantile", (0.95,)))
     return NumberQueries((AskedNumber("delay", 17, 32, asked), AskedNumber("load_ms", 2, 1, (above,))))

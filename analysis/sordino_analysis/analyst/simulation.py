@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -34,6 +34,7 @@ from sordino_analysis.kinds.drawn_rounds import BATCH, randomized
 from sordino_analysis.kinds.true_measures import measures_of, true_measures
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
+from sordino_analysis.questions.linear.numbers.clipping import ClippedNumbers, clipped_numbers
 from sordino_analysis.vectorized.domains import codes_many
 from sordino_analysis.vectorized.randomizers import draw_blanket
 from sordino_analysis.vectorized.randomness import SeededRandomness
@@ -44,18 +45,20 @@ from sordino_shared.errors import InvalidValue, OutsideDomain
 Values = Sequence[object] | NDArray[Any] | Mapping[str, Sequence[object]] | Any
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Simulation(AnswersShown):
     """What an aggregator would hold, what it would answer, and the truth, which only a simulation has.
 
     `aggregate` is the exact sum of the n reports, `truth` (Q,) the answers without noise. Of a histogram that is too
-    long to list the queries are the up to 100 items that most users hold, and `items` has their counts.
+    long to list the queries are the up to 100 items that most users hold, and `items` has their counts. `clipped` has
+    the share of the users beyond each end of the range of each attribute with numbers.
     """
 
     plan: Plan
     aggregate: Aggregate
     truth: Floats
     items: SimulatedItems | None = None
+    clipped: tuple[ClippedNumbers, ...] = ()
 
     @property
     def blanket(self) -> int:
@@ -91,24 +94,27 @@ class Simulation(AnswersShown):
     def _shown(self) -> ShownAnswers:
         rows = shown(len(self.truth))
         answers = shown_answers(self.table, rows=rows, parts=("truth", "answer", "interval", "inside"))
+        said = [warning for each in self.clipped for warning in each.warnings]
+        answers = replace(answers, warnings=(*answers.warnings, *said))
         return answers.titled(f"Simulation of {self.plan.workload.name}", *self._notes())
 
     def _notes(self) -> list[str]:
         units = set(self.estimate.units)
         queries, level = len(self.truth), percent(self.estimate.level)
+        clipped = [f"clipped: {each}" for each in self.clipped if each.below or each.above]
         inside = f"{int(self.inside.sum())} of {queries} intervals hold the truth"
         # A category that may be empty has no answer, one that nobody is in no truth, and a quantile is a bin.
         errors = self.errors[~np.isnan(self.errors)]
         if len(units) == 1 and len(errors):
             inside += f"; error {amount(float(np.sqrt(np.mean(errors**2))), units.pop())} rms"
         if self.inside.all():
-            return [inside]
+            return [inside, *clipped]
         banded = int(_hold(self.estimate.band, self.truth).sum())
         together = (
             f"the band holds {banded} of {queries}: it holds all at once in {level} of rounds; an interval holds its "
             f"own truth in {level}, and answers of one round err together, so that some rounds miss several"
         )
-        return [inside, together]
+        return [inside, together, *clipped]
 
 
 def _hold(ends: Floats, truth: Floats) -> NDArray[np.bool_]:
@@ -144,15 +150,17 @@ def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> S
     """
     rows = _rows(plan.domain, values)
     codes = codes_of(plan.domain, rows, strict=strict)
+    # What `strict` takes is within the ranges.
+    clipped = () if strict else clipped_numbers(plan.domain, rows)
     if not plan.workload.is_listed:
         aggregate, found = simulated_items(plan, codes, rows, SeededRandomness(seed), batch=BATCH)
-        return Simulation(plan, aggregate, found.truth, found)
+        return Simulation(plan=plan, aggregate=aggregate, truth=found.truth, items=found, clipped=clipped)
     randomness, blanket = SeededRandomness(seed), 0 if plan.blanket is None else plan.blanket.reports
     aggregate = randomized(plan.device, codes, randomness)
     if blanket:
         random = draw_blanket(plan.device.randomizer, blanket, randomness)
         aggregate += Aggregate(blanket, accumulate(plan.device.randomizer, random))
-    return Simulation(plan, aggregate, _truth(plan, codes))
+    return Simulation(plan=plan, aggregate=aggregate, truth=_truth(plan, codes), clipped=clipped)
 
 
 def _truth(plan: Plan, codes: NDArray[np.uint64]) -> Floats:

@@ -18,6 +18,7 @@ MEASURES = {
     "mean_within": 2,
     "quantile": 1,
     "top": 0,
+    "clipped": 0,
 }
 # Two knots for each level still fit a device.
 MAX_LEVELS = 513

@@ -92,7 +92,9 @@ class NumbersKind(LinearKind):
         assert isinstance(extras, NumberExtras)
         error = self.predicted_error(estimate) / extras.scale
         predicted = f"the plan predicts an error of {percent(error, 2)} of the range at most"
-        return (*unanswered(estimate.table), predicted, *self.subtracted(estimate), *map(str, extras.ranges))
+        untold = "" if "clipped" in estimate.table.cells("kind") else " (`clipped` would tell how many)"
+        ranges = [f"{each}{untold}" for each in extras.ranges]
+        return (*unanswered(estimate.table), predicted, *self.subtracted(estimate), *ranges)
 
     def truth(self, users: SimulatedUsers, estimate: EstimateDocument) -> Sequence[float]:
         """The measures of the numbers that the users hold, clipped as devices clip them."""

@@ -13,8 +13,10 @@ from sordino_analysis.kinds.numbers import NumberExtras, NumberRange
 from sordino_analysis.kinds.true_measures import measures_of
 from sordino_analysis.percentages import percent
 from sordino_analysis.planning.rounds import ClosedRound
-from sordino_analysis.questions.linear.numbers.measures import Measures
+from sordino_analysis.questions.linear.numbers.clipping import MANY_CLIPPED, clipping_warning
+from sordino_analysis.questions.linear.numbers.measures import Measures, ShownMeasure
 from sordino_analysis.questions.linear.numbers.scale import NumberScale
+from sordino_shared.domains import Integers
 from sordino_shared.protocol import Manifest
 
 # Standard deviations from the mean beyond which an end of the range is far away: half of the error is the range's.
@@ -57,14 +59,35 @@ def rows_of_measures(estimator: LinearEstimator, aggregate: Aggregate, found: Li
 
 
 def range_warnings(measures: Measures, rows: list[dict[str, Cell]]) -> list[str]:
-    """Which attributes have a range that is much wider than their numbers, by a standard deviation that was asked."""
-    said = []
+    """Which attributes have a range that is much wider than their numbers, and which one that clips many of them.
+
+    The former by a standard deviation that was asked, the latter by shares of `clipped`.
+    """
+    said = [
+        sentence
+        for shown, row in zip(measures.shown, rows, strict=True)
+        if shown.name == "clipped" and shown.category is None
+        for sentence in _clips(shown, row)
+    ]
     for number in measures.asked.numbers:
         own = [(shown, row) for shown, row in zip(measures.shown, rows, strict=True) if shown.number is number]
         of_all = {shown.name: row for shown, row in own if shown.category is None}
         if number.scale is not None and {"mean", "sd"} <= of_all.keys():
             said += _too_wide(number.scale, of_all["mean"], of_all["sd"])
     return said
+
+
+def _clips(shown: ShownMeasure, row: dict[str, Cell]) -> list[str]:
+    """A sentence where more numbers than a few are at an end of the range, however large the error may be.
+
+    Not of whole numbers, which are often as large as the range allows, nor of a range that begins at 0, below which
+    most quantities have no numbers.
+    """
+    scale, least = shown.number.numbers, row["lower"]
+    at_zero = not shown.at[0] and scale.low == 0
+    if isinstance(scale.attribute, Integers) or at_zero or not isinstance(least, float) or least <= MANY_CLIPPED:
+        return []
+    return [clipping_warning(scale.attribute.name, f"{percent(least)} or more", shown.label.partition(" at ")[2])]
 
 
 def _too_wide(scale: NumberScale, mean: dict[str, Cell], spread: dict[str, Cell]) -> list[str]:

@@ -35,6 +35,9 @@ def _held(shown: ShownMeasure, codes: NDArray[np.uint64]) -> NDArray[np.int64]:
 def _true(measures: Measures, shown: ShownMeasure, members: NDArray[np.int64]) -> float:
     if shown.name in ("top", "share"):
         return float((members == int(shown.at[0])).mean()) if len(members) else float("nan")
+    if shown.name == "clipped":
+        end = shown.number.numbers.last if shown.at[0] else 0
+        return float((members == end).mean()) if len(members) else float("nan")
     held, places = np.unique(members, return_inverse=True)
     values = shown.number.numbers.numbers(held.tolist())[places]
     if shown.name == "mean_within":

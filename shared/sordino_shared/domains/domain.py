@@ -142,7 +142,7 @@ class Domain:
         """Index of the value's member in each attribute; reads values as `encode` does and needs no cell."""
         if strict:
             self.check_shape(value)
-        parts = self._parts(value)
+        parts = self.parts(value)
         if (text := self._text) is not None:
             member, bits = text.encode(parts[0], strict=strict), text.bits_of(parts[0])
             prefixes = (each for each in self.attributes if isinstance(each, TextPrefix))
@@ -153,11 +153,12 @@ class Domain:
         """What becomes of each attribute that `strict` refuses, by its name; nothing of the value but its type."""
         return {
             attribute.name: _coercion(attribute, part)
-            for attribute, part in zip(self.attributes, self._parts(value), strict=True)
+            for attribute, part in zip(self.attributes, self.parts(value), strict=True)
             if not isinstance(attribute, TextPrefix) and _refused(attribute, part)
         }
 
-    def _parts(self, value: object) -> Sequence[object]:
+    def parts(self, value: object) -> Sequence[object]:
+        """What each attribute is given of a value, None where its shape is another one."""
         if isinstance(value, Mapping):
             return [value.get(key) for key in self._keys]
         if self._takes_one_value:

@@ -89,6 +89,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
             {},
             has_chart=False,
         ),
+        Sample({"name": "delays", "domain": [CARRIER, *NUMBERS], "queries": {"delay": "clipped"}}, {}),
         Sample({"name": "carriers", "domain": [CARRIER], "queries": {"carrier": "top"}}, {}),
     ),
     "pairwise": tuple(

@@ -109,7 +109,8 @@ def test_an_estimate_is_in_units_and_says_where_numbers_are_clipped() -> None:
     assert 0.9 < error / (60000 * np.sqrt(0.032 / 5000)) < 1.05
     assert isinstance(estimate.extras, NumberExtras)
     [table] = kind.tables(estimate, None)
-    assert "load_ms: numbers below 0 ms count as 0 ms, numbers above 60,000 ms as 60,000 ms" in table.notes
+    said = "load_ms: numbers below 0 ms count as 0 ms, numbers above 60,000 ms as 60,000 ms"
+    assert f"{said} (`clipped` would tell how many)" in table.notes
     assert any(row[1].endswith(" ms") for row in table.rows)
 
 

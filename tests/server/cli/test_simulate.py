@@ -286,3 +286,17 @@ def test_labels_that_cannot_be_predicted_are_refused(
     done = run(server, "--csv", str(crashes), *options)
     assert done.exit_code != 0
     assert words in " ".join(done.output.split())
+
+
+def test_numbers_that_a_range_clips_are_counted(server: RemoteServer, tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").write_text("load\n" + "\n".join(["5"] * 95 + ["99"] * 5) + "\n")
+    attribute = {"name": "load", "kind": "number", "low": 0, "high": 60, "unit": "s"}
+    spec = tmp_path / "load.json"
+    spec.write_text(json.dumps({"name": "load", "domain": [attribute], "queries": {"load": "mean"}}))
+    options = ["--csv", str(tmp_path / "rows.csv"), "--column", "load", "--spec", str(spec)]
+    done = run(server, *options)
+    assert done.exit_code == 0, done.output
+    assert "load: 0.0 % below 0 s and 5.0 % above 60 s" in done.stdout
+    assert "5.0 % of the users have load above 60 s" in done.stdout
+    [clipped] = result_of(run(server, *options, "--json"))["clipped"]
+    assert clipped == {"attribute": "load", "unit": "s", "low": 0.0, "high": 60.0, "below": 0.0, "above": 0.05}

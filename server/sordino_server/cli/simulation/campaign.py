@@ -18,6 +18,7 @@ from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_prot
 from sordino_analysis.kinds.base import KindOfQuestion, SimulatedUsers
 from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
 from sordino_analysis.kinds.reading import estimate_of
+from sordino_analysis.questions.linear.numbers.clipping import ClippedNumbers, clipped_numbers
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import MOST_QUESTIONS
 from sordino_analysis.requests import kind_of_question
@@ -52,7 +53,7 @@ class CampaignResult:
     """A finished campaign: the plan's summary, what was sent, and the estimate beside the truth.
 
     `document` is the estimate as the server has it; `estimate` has instead the answers that were asked for where that
-    lists none.
+    lists none. `clipped` says how many devices hold numbers out of a range.
     """
 
     campaign: str
@@ -64,6 +65,7 @@ class CampaignResult:
     document: Mapping[str, Any]
     estimate: EstimateDocument
     comparison: TruthComparison
+    clipped: tuple[ClippedNumbers, ...]
     seconds: Mapping[str, float]
 
     @cached_property
@@ -125,7 +127,10 @@ def beside_truth(
         with stages.stage(f"asking for {len(asked)} values that most devices hold"):
             estimate = _asked_for(remote, campaign, estimate, asked)
     comparison = TruthComparison.of(kind.truth(users, estimate), estimate)
-    return {"kind": kind, "document": document, "estimate": estimate, "comparison": comparison}
+    clipped = clipped_numbers(users.domain, users.values)
+    return {
+        "kind": kind, "document": document, "estimate": estimate, "comparison": comparison, "clipped": clipped
+    }  # fmt: skip
 
 
 @contextmanager

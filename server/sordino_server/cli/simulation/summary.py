@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from itertools import islice
 from typing import Any
 
@@ -34,6 +35,7 @@ def result_document(result: CampaignResult) -> dict[str, Any]:
         **estimate.extras.model_dump(mode="json"),
         "queries": len(result.comparison.truth),
         **result.comparison.document(),
+        "clipped": [asdict(each) for each in result.clipped],
         **result.judgement.fields,
         "plan": json.loads(result.plan.text()),
         "apps": result.apps.reports,
@@ -114,7 +116,9 @@ def _facts(result: CampaignResult) -> list[tuple[str, str]]:
     facts.append(
         ("mechanism", f"{terms['mechanism']}, ε = {chosen(result.estimate.epsilon)} per device; {result.plan.quality}")
     )
-    return [*facts, *(("warning", warning) for warning in result.estimate.extras.warnings)]
+    facts += [("clipped", str(each)) for each in result.clipped if each.below or each.above]
+    warnings = (*result.estimate.extras.warnings, *(said for each in result.clipped for said in each.warnings))
+    return [*facts, *(("warning", warning) for warning in warnings)]
 
 
 def _error(result: CampaignResult, rms: float, largest: float) -> str:

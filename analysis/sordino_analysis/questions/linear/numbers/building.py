@@ -29,7 +29,7 @@ _MOST_CATEGORIES = 64
 # Types of rows that are written out: searches for kernels of more take minutes.
 _MOST_TYPES = 2048
 # The parts that are answers by themselves where they are about all users.
-_WHOLE = frozenset({"mean", "share_above", "below", "member", "absent"})
+_WHOLE = frozenset({"mean", "share_above", "below", "member", "absent", "clipped"})
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

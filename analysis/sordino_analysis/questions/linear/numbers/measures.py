@@ -129,10 +129,16 @@ class Measures:
             yield self._of(number, "share", label, SHARE, member, category, row=row)
             return
         where = "" if category is None else f", {self.category_label(category)}"
+        share = self._share(number, category)
+        if measure.name == "clipped":
+            for high in (False, True):
+                row = self._places[number.place, "clipped", (float(high),), category]
+                label = f"{number.end_label(high=high)}{where}"
+                yield self._of(number, "clipped", label, SHARE, (float(high),), category, row=row, share=share)
+            return
         if measure.name != "top":
             yield self._of_number(number, measure, f"{number.label(measure)}{where}", category)
             return
-        share = self._share(number, category)
         for place in range(len(number.types)):
             label, member = f"{number.asked.attribute}: {number.attribute.label(place)}{where}", (float(place),)
             row = self._places[number.place, "member", member, category]

@@ -63,7 +63,10 @@ class NumberPlace:
         needs_numbers = any(measure.name != "top" for measure in asked.measures)
         if any(measure.name == "top" for measure in asked.measures):
             _check_members(attribute)
-        return cls(place, attribute, scale_of(attribute) if needs_numbers else None, asked)
+        scale = scale_of(attribute) if needs_numbers else None
+        if any(measure.name == "clipped" for measure in asked.measures):
+            _check_clipped(attribute)
+        return cls(place, attribute, scale, asked)
 
     @property
     def numbers(self) -> NumberScale:
@@ -92,6 +95,9 @@ class NumberPlace:
         jumps = {scale.first_above(*each.at) for each in self.asks("share_above")}
         jumps |= {scale.first_above(edge) for edge in self.edges}
         levels = set(even_knots(scale.last, self.asked.levels if names & OF_MEAN else 2))
+        if self.asks("clipped"):
+            # No member lies between an end and its neighbour, so that the type of an end has those at it alone.
+            levels |= {1, scale.last - 1}
         for measure in self.asks("mean_within"):
             first, end = scale.within(*measure.at)
             jumps |= {jump for jump in (first, end) if 0 < jump <= scale.last}
@@ -145,6 +151,11 @@ class NumberPlace:
             return f"{measure.at[0]:g} quantile of {name}"
         return f"{measure.name} of {name}"
 
+    def end_label(self, *, high: bool) -> str:
+        """What a person reads for the numbers at an end of the range, and those beyond it, which count as it."""
+        end = amount(self.numbers.high if high else self.numbers.low, self.numbers.unit, 0.0)
+        return f"{self.asked.attribute} at {end} or {'above' if high else 'below'}"
+
     def parts(self) -> Iterator[RowPart]:
         """What rows are made for, in the order of answers: of the mean, squares, and each further measure."""
         of_mean, of_square = self._weight(OF_MEAN), self._weight(OF_SQUARE)
@@ -159,6 +170,8 @@ class NumberPlace:
                     yield self._share(measure.name, measure.at, self.label(measure), values, measure.weight)
                 case "mean_within":
                     yield from self._within(measure)
+                case "clipped":
+                    yield from self._at_ends(measure)
         if quantiles := self.asks("quantile"):
             yield from self._prefixes(max(each.weight for each in quantiles))
         for measure in self.asks("top"):
@@ -202,6 +215,12 @@ class NumberPlace:
         yield RowPart(name="mean_within", at=measure.at, label=label, unit=unit, values=centred, weight=measure.weight)
         yield self._share("within", measure.at, part, inside, measure.weight)
 
+    def _at_ends(self, measure: NumberMeasure) -> Iterator[RowPart]:
+        """Who has the first and who the last member, which numbers out of the range count as."""
+        for high in (False, True):
+            values = np.eye(len(self.types))[-1 if high else 0]
+            yield self._share(measure.name, (float(high),), self.end_label(high=high), values, measure.weight)
+
     def _prefixes(self, weight: float) -> Iterator[RowPart]:
         """Who has a number at or below the end of each bin, but for all who have one."""
         if self.edges:
@@ -242,4 +261,19 @@ def _check_members(attribute: Attribute) -> None:
             f"{attribute.name!r} has {attribute.size} members, of which `top` lists at most {_MOST_TOP}: ask for the "
             "histogram",
             attribute.size,
+        )
+
+
+def _check_clipped(attribute: Attribute) -> None:
+    """Raise WorkloadError where numbers out of the range do not count as its ends."""
+    if isinstance(attribute, Ordinal):
+        raise WorkloadError(
+            f"the first and the last bin of {attribute.name!r} have no end, so that nothing is clipped: ask for `top`, "
+            "which has their shares",
+            attribute,
+        )
+    if attribute.other:
+        raise WorkloadError(
+            f"numbers out of the range of {attribute.name!r} are `other`, whose share is told: leave out `clipped`",
+            attribute,
         )

@@ -199,3 +199,41 @@ def test_quantiles_are_combinations_of_rows_that_have_other_units() -> None:
         derived = replace(workload, operator=Dense(wanted), name_query=str)
         combined, constant = linear_on_demand._combinations(matrix, derived)
         np.testing.assert_allclose(combined @ matrix + constant[:, None], wanted, atol=1e-9)
+
+
+def test_clipped_tells_both_ends_exactly() -> None:
+    """The rows are 1 at an end and 0 at every other member, its neighbour too."""
+    workload = built({"count": ["mean", "clipped"]}, COUNT)
+    for row, end in ((1, 0), (2, 99)):
+        assert expected_values(workload, row, 100) == [Fraction(member == end) for member in range(100)]
+    np.testing.assert_allclose([float(each) for each in expected_values(workload, 0, 100)], range(100), atol=1e-12)
+    values = [-5, 0, 1e-9, 30000, 59999, 60000, 1e9, float("inf")]
+    measures = measures_of(built({"load_ms": ["clipped", {"quantile": 0.5, "bins": 4}]}))
+    truth = true_measures(measures, codes_many(measures.domain, values))
+    assert truth[:2] == [3 / 8, 3 / 8]
+    assert [shown.label for shown in measures.shown][:2] == [
+        "load_ms at 0 ms or below",
+        "load_ms at 60,000 ms or above",
+    ]
+
+
+def test_clipped_counts_a_tenth_and_of_those_with_a_number_alone() -> None:
+    workload = built({"load_ms": ["mean", "clipped"]}, LOAD | {"missing": True})
+    assert isinstance(workload.published, NumberQueries)
+    assert [each.weight for each in workload.published.asked[0].measures] == [1.0, 0.1]
+    measures = measures_of(workload)
+    truth = true_measures(measures, codes_many(measures.domain, [None, -1, 5, None]))
+    assert truth[1:] == [0.5, 0.0, 0.5]
+
+
+@pytest.mark.parametrize(
+    ("attribute", "said"),
+    [
+        ({"name": "count", "kind": "ordinal", "edges": [1, 2, 3]}, "have no end"),
+        (COUNT | {"other": True}, "are `other`"),
+        ({"name": "count", "kind": "categorical", "labels": ["a", "b"]}, "has no numbers"),
+    ],
+)
+def test_clipped_is_refused_where_nothing_is_clipped(attribute: dict[str, Any], said: str) -> None:
+    with pytest.raises(WorkloadError, match=said):
+        measures_of(built({"count": "clipped"}, attribute)).asked.numbers  # noqa: B018
