@@ -80,11 +80,9 @@ class BlanketedMoments(AnswerMoments):
         return np.asarray(self.own.type_variances() + self._added[:, None])
 
     def covariance_root(self, histogram: Floats) -> Floats | None:
-        """A (Q, r) of users and random reports side by side: of these Cov = E Cov(answers | x) + Cov W_x."""
+        """A (Q, r) of users and random reports side by side."""
         queries, types = self.workload.operator.shape
-        uniform = np.full(types, 1 / types)
-        users, random = self.own.covariance_root(histogram), self.own.covariance_root(uniform)
+        users, random = self.own.covariance_root(histogram), self.own.blanket_root()
         if users is None or random is None or not root_fits(queries, types):
             return None
-        spread = self.workload.operator.dense() - self._blanket.mean[:, None]
-        return np.hstack([users, np.sqrt(self._share) * random, np.sqrt(self._share / types) * spread])
+        return np.hstack([users, np.sqrt(self._share) * random])

@@ -287,6 +287,10 @@ class LinearEstimator:
         few = any(one.events < MANY_EVENTS for one in chosen)
         if few:
             outputs = for_randomizer(self.device.randomizer).output_counts(self.decoder, self.workload, varying)
+        drawn = self.law.drawn_laws(histograms[1]) is not None
+        if few and outputs is None and drawn:
+            # Draws of a report tell its tails, and not how few reports make up several errors together.
+            return _band_of_many(chosen, len(varying), users + self.blanket, level)
         root = self.law.covariance_root(histograms[0])
         if few and outputs is None and root is None:
             return _band_of_many(chosen, len(varying), users + self.blanket, level)

@@ -127,6 +127,18 @@ class AnswerMoments(ABC):
         spread = np.maximum(operator.squared_matvec(uniform) - mean**2, 0.0)
         return BlanketMoments(mean, self.mixed_variances(uniform) + spread)
 
+    def blanket_root(self) -> Floats | None:
+        """A (Q, r) with A·Aᵀ the covariance of what a shuffler's random report adds to the answers; None if too large.
+
+        Here of a uniform type, as in `blanket`: Cov = E Cov(answers | x) + Cov W_x.
+        """
+        queries, types = self.workload.operator.shape
+        random = self.covariance_root(np.full(types, 1 / types))
+        if random is None or queries * types > DENSE_LIMIT:
+            return None
+        spread = self.workload.operator.dense() - self.blanket().mean[:, None]
+        return np.hstack([random, np.sqrt(1 / types) * spread])
+
     def drawn_laws(self, histogram: Floats) -> LawsOfSome | None:
         """Of contributions under a `histogram` (k,) from seeded draws; None where the randomizer alone tells them."""
         return None

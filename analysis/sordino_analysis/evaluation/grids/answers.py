@@ -10,11 +10,13 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
+from sordino_analysis.evaluation.grids.covariance import GridCovariance
 from sordino_analysis.evaluation.grids.families import IntervalFamily, family_of
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.means import mean_variances
 from sordino_analysis.evaluation.grids.moments import GridMoments
 from sordino_analysis.evaluation.grids.shipped import shipped_levels
+from sordino_analysis.evaluation.linear_answers import covariance_square_root, root_fits
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.boxes import Box
@@ -26,6 +28,8 @@ Ends = tuple[int, int]
 # With more queries than the first, as many as the second are listed, and the worst is sought among as many as the third
 # that are spread over all, and then among some that are near the worst of these.
 _ALL_LISTED, _LISTED, _SPREAD, _NEAR = 2048, 257, 1025, 64
+# Entries of the queries whose covariances are worked out, in a second: all prefixes of 2,048 types.
+_ROOT_ENTRIES = 1 << 22
 # Queries whose bias is computed, evenly spread over all.
 _BIASES = 32
 
@@ -86,6 +90,22 @@ class GridAnswers(GridMoments):
             over=over,
             uniform=float(by_type.mean()),
         )
+
+    def covariance_root(self, histogram: Floats) -> Floats | None:
+        return self._root(GridCovariance(self.law, histogram))
+
+    def blanket_root(self) -> Floats | None:
+        return self._root(GridCovariance(self.law, None))
+
+    def _root(self, covariance: GridCovariance) -> Floats | None:
+        operator = self.workload.operator
+        queries, types = operator.shape
+        if queries * types > _ROOT_ENTRIES or not root_fits(queries, min(queries, types)):
+            return None
+        if queries > types:
+            return operator.matvec(covariance_square_root(covariance.matrix()))
+        moved = operator.matvec(covariance.product(operator.dense()).T)
+        return covariance_square_root((moved + moved.T) / 2)
 
     def _worst(self, ends: Ends, seen: dict[Ends, float]) -> float:
         """The largest variance of an interval over the types; `seen` keeps that of its mirror image."""

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats
-from sordino_analysis.questions.linear.operators import LinearMap, Prefix, Ranges
+from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.questions.linear.operators import Indices, LinearMap, Prefix, Ranges
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,10 @@ class IntervalFamily(ABC):
     @abstractmethod
     def gram(self, vectors: Floats) -> Floats:
         """Σ_v v vᵀ u for each of `vectors` u (…, k); a constant query may be among the v."""
+
+    @abstractmethod
+    def cell_gram(self, edges: Indices) -> Floats:
+        """AᵀGA (m, m) of cells with `edges` (m + 1,), whose shares A spreads evenly over their types; G is `gram`."""
 
     @abstractmethod
     def squared_distances(self, density: Floats) -> Floats:
@@ -88,6 +92,14 @@ class PrefixFamily(IntervalFamily):
         answers = np.cumsum(self._within(vectors), axis=-1)
         return self._padded(_from_the_end(answers))
 
+    def cell_gram(self, edges: Indices) -> Floats:
+        # G_ij = b − max(i, j): of two cells the mean place in the later one, of one cell that of the larger of two.
+        starts, widths = edges[:-1], np.diff(edges)
+        middles = starts + (widths - 1) / 2
+        found = self.bins - np.maximum.outer(middles, middles)
+        np.fill_diagonal(found, self.bins - starts - _mean_largest(widths))
+        return np.asarray(np.where(_both(starts < self.bins), found, 0.0))
+
     def squared_distances(self, density: Floats) -> Floats:
         answers = np.cumsum(self._within(density))
         below = np.concatenate([[0.0], np.cumsum(answers**2)])
@@ -127,6 +139,16 @@ class RangeFamily(IntervalFamily):
         places = np.arange(1, self.bins + 1)
         return self._padded(places * stops - (self.bins + 1 - places) * starts)
 
+    def cell_gram(self, edges: Indices) -> Floats:
+        # G_ij = (min(i, j) + 1)·(b − max(i, j)), and the two places in one cell have a product of its own.
+        starts, widths = edges[:-1], np.diff(edges)
+        middles, largest = starts + (widths - 1) / 2, _mean_largest(widths)
+        least = widths - 1 - largest
+        found = (np.minimum.outer(middles, middles) + 1) * (self.bins - np.maximum.outer(middles, middles))
+        own = (starts + 1) * (self.bins - starts - largest) + (self.bins - starts) * least - ((widths - 1) / 2) ** 2
+        np.fill_diagonal(found, own)
+        return np.asarray(np.where(_both(starts < self.bins), found, 0.0))
+
     def squared_distances(self, density: Floats) -> Floats:
         inside = self._within(density)
         sums = np.concatenate([[0.0], np.cumsum(inside)])
@@ -160,6 +182,16 @@ class RangeFamily(IntervalFamily):
             starts = np.unique(np.linspace(0, last, min(each, last + 1)).round().astype(int)).tolist()
             ends |= {(int(start), int(start) + length) for start in starts}
         return sorted(ends)
+
+
+def _mean_largest(widths: Indices) -> Floats:
+    """(m,) the mean of the larger of two places drawn evenly from 0 … width − 1."""
+    return np.asarray((widths - 1) - (widths - 1) * (2 * widths - 1) / (6 * widths))
+
+
+def _both(inside: Mask) -> Mask:
+    """(m, m) whether both of two cells are."""
+    return np.asarray(inside[:, None] & inside)
 
 
 def _from_the_end(values: Floats) -> Floats:

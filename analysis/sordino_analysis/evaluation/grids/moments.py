@@ -144,5 +144,6 @@ class GridMoments(AnswerMoments):
             variances = self._by_type[row].reshape(plane)
             yield drawn.of(query.reshape(plane), weights.reshape(plane), constant, variances)
 
-    def covariance_root(self, histogram: Floats) -> None:
-        """Not worked out for a `histogram` (k,): the band is that of Bonferroni."""
+    def covariance_root(self, histogram: Floats) -> Floats | None:
+        """None: not worked out for a `histogram` (k,) on a plane, whose band is Šidák's."""
+        return None

@@ -92,3 +92,12 @@ def test_gram_and_distances_are_those_of_the_listed_queries(family: IntervalFami
     density = vectors[0] / vectors[0].sum()
     expected = ((queries - (queries @ density)[:, None]) ** 2).sum(axis=0)
     np.testing.assert_allclose(family.squared_distances(density), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "family", [PrefixFamily(30, 30), PrefixFamily(30, 32), RangeFamily(30, 30), RangeFamily(30, 32)]
+)
+def test_the_gram_matrix_of_cells_is_that_of_their_types(family: IntervalFamily) -> None:
+    edges = np.array([0, 1, 4, 5, 12, 29, 30, 31, 32][: 7 + family.size - family.bins])
+    spread = np.repeat(np.diag(1 / np.diff(edges)), np.diff(edges), axis=1)
+    np.testing.assert_allclose(family.cell_gram(edges), spread @ family.gram(spread).T, rtol=1e-12, atol=1e-12)
