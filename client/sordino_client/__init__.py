@@ -33,7 +33,7 @@ from sordino_client._errors import (
 )
 from sordino_client._finding import FoundCampaigns
 from sordino_client._preview import Preview
-from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload
+from sordino_client._results import Answer, Campaign, Flushed, PurposeText, RefusedUpload
 from sordino_client._session import AnswerStatus
 from sordino_client._transport import AsyncTransport, Request, Response, Transport
 from sordino_shared.domains import Domain
@@ -105,6 +105,7 @@ __all__ = [
     "PlanUnavailable",
     "Preview",
     "PureEpsilon",
+    "PurposeText",
     "RefusedUpload",
     "Request",
     "Response",

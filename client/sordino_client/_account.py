@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from textwrap import wrap
 from typing import Any
 
+from sordino_client._account_document import account_document, told_by
 from sordino_client._config import Caps
 from sordino_client._ledger import Ledger
 from sordino_client._ledger_view import Debit, Joined
 from sordino_client._shuffled import MixedGuarantee, mixed_guarantee
-from sordino_shared._records import asdict, dataclass
+from sordino_shared._records import dataclass
 from sordino_shared.domains import Integers, Number
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
-from sordino_shared.protocol import Rotating, Route, ShuffledRoute
+from sordino_shared.protocol import OwnerText, Rotating, Route, ShuffledRoute
 from sordino_shared.quantities import duration, quantity
 
 COLUMNS = 72
@@ -84,7 +85,9 @@ class CampaignAccount:
     `series` is its rate where it is a series, `mixed` what holds against the collector alone where it is shuffled.
     `clipped` says of each attribute with numbers which of them count as the nearest end of its range.
     `found` is the population in whose list it was found, None where the app named it; `arm` the version that the app
-    shows in an experiment.
+    shows in an experiment. `state` is "active", "left", "replaced", or "ended" where no answer follows; `guarantee` the
+    most that the campaign may spend, `data` what each attribute tells, `texts` the purpose in other languages.
+    `next_due` is when a series asks next, in Unix seconds, None where nothing tells.
     """
 
     campaign: str
@@ -97,6 +100,11 @@ class CampaignAccount:
     found: str | None = None
     arm: str | None = None
     clipped: tuple[str, ...] = ()
+    state: str = "active"
+    guarantee: PureEpsilon = PureEpsilon(0)
+    data: tuple[str, ...] = ()
+    texts: tuple[OwnerText, ...] = ()
+    next_due: int | None = None
     entries: tuple[AccountEntry, ...]
 
     @property
@@ -119,9 +127,13 @@ class Account:
     caps: Caps
     opted_out: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON."""
-        return asdict(self)
+    def to_dict(self, languages: Sequence[str] = ()) -> dict[str, Any]:
+        """The account for a settings page, ready for JSON: docs/account.schema.json describes it.
+
+        Amounts of ε are decimal text, times whole Unix seconds. Purposes and the sentence about ε are in the first of
+        the owner's `languages` that there is. Raises `WrongArgument` for what is no list of languages.
+        """
+        return account_document(self, languages)
 
     def __str__(self) -> str:
         lines = [] if self.opted_out is None else [_left_all(self.opted_out), ""]
@@ -146,11 +158,12 @@ class Account:
         return "\n".join(lines)
 
 
-def account(ledger: Ledger, caps: Caps) -> Account:
-    """The account of a ledger."""
+def account(ledger: Ledger, caps: Caps, now: int) -> Account:
+    """The account of a ledger at `now`, in Unix seconds."""
     found = ledger.statement()
+    gone = found.left_all_at is not None
     campaigns = tuple(
-        _campaign(each, [debit for debit in found.debits if debit.campaign == campaign])
+        _campaign(each, [debit for debit in found.debits if debit.campaign == campaign], gone, now)
         for campaign, each in found.joined.items()
     )
     return Account(
@@ -162,8 +175,9 @@ def account(ledger: Ledger, caps: Caps) -> Account:
     )
 
 
-def _campaign(joined: Joined, debits: list[Debit]) -> CampaignAccount:
+def _campaign(joined: Joined, debits: list[Debit], gone: bool, now: int) -> CampaignAccount:
     manifest = joined.manifest
+    state = _state(joined, {debit.round for debit in debits}, gone)
     entries = tuple(_entry(debit, manifest.route) for debit in debits)
     return CampaignAccount(
         campaign=str(manifest.campaign),
@@ -176,8 +190,31 @@ def _campaign(joined: Joined, debits: list[Debit]) -> CampaignAccount:
         found=joined.found,
         arm=None if joined.arm is None else manifest.arms[joined.arm].name,
         clipped=tuple(_clipped(each) for each in manifest.domain.attributes if isinstance(each, (Integers, Number))),
+        state=state,
+        guarantee=manifest.device_guarantee,
+        data=tuple(map(told_by, manifest.domain.attributes)),
+        texts=manifest.texts,
+        next_due=_next_due(joined, now) if state == "active" else None,
         entries=entries,
     )
+
+
+def _state(joined: Joined, answered: set[int], gone: bool) -> str:
+    """What may still come: active, left, replaced, or ended."""
+    law, series, drawn = joined.manifest.assignment, joined.series, joined.assigned_round
+    if gone or joined.opted_out:
+        return "left"
+    if series is None or not isinstance(law, Rotating):
+        mine = range(len(joined.manifest.rounds)) if drawn is None else (drawn,)
+        return "ended" if answered.issuperset(mine) else "active"
+    if series.replaced_by is not None:
+        return "replaced"
+    return "ended" if series.ended or series.answers >= law.answers_max else "active"
+
+
+def _next_due(joined: Joined, now: int) -> int | None:
+    law, series = joined.manifest.assignment, joined.series
+    return series.next_due(law, now) if series is not None and isinstance(law, Rotating) else None
 
 
 def _clipped(attribute: Integers | Number) -> str:

@@ -13,7 +13,7 @@ from typing import Self, TypeVar
 from sordino_client._account import Account
 from sordino_client._async_http_transport import AsyncHttpTransport
 from sordino_client._background import Background
-from sordino_client._client import PATIENCE_S, connection
+from sordino_client._client import PATIENCE_S, connection, within
 from sordino_client._clock import Clock, SystemClock
 from sordino_client._config import DEFAULT_JOINS_PER_PERIOD, DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
 from sordino_client._device import Device
@@ -110,9 +110,12 @@ class AsyncClient:
         """See `Client.preview`."""
         return await asyncio.to_thread(self._device.preview, campaign_id(campaign), value)
 
-    async def flush(self, patience_s: float = PATIENCE_S) -> Flushed:
+    async def flush(self, patience_s: float = PATIENCE_S, *, deadline_s: float | None = None) -> Flushed:
         """See `Client.flush`."""
-        return await self._run(self._device.flush(patience_s))
+        if deadline_s is None:
+            return await self._run(self._device.flush(patience_s))
+        with within(deadline_s):
+            return await self._run(self._device.flush(0.0))
 
     async def rehome(self, campaign: Campaign | CampaignId | str, address: str) -> Campaign:
         """See `Client.rehome`."""

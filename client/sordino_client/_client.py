@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from datetime import datetime
 from functools import partial
 from types import TracebackType
@@ -15,6 +17,7 @@ from sordino_client._background import Background
 from sordino_client._clock import Clock, SystemClock
 from sordino_client._config import DEFAULT_JOINS_PER_PERIOD, DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
 from sordino_client._device import Device
+from sordino_client._errors import WrongArgument
 from sordino_client._finding import Accept, FoundCampaigns
 from sordino_client._flow import Finished, Flow, Pause, advance
 from sordino_client._preview import Preview
@@ -146,12 +149,16 @@ class Client:
         """
         return self._device.preview(campaign_id(campaign), value)
 
-    def flush(self, patience_s: float = PATIENCE_S) -> Flushed:
+    def flush(self, patience_s: float = PATIENCE_S, *, deadline_s: float | None = None) -> Flushed:
         """Send what waits for this server, retrying for at most `patience_s` seconds of waiting; the rest stays.
 
+        `deadline_s` bounds all of it, connecting included, for a tool that is about to exit; it then waits for nothing.
         Raises `LedgerUnavailable`, `ClockUnusable`; trouble with the server is in the result.
         """
-        return self._run(self._device.flush(patience_s))
+        if deadline_s is None:
+            return self._run(self._device.flush(patience_s))
+        with within(deadline_s):
+            return self._run(self._device.flush(0.0))
 
     def rehome(self, campaign: Campaign | CampaignId | str, address: str) -> Campaign:
         """Have a campaign that was joined at another address served by this client's server, which is at `address`.
@@ -211,6 +218,16 @@ class Client:
                 reply = exchange(self._transport, step)
             step = advance(flow, reply)
         return step.value
+
+
+def within(deadline_s: float) -> AbstractContextManager[None]:
+    """Every request within ends after so many seconds of all of them; raises WrongArgument."""
+    # It imports socket, which is not needed without a connection.
+    from sordino_shared.http.deadline import deadline
+
+    if isinstance(deadline_s, bool) or not isinstance(deadline_s, int | float) or not 0 < deadline_s < math.inf:
+        raise WrongArgument(f"deadline_s is a number of seconds above 0, got {deadline_s!r}", deadline_s)
+    return deadline(deadline_s)
 
 
 def connection(server: str, allow_http: bool) -> Transport:

@@ -9,14 +9,13 @@ from datetime import datetime
 from sordino_client._account import Account, account
 from sordino_client._clock import Clock, seconds
 from sordino_client._config import Config
-from sordino_client._delivery import Counted, Refused, RetryLater, delay_s, read_upload, upload
+from sordino_client._delivery import Counted, Refused, delay_s
 from sordino_client._errors import (
     NotJoined,
     OptedOut,
     PlanRefused,
     PlanUnavailable,
     ServedElsewhere,
-    TransportFailed,
     WrongArgument,
 )
 from sordino_client._fetching import fetch, fetch_plan
@@ -27,14 +26,14 @@ from sordino_client._kept import Kept, Prefetched
 from sordino_client._ledger import Ledger
 from sordino_client._preview import Preview
 from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload, campaign_of
+from sordino_client._sending import send
 from sordino_client._sentences import answered, sent
 from sordino_client._series import Series
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, check_joinable, pin_manifest, verify_part
 from sordino_client._shuffled import check_headline
-from sordino_client._spool import AnswerTerms, Spool, SpooledReport
+from sordino_client._spool import AnswerTerms, Spool
 from sordino_client._storage import MEMORY, Storage
 from sordino_client._transport import check_address
-from sordino_shared.errors import OversizedDocument
 from sordino_shared.protocol import CampaignId, Digest, Manifest, Period, Task
 from sordino_shared.randomness import Randomness
 
@@ -157,6 +156,22 @@ class Device:
         """The period of a series that this device is asked about now."""
         return self._series.due(campaign)
 
+    def wants(self, campaign: CampaignId) -> bool:
+        """Whether an answer may be asked for now: a series' period, or a round that is left. No request."""
+        session = self._ledger.session(campaign)
+        if session.series is not None:
+            return self._series.due(campaign) is not None
+        return self._ledger.settled(session) is None
+
+    def refresh(self, campaign: CampaignId) -> Flow[None]:
+        """Join where that is missing, and read what answers without a connection need."""
+        yield from self.join(campaign)
+        session = self._ledger.session(campaign)
+        if session.series is None and self._ledger.settled(session) is None:
+            fetched = yield from self._fetch_ahead(session.manifest)
+            if fetched is not None:
+                self._ledger.keep(fetched)
+
     def next_due(self, campaign: CampaignId) -> datetime | None:
         """When this device is asked next."""
         return self._series.next_due(campaign)
@@ -177,7 +192,7 @@ class Device:
                 yield Pause(wait)
                 self._ledger.expire()
                 continue
-            outcome = yield from self._send(report)
+            outcome = yield from send(report, self.config.upload_token, self.clock)
             _LOG.info("%s", sent(report.campaign, report.round, outcome))
             if isinstance(outcome, Counted):
                 self._spool.delivered(report)
@@ -233,7 +248,7 @@ class Device:
     def account(self) -> Account:
         """What was spent and sent."""
         self._ledger.expire()
-        return account(self._ledger, self.config.caps)
+        return account(self._ledger, self.config.caps, int(seconds(self.clock)))
 
     def opt_out(self, campaign: CampaignId) -> None:
         """Delete the campaign's reports; keep its debits."""
@@ -366,22 +381,6 @@ class Device:
     def _fetch_manifest(self, campaign: CampaignId) -> Flow[Manifest]:
         content = yield from fetch("manifest", f"/v1/campaigns/{campaign}", Manifest.limit, self.clock)
         return pin_manifest(content, campaign)
-
-    def _send(self, report: SpooledReport) -> Flow[Counted | Refused | RetryLater]:
-        try:
-            response = yield upload(report.campaign, report.round, report.body, self.config.upload_token)
-        except TransportFailed as error:
-            return RetryLater(str(error), None, everything=True)
-        except OversizedDocument as error:
-            return RetryLater(str(error), None, everything=False)
-        assert response is not None
-        now = seconds(self.clock)
-        outcome = read_upload(response, 1, now)
-        if isinstance(outcome, RetryLater) and outcome.given_up(report.answered_at, now):
-            return Refused(outcome.reason)
-        if isinstance(outcome, Counted) and outcome.outcomes.refused:
-            return Refused(outcome.outcomes.refused[0].reason.value)
-        return outcome
 
     def _describe(self, session: Session) -> Campaign:
         return campaign_of(session, self._ledger.opted_out(session.campaign), self.config.caps)

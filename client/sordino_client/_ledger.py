@@ -286,7 +286,8 @@ class Ledger:
                 " FROM debits LEFT JOIN reports USING (campaign, round) ORDER BY debits.rowid"
             )
             campaigns = connection.execute(
-                "SELECT campaign, manifest, origin, opt_outs.at IS NOT NULL, found.population, arm FROM campaigns"
+                "SELECT campaign, manifest, origin, opt_outs.at IS NOT NULL, found.population, arm,"
+                " assigned_round FROM campaigns"
                 " LEFT JOIN opt_outs USING (campaign) LEFT JOIN found USING (campaign) ORDER BY campaigns.rowid"
             )
             now = max(math.ceil(seconds(self._clock)), high_water(connection))
@@ -301,10 +302,11 @@ class Ledger:
             )
 
     def _listed(self, series: dict[CampaignId, SeriesState], row: bytes, manifest: bytes, *rest: Any) -> Joined:
-        campaign, (origin, opted_out, found, arm) = CampaignId(row), rest
+        campaign, (origin, opted_out, found, arm, assigned) = CampaignId(row), rest
         pinned = self._pinned(manifest, campaign)
         return Joined(
             manifest=pinned,
+            assigned_round=None if assigned is None else whole(assigned),
             arm=checked_arm(pinned, arm),
             origin=origin,
             opted_out=bool(opted_out),

@@ -31,12 +31,14 @@ class Debit:
 
 @dataclass(frozen=True, kw_only=True)
 class Joined:
-    """A pinned manifest, its arm, the address it was joined at (None: not kept), whether the owner left, its series.
+    """A pinned manifest, the round and the arm drawn, where it was joined (None: not kept), whether the owner left, its
+    series.
 
     `found` is the population in whose list it was found, None for a campaign that the app named.
     """
 
     manifest: Manifest
+    assigned_round: int | None
     arm: int | None
     origin: str | None
     opted_out: bool

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from sordino_client._accounting import cap_conflict
@@ -15,8 +16,26 @@ from sordino_client._values import codes_of
 from sordino_shared._records import dataclass
 from sordino_shared.domains import Domain
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import CampaignId, Rotating
+from sordino_shared.protocol import CampaignId, OwnerText, Rotating, text_for
 from sordino_shared.quantities import quantity
+
+
+@dataclass(frozen=True, kw_only=True)
+class PurposeText:
+    """What the owner is told a campaign asks: its `language` (None: not stated), whom to ask, and a link."""
+
+    language: str | None
+    purpose: str
+    contact: str | None
+    link: str | None
+
+
+def purpose_text(purpose: str, texts: Sequence[OwnerText], languages: Sequence[str]) -> PurposeText:
+    """The text of the first of `languages` that there is, else `purpose`; raises InvalidValue."""
+    found = text_for(texts, languages)
+    if found is None:
+        return PurposeText(language=None, purpose=purpose, contact=None, link=None)
+    return PurposeText(language=found.language, purpose=found.purpose, contact=found.contact, link=found.link)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +46,7 @@ class Campaign:
     too; None for a campaign without one. `series` says how often a series asks; None for any other campaign.
     `cap_conflict` says to the app's developer why the cap of a period refuses some answers of a series, and which cap
     would not; None where it refuses none. `experiment` says that the app shows one of several versions; show it, too.
+    `texts` has the purpose in other languages; see `text`.
     """
 
     id: CampaignId
@@ -39,6 +59,16 @@ class Campaign:
     experiment: str | None = None
     mixed: MixedGuarantee | None = None
     cap_conflict: str | None = None
+    texts: tuple[OwnerText, ...] = ()
+
+    def text(self, languages: Sequence[str]) -> PurposeText:
+        """The purpose in the first of the owner's languages that the campaign has, such as `["de-CH", "de", "en"]`.
+
+        By lookup (RFC 4647): "de-CH" finds "de". Without one it is `purpose`. The digest covers all.
+        Raises `WrongArgument` for what is no list of languages.
+        """
+        with checked_arguments():
+            return purpose_text(self.purpose, self.texts, languages)
 
     def check(self, value: object) -> str:
         """The label of what a value is in this campaign, for the app's tests; spends and sends nothing.
@@ -61,6 +91,7 @@ def campaign_of(session: Session, opted_out: bool, caps: Caps) -> Campaign:
         series=law,
         mixed=mixed_guarantee(manifest),
         experiment=experiment_of(manifest),
+        texts=manifest.texts,
         opted_out=opted_out,
         cap_conflict=None if law is None else cap_conflict(law, manifest.rounds[0].guarantee, caps),
     )

@@ -75,8 +75,8 @@ _TASK_NUMBERS_GROW = (
 )
 
 # A report without a body is an expired one. A series answered once more would be ε that nobody agreed to: a phase is
-# final, and what holds back only grows. `consent`, `trouble` and `log_marks` have no code yet: what the owner decided
-# about which text, the last failure of each kind, and checkpoints of public logs (`day` null: of a proof).
+# final, and what holds back only grows. `trouble` and `log_marks` have no code yet: the last failure of each kind, and
+# checkpoints of public logs (`day` null: of a proof).
 _SCHEMA = (
     "CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",
     "CREATE TABLE campaigns (campaign BLOB PRIMARY KEY CHECK (length(campaign) = 32), manifest BLOB NOT NULL,"

@@ -60,6 +60,16 @@ class PureEpsilon:
         """ε as a float, for display and design only."""
         return self.nano / NANO
 
+    def sentence(self, language: str = "en") -> str:
+        """ε in odds, for the owner of a device: "… their odds about your answer change at most 2.72-fold. …".
+
+        In English or German; raises InvalidValue for another language.
+        """
+        # What it needs is below in this module.
+        from sordino_shared.odds import sentence
+
+        return sentence(self.nano, language)
+
     def __add__(self, other: PureEpsilon) -> PureEpsilon:
         """Sequential composition."""
         return PureEpsilon(self.nano + other.nano)

@@ -65,9 +65,9 @@ def test_every_state_of_a_report_is_worded(world, make_client, clock) -> None:
 def test_the_account_is_plain_data(world, client) -> None:
     client.answer(client.join(world.campaign), "red")
     plain = json.loads(json.dumps(client.account().to_dict()))
-    assert plain["lifetime_nano"] == 10**9
+    assert plain["caps"]["lifetime"]["spent"] == "1"
     assert plain["campaigns"][0]["campaign"] == str(world.campaign)
-    assert plain["campaigns"][0]["entries"][0]["state"] == "spooled"
+    assert plain["campaigns"][0]["reports"][0]["state"] == "spooled"
 
 
 def test_the_period_forgets_what_life_remembers(world, client, clock) -> None:

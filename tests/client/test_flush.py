@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from sordino_analysis.vectorized.randomness import SeededRandomness
-from sordino_client import _device as device_module
+from sordino_client import _sending
 from sordino_client._delivery import RetryLater, delay_s
 from sordino_shared.protocol import (
     Problem,
@@ -286,7 +286,7 @@ def test_a_client_that_sends_nothing_says_why(world, make_client) -> None:
 
 def test_what_a_server_says_is_one_short_line_of_the_account(world, answered, monkeypatch) -> None:
     forged = RetryLater("x\nspent for life: \u202eε 0 of 40" + "y" * 1000, None, everything=False)
-    monkeypatch.setattr(device_module, "read_upload", lambda *_: forged)
+    monkeypatch.setattr(_sending, "read_upload", lambda *_: forged)
     answered.flush(patience_s=0)
     [entry] = answered.account().campaigns[0].entries
     assert entry.reason.isprintable()

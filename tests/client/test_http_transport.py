@@ -301,3 +301,17 @@ def test_hosts_are_written_in_ascii() -> None:
         HttpTransport("https://bücher.example")
     assert HttpTransport("HTTPS://A.Example:443/")._text == "https://a.example"
     assert HttpTransport("https://a.example:8443/x/")._text == "https://a.example:8443/x"
+
+
+def test_a_flush_with_a_deadline_bounds_all_of_its_requests(world, make_client) -> None:
+    """A request to a silent server may take two minutes; the deadline of the whole is shorter."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        client = make_client()
+        client.answer(client.join(world.campaign), "red")
+        client._transport = HttpTransport(address)
+        begun = time.monotonic()
+        flushed = client.flush(deadline_s=0.3)
+        assert flushed.waiting == 1
+        assert "longer than" in str(flushed.trouble)
+        assert time.monotonic() - begun < 20

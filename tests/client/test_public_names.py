@@ -18,14 +18,14 @@ PUBLIC = {
     "Domain", "Flushed", "FoundCampaigns", "HttpTransport", "HttpxTransport", "InvalidValue",
     "LedgerUnavailable", "Manifest",
     "NotASuccessor", "NotJoined", "NotListed", "OptedOut", "OutsideDomain", "OversizedDocument", "Period",
-    "PlanRefused", "PlanUnavailable", "Preview", "PureEpsilon",
+    "PlanRefused", "PlanUnavailable", "Preview", "PureEpsilon", "PurposeText",
     "RefusedUpload", "Request", "Response", "ServedElsewhere", "ServerChanged", "SordinoError", "SpoolFull",
     "SystemClock", "Transport", "TransportFailed", "WrongArgument", "WrongShape",
 }  # fmt: skip
 
 
 # An attribute of the package once it was imported.
-PUBLIC_MODULES = {"testing"}
+PUBLIC_MODULES = {"consent", "testing"}
 
 
 def test_the_public_names_are_these() -> None:

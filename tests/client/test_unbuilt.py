@@ -15,13 +15,15 @@ import pytest
 from sordino_client import PlanRefused
 from sordino_client._session import check_joinable
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Manifest, OwnerText, check_built
+from sordino_shared.protocol import Arm, CampaignServer, Manifest, check_built
+from tests.client.conftest import ADDRESS
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "v1" / "good" / "manifest.json"
 MANIFESTS = {
     each["name"]: Manifest.read(bytes.fromhex(each["hex"])) for each in json.loads(VECTORS.read_text())["vectors"]
 }
-TEXTS = (OwnerText(language="de", purpose="Welche Farbe.", contact=None, link=None),)
+ARMS = (Arm("A", 1 << 15), Arm("B", 1 << 15))
+HOME = (CampaignServer(name="home", urls=(ADDRESS,)), CampaignServer(name="de", urls=("https://de.example",)))
 
 
 def reason(manifest: Manifest) -> str | None:
@@ -57,7 +59,7 @@ def test_what_is_built_is_not_refused_for_it(name: str) -> None:
 def test_a_list_with_one_is_joined_without_it(make_world: Any, make_client: Any, clock: Any) -> None:
     from tests.client.test_finding import Listed, _look
 
-    plain, unbuilt = make_world(purpose="A question."), make_world(purpose="Another.", texts=TEXTS)
+    plain, unbuilt = make_world(purpose="A question."), make_world(purpose="Another.", arms=ARMS, servers=HOME)
     listed = Listed(plain, unbuilt)
     client = make_client(listed)
     found = _look(client, clock)

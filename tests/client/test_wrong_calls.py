@@ -47,6 +47,8 @@ CALLS: dict[str, Callable[[Client, Any], object]] = {
     "join": lambda client, wrong: client.join(wrong),
     "answer": lambda client, wrong: client.answer(wrong, "red"),
     "due": lambda client, wrong: client.due(wrong),
+    "next_due": lambda client, wrong: client.next_due(wrong),
+    "flush by": lambda client, wrong: client.flush(deadline_s=wrong),
     "preview": lambda client, wrong: client.preview(wrong, "red"),
     "opt_out": lambda client, wrong: client.opt_out(wrong),
     "rehome": lambda client, wrong: client.rehome(wrong, ADDRESS),
@@ -58,6 +60,7 @@ CALLS: dict[str, Callable[[Client, Any], object]] = {
 IN_ORDER = {
     *product(["opt_out"], ["64 digits"]),
     *product(["flush"], ["True", "0", "2**70", "a float"]),
+    *product(["flush by"], ["None", "2**70", "a float"]),
     *product(["find accepting"], ["a type"]),
     *product(["find"], ["text", "64 digits", "64 others", "a line"]),
 }

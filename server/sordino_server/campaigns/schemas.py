@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field, model_validator
 from pydantic_core import PydanticCustomError
@@ -13,6 +13,7 @@ from sordino_server.campaigns.arm_terms import ArmTerms, ExperimentTerms
 from sordino_server.campaigns.question import CampaignError, Question
 from sordino_server.campaigns.series_terms import SeriesOrder
 from sordino_server.campaigns.server_terms import ServerTerms
+from sordino_server.campaigns.text_terms import OwnerTextTerms
 from sordino_server.identifiers import RequestText
 from sordino_server.kit.times import Created, Opened, iso_8601_or_none
 from sordino_server.models import BatchState, Campaign, ClosingRule, Round, SeriesRow
@@ -22,6 +23,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import Arm, CampaignState, Manifest, RoundState, ValueOf
 from sordino_shared.protocol.experiments import MAX_ARMS
+from sordino_shared.protocol.owner_texts import MAX_TEXTS
 from sordino_shared.protocol.routes import WHOLE_ATTO, ShuffledRoute
 from sordino_shared.protocol.servers import MAX_SERVERS
 from sordino_shared.quantities import quantity
@@ -29,7 +31,6 @@ from sordino_shared.shuffling.composition import composed_claim
 
 # A series may have thousands of periods; `/series` has all of them.
 SHOWN_PERIODS = 60
-_UNBUILT = ("texts",)
 
 _Reports = Annotated[int, Field(strict=True, ge=1, lt=2**53)]
 _Seconds = Annotated[int, Field(strict=True, ge=1, le=366 * 86400)]
@@ -80,17 +81,13 @@ class CampaignOrder(StrictModel):
         description="Versions of the app that an experiment compares: none, or two and more. Each device draws one.",
     )
 
+    texts: Listed[OwnerTextTerms] = Field(
+        [], max_length=MAX_TEXTS, description="The purpose in other languages, each once: none, or up to 40."
+    )
+
     experiment: ExperimentTerms | None = Field(
         None, description="How the arms are compared, pinned before the first report; null: without looks."
     )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _check_built(cls, given: Any) -> Any:
-        """Manifests have these members, and no order may set them before the code behind them is there."""
-        if isinstance(given, Mapping) and (named := [name for name in _UNBUILT if name in given]):
-            raise PydanticCustomError("not_built", "{names}: not built yet", {"names": ", ".join(named)})
-        return given
 
     @model_validator(mode="after")
     def _check_experiment(self) -> Self:

@@ -16,6 +16,7 @@ from sordino_server.campaigns.route_order import end_of, is_shuffled, new_keys, 
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.campaigns.series_terms import SeriesOrder, purpose_of, spending
 from sordino_server.campaigns.server_terms import servers_of
+from sordino_server.campaigns.text_terms import texts_of
 from sordino_server.config import PopulationMode, Settings
 from sordino_server.errors import ServerError, found
 from sordino_server.kit.db import Database
@@ -166,6 +167,7 @@ def _manifest(
         servers=servers_of(tuple(order.servers), order.upload_token),
         route=route_of_order(session, order, ready, keys),
         arms=arms_of(order.arms, workloads.get(session, ready.workload).kind),
+        texts=texts_of(order.texts),
     )
 
 

@@ -21,9 +21,11 @@ from sordino_server.cli.creation import (
     OpenOption,
     PopulationOption,
     PurposeOption,
+    TextOption,
     awaited_plan,
     open_new,
     registered,
+    text_terms,
 )
 from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import (
@@ -104,6 +106,7 @@ def create(
     name: NameOption,
     purpose: PurposeOption,
     population: PopulationOption,
+    text: TextOption = None,
     workload: Annotated[
         Path | None, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) to plan for.")
     ] = None,
@@ -153,7 +156,7 @@ def create(
     terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}
     terms |= {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
     terms |= {"servers": _server_terms(source), "sources_deadline_s": sources_deadline_s} | route_terms(route)
-    status = remote.post("/v1/campaigns", terms)
+    status = remote.post("/v1/campaigns", terms | text_terms(text))
     shown = status, partial(print_created, status)
     if open_now:
         open_new(remote, status, shown)

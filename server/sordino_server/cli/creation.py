@@ -15,12 +15,26 @@ from sordino_server.cli.output import progress_console
 from sordino_server.cli.remote import Remote, RemoteProblem
 from sordino_server.cli.remote_command import Shown, Unfinished
 from sordino_server.cli.wait import Patience
-from sordino_shared.errors import SordinoError
+from sordino_shared.errors import InvalidValue, SordinoError
 
 NameOption = Annotated[str, typer.Option(metavar="TEXT", help="Name of the campaign.")]
 PurposeOption = Annotated[str, typer.Option(metavar="TEXT", help="Text shown to device owners.")]
 PopulationOption = Annotated[str, typer.Option(metavar="NAME", help="Population whose devices answer.")]
+TextOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--text", metavar="LANG=TEXT", help="The purpose in another language, such as de=TEXT. Repeat it. Permanent."
+    ),
+]
 OpenOption = Annotated[bool, typer.Option("--open", help="Open the campaign immediately.")]
+
+
+def text_terms(given: list[str] | None) -> dict[str, Any]:
+    """The texts of --text as the API takes them; raises InvalidValue for one without a language."""
+    pairs = [text.partition("=") for text in given or ()]
+    if wrong := next((text for text, (_, equals, _) in zip(given or (), pairs, strict=True) if not equals), None):
+        raise InvalidValue(f"--text: write a language and the purpose in it, such as de=TEXT; got {wrong!r}", wrong)
+    return {"texts": [{"language": language.strip(), "purpose": purpose} for language, _, purpose in pairs]}
 
 
 def registered(remote: Remote, path: Path) -> str:

@@ -11,7 +11,7 @@ import typer
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.candidates import MechanismOption
 from sordino_server.cli.chart_file import ChartOption, drawn
-from sordino_server.cli.creation import PopulationOption, awaited_plan, open_new
+from sordino_server.cli.creation import PopulationOption, TextOption, awaited_plan, open_new, text_terms
 from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import command_group, console
 from sordino_server.cli.remote import Remote
@@ -42,6 +42,7 @@ def create(
     ],
     population: PopulationOption,
     epsilon: Annotated[str, typer.Option(metavar="E", help="ε of one answer, such as 1 or 0.5.")],
+    text: TextOption = None,
     mechanism: MechanismOption = None,
     active: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="Devices active in a period, to predict errors for.")
@@ -73,7 +74,7 @@ def create(
     order |= collector_terms(collector, target_error, epsilon, weak_epsilon)
     plan = awaited_plan(remote, order, population, Patience(timeout))
     campaign = {"name": name, "purpose": purpose, "population": population, "plan_request": plan, "series": terms}
-    campaign |= {"upload_token": upload_token} | route_terms(route)
+    campaign |= {"upload_token": upload_token} | route_terms(route) | text_terms(text)
     status: dict[str, Any] = remote.post("/v1/campaigns", campaign)
     shown = status, partial(_print, status)
     try:

@@ -23,8 +23,12 @@ class DeadlinePassed(Exception):
 
 @contextmanager
 def deadline(seconds: float) -> Iterator[None]:
-    """Everything within that asks `time_left` before it waits ends after `seconds`, by `DeadlinePassed`."""
-    token = _end.set(time.monotonic() + seconds)
+    """Everything within that asks `time_left` before it waits ends after `seconds`, by `DeadlinePassed`.
+
+    Of a deadline within another one the earlier counts.
+    """
+    outer, own = _end.get(), time.monotonic() + seconds
+    token = _end.set(own if outer is None else min(outer, own))
     try:
         yield
     finally:

@@ -15,7 +15,7 @@ from sordino_shared.protocol.experiments import MAX_ARMS, WHOLE_ARM_WEIGHT, Arm
 from sordino_shared.protocol.finding import KeySignature, ManifestSignatures, OpenCampaigns, signed_message
 from sordino_shared.protocol.ids import CampaignId, Digest, ReportId
 from sordino_shared.protocol.log_entries import LogEntry
-from sordino_shared.protocol.owner_texts import OwnerText
+from sordino_shared.protocol.owner_texts import OwnerText, text_for
 from sordino_shared.protocol.plans import (
     DevicePart,
     PlanReference,
@@ -97,4 +97,5 @@ __all__ = [
     "epochs_of_source",
     "signed_message",
     "successor_faults",
+    "text_for",
 ]

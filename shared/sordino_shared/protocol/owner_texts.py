@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from sordino_shared._checks import check_length, check_name, check_range, check_text
 from sordino_shared._records import dataclass
@@ -41,6 +42,27 @@ class OwnerText:
                     f"got {self.link!r}",
                     self.link,
                 )
+
+
+def text_for(texts: Sequence[OwnerText], languages: Sequence[str]) -> OwnerText | None:
+    """The text of the first of `languages` that there is one for, by lookup (RFC 4647, section 3.4); None for none.
+
+    A language loses its last subtags one by one until a text has it: of "de-CH-1996", "de-CH", then "de". `*` is
+    skipped. Raises InvalidValue for what is no list of language ranges.
+    """
+    if isinstance(languages, str) or not all(isinstance(each, str) for each in languages):
+        raise InvalidValue(f"languages are a list of tags such as ['de-CH', 'en'], got {languages!r}", languages)
+    by_language = {each.language.lower(): each for each in texts}
+    for wanted in languages:
+        subtags = wanted.lower().split("-")
+        while subtags:
+            if (found := by_language.get("-".join(subtags))) is not None:
+                return found
+            # A single letter or digit is no language without what follows it.
+            subtags.pop()
+            while subtags and len(subtags[-1]) == 1:
+                subtags.pop()
+    return None
 
 
 def check_purpose(purpose: str) -> None:

@@ -25,7 +25,5 @@ def check_built(manifest: Manifest) -> None:
 def _unbuilt(manifest: Manifest) -> Iterator[str]:
     if manifest.arms and manifest.servers:
         yield "`arms` of several servers"
-    if manifest.texts:
-        yield "`texts`"
     for kind in sorted({each.kind for each in manifest.domain.attributes if isinstance(each, _UNBUILT_ATTRIBUTES)}):
         yield f"attributes of kind `{kind}`"

@@ -11,6 +11,7 @@ import pytest
 from sordino_shared.protocol import (
     CAMPAIGN_TRANSITIONS,
     CBOR_MEDIA_TYPE,
+    CampaignId,
     CampaignState,
     Digest,
     Manifest,
@@ -194,7 +195,10 @@ def test_a_campaign_needs_a_plan_that_is_ready(running: Any, check_problem: Chec
         ({"device_epsilon": 0}, "above 0"),
         ({"plan_request": "0" * 32}, "no plan request"),
         ({"rounds": 3}, "rounds"),
-        ({"route": {"kind": "shuffled"}, "texts": []}, "texts: not built yet"),
+        ({"texts": [{"language": "Deutsch!", "purpose": "x"}]}, "/texts/0: language must be a BCP 47 tag"),
+        ({"texts": [{"language": "de", "purpose": "x", "link": "http://x.example"}]}, "/texts/0: link must be"),
+        ({"texts": [{"language": "de", "purpose": "x"}, {"language": "DE", "purpose": "y"}]}, "each once"),
+        ({"texts": [{"language": "de"}]}, "purpose"),
     ],
 )
 def test_terms_that_are_refused(running: Any, check_problem: Check, changes: dict[str, Any], mentioned: str) -> None:
@@ -202,6 +206,19 @@ def test_terms_that_are_refused(running: Any, check_problem: Check, changes: dic
     response = running.api.post("/v1/campaigns", json=terms | changes)
     check_problem(response, Problem.INVALID_REQUEST, mentioned)
     assert running.api.get("/v1/campaigns").json()["campaigns"] == []
+
+
+def test_the_purpose_in_other_languages_is_under_the_digest(running: Any) -> None:
+    texts = [
+        {"language": "pt-BR", "purpose": "Perguntamos se atrasou.", "contact": "equipe", "link": "https://x.example/p"},
+        {"language": "de", "purpose": "Wir fragen, wie spät Sie waren."},
+    ]
+    terms = {"name": "x", "purpose": "x", "population": "x", "plan_request": running.ready_plan()["id"]}
+    status = running.api.post("/v1/campaigns", json=terms | {"texts": texts}).raise_for_status().json()
+    content = running.anonymous.get(f"/v1/campaigns/{status['id']}").content
+    manifest = Manifest.read(content, CampaignId.parse(status["id"]))
+    assert [each.language for each in manifest.texts] == ["de", "pt-BR"]
+    assert manifest.texts[1].link == "https://x.example/p"
 
 
 def test_two_alike_need_two_seconds(running: Any, check_problem: Check) -> None:

@@ -24,6 +24,7 @@ from sordino_server.cli.output import moment
 from sordino_server.cli.wait import Patience, StillWaiting
 from sordino_server.cli.watch import watch
 from sordino_server.models import Round
+from sordino_shared.protocol import Manifest
 from tests.patience import PATIENCE_S
 
 Run = Callable[..., Any]
@@ -76,6 +77,17 @@ def test_a_campaign_from_a_plan_that_is_ready(json_of: Run, running: Any, operat
     assert created["state"] == "ready"
     assert json_of("campaigns", "open", created["id"], **operator)["state"] == "open"
     assert json_of("campaigns", "cancel", created["id"], **operator)["state"] == "cancelled"
+
+
+def test_the_purpose_in_another_language_is_given_by_an_option(
+    run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
+) -> None:
+    plan = ("--plan-request", running.ready_plan()["id"])
+    created = json_of("campaigns", "create", *TERMS, *plan, "--text", "de=Wir fragen: A=B?", **operator)
+    manifest = Manifest.read(running.anonymous.get(f"/v1/campaigns/{created['id']}").content)
+    assert [(each.language, each.purpose) for each in manifest.texts] == [("de", "Wir fragen: A=B?")]
+    refused = run_command("campaigns", "create", *TERMS, *plan, "--text", "Wir fragen.", code=2, **operator)
+    assert "--text: write a language and the purpose in it, such as de=TEXT" in refused.stderr
 
 
 def test_names_are_listed_whole_and_as_they_are(run_command: Run, running: Any, operator: dict[str, str]) -> None:

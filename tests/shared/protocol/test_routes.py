@@ -71,9 +71,6 @@ def test_a_signature_is_about_the_task_without_it(vectors: dict[str, Any], manif
 
 def test_what_is_not_built_is_read_and_nothing_is_begun_with_it(manifests: dict[str, Manifest]) -> None:
     unbuilt = {
-        "texts": "`texts`",
-        "all_three": "`texts`",
-        "shuffled_at_limits": "`texts`",
         "strings": "attributes of kind `prefix`, attributes of kind `text`",
         "strings_at_limits": "attributes of kind `prefix`, attributes of kind `text`",
     }
