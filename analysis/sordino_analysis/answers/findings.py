@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sordino_analysis.answers.table import AnswerTable
-from sordino_analysis.figures import SHARE, amount, span
+from sordino_analysis.figures import SHARE, amount, number_span, span
 from sordino_shared.quantities import quantity
 
 # At most this many differences are listed.
@@ -54,27 +55,33 @@ def findings(table: AnswerTable) -> tuple[str, ...]:
 
 def _differences(table: AnswerTable) -> tuple[str, ...]:
     """How many answers differ, then those with the largest differences in standard errors."""
-    rows = zip(
-        *(table.cells(name) for name in ("label", "verdict", "unit", "left", "right")),
-        table.numbers("value"),
-        table.numbers("standard_error"),
-        table.ends("band_"),
-        strict=True,
-    )
-    shown = list(rows)
-    if shown and all(row[1] == "withheld" for row in shown):
+    shown = [dict(zip(table.columns, cells, strict=True)) for cells in zip(*table.columns.values(), strict=True)]
+    if shown and all(row["verdict"] == "withheld" for row in shown):
         return ("no verdict: the counts of the arms are not those of their weights",)
-    told = [row for row in shown if row[1] in ("higher", "lower") and row[7] is not None]
+    told = [row for row in shown if row["verdict"] in ("higher", "lower") and _banded(row) != (None, None)]
     if not told:
         return (f"no difference can be told: {quantity(len(table), 'answer')} with bands that hold 0",)
-    told.sort(key=lambda row: -abs(row[5]) / (row[6] or 1.0))
-    sentences = [f"{len(told)} of {quantity(len(table), 'answer')} {'differs' if len(told) == 1 else 'differ'}"]
-    for label, verdict, unit, left, right, value, error, band in told[:_MOST_DIFFERENCES]:
-        of = str(unit or "")
-        sentences.append(
-            f"{label} is {verdict}: {right} − {left} = {amount(value, of, error)} (band {span(band, of, error)})"
-        )
-    return tuple(sentences)
+    told.sort(key=lambda row: -abs(_number(row, "value")) / (_number(row, "standard_error") or 1.0))
+    counted = f"{len(told)} of {quantity(len(table), 'answer')} {'differs' if len(told) == 1 else 'differ'}"
+    return (counted, *map(_difference, told[:_MOST_DIFFERENCES]))
+
+
+def _difference(row: Mapping[str, Any]) -> str:
+    """The difference with its band; of quantiles the band alone."""
+    of, band = str(row.get("unit") or ""), _banded(row)
+    less = f"{row['label']} is {row['verdict']}: {row['right']} − {row['left']}"
+    if row.get("value") is None:
+        return f"{less}: {number_span(band, of)}"
+    error = _number(row, "standard_error")
+    return f"{less} = {amount(row['value'], of, error)} (band {span(band, of, error)})"
+
+
+def _number(row: Mapping[str, Any], name: str) -> float:
+    return float(row.get(name) or 0.0)
+
+
+def _banded(row: Mapping[str, Any]) -> tuple[Any, Any]:
+    return row.get("band_lower"), row.get("band_upper")
 
 
 def _statements(table: AnswerTable) -> list[BandedShare]:

@@ -119,7 +119,7 @@ def _ends(prefix: str) -> Callable[[Row], str]:
 
     def text(row: Row) -> str:
         low, high = row.get(f"{prefix}lower"), row.get(f"{prefix}upper")
-        if row.get("member") is not None:
+        if row.get("member") is not None or row.get("kind") == "quantile":
             return number_span((low, high), row.get("unit") or "")
         if low is None or high is None:
             return _NONE

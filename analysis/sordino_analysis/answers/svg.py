@@ -48,6 +48,7 @@ def draw_answers_of(table: AnswerTable, title: str, subtitle: str, base: Base | 
     """
     if "part" in table.columns:
         return draw_series(_series(table, title, subtitle))
+    table = _with_middles(table)
     if not is_drawable(table):
         raise NoPicture("there are pictures of lists of answers with a band; the table has all of these answers")
     if "verdict" in table.columns:
@@ -59,13 +60,30 @@ def draw_answers_of(table: AnswerTable, title: str, subtitle: str, base: Base | 
 
 def is_drawable(table: AnswerTable) -> bool:
     """Whether there is a picture: of answers with a band, or of a series with a period that has reports."""
-    return len(table) > 0 and ("part" in table.columns or {"value", "band_lower"} <= table.columns.keys())
+    if len(table) == 0 or "part" in table.columns:
+        return len(table) > 0
+    table = _with_middles(table)
+    return {"value", "band_lower"} <= table.columns.keys() and bool(_banded(table))
+
+
+def _banded(table: AnswerTable) -> list[int]:
+    """The rows that have a number and a band with two ends."""
+    ends, values = table.ends("band_"), table.cells("value")
+    return [row for row, each in enumerate(ends) if each is not None and values[row] is not None]
+
+
+def _with_middles(table: AnswerTable) -> AnswerTable:
+    """The middle of its bin as the value of a quantile; one that has a bin without an end stays without."""
+    if "member" not in table.columns or "value_lower" not in table.columns:
+        return table
+    middles = [None if ends is None else sum(ends) / 2 for ends in table.ends("value_")]
+    values = [middle if value is None else value for value, middle in zip(table.cells("value"), middles, strict=True)]
+    return table.with_columns(value=values) if any(value is not None for value in values) else table
 
 
 def _on_one_axis(table: AnswerTable) -> AnswerTable:
     """The answers that have a band, in the unit of the first of them; of those without one there is nothing to draw."""
-    ends, units = table.ends("band_"), list(map(_text, table.cells("unit")))
-    banded = [row for row, each in enumerate(ends) if each is not None]
+    units, banded = list(map(_text, table.cells("unit"))), _banded(table)
     rows = [row for row in banded if units[row] == units[banded[0]]]
     return table if len(rows) == len(table) else table.only(rows)
 

@@ -184,7 +184,7 @@ def _left_out(
     for label in labels:
         if label not in told:
             side, row = ("left", ours[label]) if not _has_number(ours[label]) else ("right", theirs[label])
-            reason = row.get("sentence") or "it is a range and no number"
+            reason = row.get("sentence") or "it is a range and no number, whose shift is asked alone"
             said.append(f"not compared: {label}: {reason}, on the {side} side")
     return said
 

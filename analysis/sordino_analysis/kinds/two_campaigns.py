@@ -10,6 +10,7 @@ from sordino_analysis.answers.document import EstimateDocument, Extras
 from sordino_analysis.answers.findings import findings
 from sordino_analysis.figures import chosen
 from sordino_analysis.kinds.base import KindOfAnswers
+from sordino_analysis.kinds.on_demand import unanswered
 from sordino_shared.quantities import quantity
 
 
@@ -61,7 +62,7 @@ class ComparisonKind(KindOfAnswers):
         extras = estimate.extras
         assert isinstance(extras, ComparisonExtras)
         sides = [_described(side, each) for side, each in (("left", extras.left), ("right", extras.right))]
-        return [*sides, *([] if extras.decided is None else [extras.decided])]
+        return [*unanswered(estimate.table), *sides, *([] if extras.decided is None else [extras.decided])]
 
     def caption(self, estimate: EstimateDocument, users: str) -> str:
         """Whose answers are subtracted."""

@@ -60,11 +60,12 @@ Compared = ComparedRound | ComparedWindow
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonTerms:
-    """What is asked about two campaigns: `queries` by their labels, or all that both answer."""
+    """What is asked about two campaigns: `queries` by their labels, or all that both answer; or `quantiles`."""
 
     level: float
     queries: tuple[str, ...]
     population: bool
+    quantiles: tuple[float, ...] = ()
 
 
 def compared(session: Session, given: str, now: int) -> Compared:

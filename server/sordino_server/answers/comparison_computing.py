@@ -12,9 +12,10 @@ from dataclasses import dataclass, replace
 from functools import singledispatch
 
 from sordino_analysis.answers.document import EstimateDocument
-from sordino_analysis.comparisons.columns import columns_of_difference
+from sordino_analysis.comparisons.columns import columns_of_difference, columns_of_shifts
 from sordino_analysis.comparisons.difference import DIFFERENT_PEOPLE, Difference, Side
 from sordino_analysis.comparisons.measures import AnyDifference, compared
+from sordino_analysis.comparisons.quantile_shift import QuantileShift, bias_of, quantile_shifts
 from sordino_analysis.comparisons.several import differences
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.linear import EstimationError
@@ -38,11 +39,15 @@ def compute_comparison(url: str, left: Compared, right: Compared, terms: Compari
     """The document of the right campaign's answers less the left one's; raises ServerError or InvalidValue."""
     database, names = database_at(url), names_of(left, right)
     arms = two_arms(left, right)
-    if arms is not None:
-        # Arms are samples of one population.
+    if arms is not None or terms.quantiles:
+        # Arms are samples of one population, and shifts of quantiles are of populations.
         terms = replace(terms, population=True)
     try:
         sides = [_planned(each, database, terms.level) for each in (left, right)]
+        if terms.quantiles:
+            shifts = quantile_shifts(sides[0].side, sides[1].side, terms.quantiles)
+            extras = _extras((left, right), names, sides, terms, () if arms else (DIFFERENT_PEOPLE,))
+            return _shifts(shifts, names, extras, sum(bias_of(each.side) for each in sides))
         found: AnyDifference = (
             compared(sides[0].side, sides[1].side, only=terms.queries or None, population=terms.population)
             if arms is None
@@ -54,13 +59,10 @@ def compute_comparison(url: str, left: Compared, right: Compared, terms: Compari
         raise ServerError(Problem.ILLEGAL_TRANSITION, str(error)) from error
     columns = columns_of_difference(found, *names)
     decided = None if arms is None else _decided(database, arms[0], *names)
-    extras = ComparisonExtras(
-        warnings=tuple(each for each in found.warnings if arms is None or each != DIFFERENT_PEOPLE),
-        left=_described(left, names[0], sides[0]),
-        right=_described(right, names[1], sides[1]),
-        population=terms.population,
-        decided=None if decided is None or not decided.is_asked(columns) else decided.sentence,
-    )
+    warnings = tuple(each for each in found.warnings if arms is None or each != DIFFERENT_PEOPLE)
+    extras = _extras((left, right), names, sides, terms, warnings)
+    if decided is not None and decided.is_asked(columns):
+        extras = extras.model_copy(update={"decided": decided.sentence})
     return EstimateDocument.of_columns(
         ComparisonKind.name,
         columns if decided is None else decided.put_into(columns),
@@ -69,6 +71,32 @@ def compute_comparison(url: str, left: Compared, right: Compared, terms: Compari
         compared=len(found.labels),
         level=found.level,
         bias_bound=found.bias_bound,
+    ).content()
+
+
+def _extras(
+    of: tuple[Compared, Compared],
+    names: tuple[str, str],
+    sides: Sequence[_Planned],
+    terms: ComparisonTerms,
+    warnings: tuple[str, ...],
+) -> ComparisonExtras:
+    left, right = (_described(*each) for each in zip(of, names, sides, strict=True))
+    return ComparisonExtras(warnings=warnings, left=left, right=right, population=terms.population)
+
+
+def _shifts(
+    found: Sequence[tuple[QuantileShift, QuantileShift]], names: tuple[str, str], extras: ComparisonExtras, bias: float
+) -> bytes:
+    """The document of shifts of quantiles."""
+    return EstimateDocument.of_columns(
+        ComparisonKind.name,
+        columns_of_shifts(found, *names),
+        extras,
+        users=extras.left.users + extras.right.users,
+        compared=len(found),
+        level=found[0][0].level,
+        bias_bound=bias,
     ).content()
 
 

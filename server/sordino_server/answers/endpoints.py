@@ -143,6 +143,7 @@ def asked_questions(
 QuestionsQuery = Annotated[tuple[AnswersKind, tuple[str, ...]], Depends(asked_questions)]
 
 
+Share = Annotated[float, Field(gt=0, lt=1)]
 GivenQuery = Annotated[
     _Text | None,
     Query(description="Answer about the users of a group alone, as `country=DE` or `country=DE,delay=10..20`."),
@@ -180,6 +181,14 @@ async def get_comparison(
     population: Annotated[
         bool, Query(description="Also about the populations that users are samples of; assumes different people.")
     ] = False,
+    quantile: Annotated[
+        list[Share] | None,
+        Query(
+            max_length=MOST_QUESTIONS,
+            description="How far this quantile of the one ordered attribute is apart, .5 for the median, about the "
+            "populations; in place of queries. May be repeated.",
+        ),
+    ] = None,
     form: Form = None,
 ) -> Response:
     """The answers of a closed campaign less those of another one to the queries that both ask, with a verdict on each.
@@ -188,7 +197,10 @@ async def get_comparison(
     experiment are always about the population; the band holds all arms less `left`, and the row of the query that
     decides is that of the last look.
     """
-    terms = ComparisonTerms(level=level, queries=tuple(query or ()), population=population)
+    if query and quantile:
+        raise InvalidValue("/query/quantile: shifts of quantiles are asked alone: leave `query` out", quantile)
+    asked = tuple(dict.fromkeys(quantile or ()))
+    terms = ComparisonTerms(level=level, queries=tuple(query or ()), population=population, quantiles=asked)
     return as_asked(request, await comparison_document(context, left, right, terms), form, IMMUTABLE)
 
 

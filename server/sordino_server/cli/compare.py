@@ -29,6 +29,10 @@ def compare(
     population: Annotated[
         bool, typer.Option("--population", help="Compare the populations; assumes different people.")
     ] = False,
+    quantile: Annotated[
+        list[float] | None,
+        typer.Option(metavar="SHARE", help="How far this quantile is apart, 0.5 for the median; repeat it."),
+    ] = None,
     as_csv: CsvOption = False,
 ) -> Shown:
     """Subtract the answers of LEFT from those of RIGHT: both are closed and ask about the same domain.
@@ -37,12 +41,15 @@ def compare(
 
         sordino campaigns compare may june --query "delay ≤ 15 min"
         sordino campaigns compare faster-start:A faster-start:B
+        sordino campaigns compare may june --quantile 0.5 --quantile 0.95
 
     A verdict is higher or lower where the band of all compared queries says so. Use the interval for a query that you
-    chose before you saw any answer.
+    chose before you saw any answer. --quantile takes campaigns whose plans answer quantiles, prefix sums or a histogram
+    of one ordered attribute; it prints ranges, about the populations.
     """
     asked: dict[str, Any] = {"left": _compared(remote, left), "right": _compared(remote, right), "level": level}
     asked |= ({"query": query} if query else {}) | ({"population": "true"} if population else {})
+    asked |= {"quantile": quantile} if quantile else {}
     document = remote.get("/v1/comparisons", **asked)
     text = Csv(remote.text("/v1/comparisons", format="csv", **asked)) if as_csv else partial(print_estimate, document)
     return document, text

@@ -28,7 +28,7 @@ from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.workloads import service as workloads
-from sordino_shared.domains import Domain, Ordered
+from sordino_shared.domains import Domain, Number, Ordered
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest, Problem
 
@@ -41,20 +41,23 @@ _MOST_PICKED = 12
 
 @dataclass(frozen=True)
 class PickedQuestions:
-    """What the form of the page sends: texts of one kind, and what is picked of each attribute for one text more."""
+    """What the form of the page sends: texts of one kind, what is picked of each attribute for another, a group."""
 
     kind: QuestionKind | None
     question: tuple[str, ...]
     pick: tuple[str, ...]
+    given: str | None
 
 
 def picked_questions(
     kind: QuestionKind | None = None,
     question: Annotated[list[_Text] | None, Query(max_length=MOST_QUESTIONS + 1)] = None,
     pick: Annotated[list[_Text] | None, Query(max_length=_MOST_PICKED)] = None,
+    given: _Text = "",
 ) -> PickedQuestions:
     """The parameters of the form."""
-    return PickedQuestions(kind, tuple(each for each in question or () if each.strip()), tuple(pick or ()))
+    asked = tuple(each for each in question or () if each.strip())
+    return PickedQuestions(kind, asked, tuple(pick or ()), given.strip() or None)
 
 
 Picked = Annotated[PickedQuestions, Depends(picked_questions)]
@@ -79,7 +82,7 @@ async def get_answers(
     content, error = b"", None
     if asked or not request.url.path.endswith("/answers"):
         try:
-            content = await answers_document(context, campaign_id, kind, asked)
+            content = await answers_document(context, campaign_id, kind, asked, picked.given)
         except InvalidValue as refused:
             error = _unless_data(request, refused)
         except ServerError as refused:
@@ -99,12 +102,13 @@ async def get_answers(
             "kinds": KINDS,
             "attributes": attributes_of(closed.domain, kind, ())[:_MOST_PICKED],
             "questions": asked,
+            "given": picked.given or "",
             "room": len(asked) < MOST_QUESTIONS,
             "error": error,
             "tables": () if estimate is None else kind_of_answers(estimate.kind).tables(estimate, None),
             "drawable": estimate is not None and is_drawable(estimate.table),
-            "query": _query(kind, asked),
-            "copies": _copies(closed, address, kind, asked) if content else (),
+            "query": _query(kind, asked, picked.given),
+            "copies": _copies(closed, address, kind, asked, picked.given) if content else (),
         },
     )
 
@@ -114,7 +118,7 @@ async def draw_answers(_: Analyst, context: Injected, campaign_id: DigestPath, p
     """The same answers as a picture."""
     closed = await anyio.to_thread.run_sync(_closed, context, campaign_id)
     kind, asked = _asked(closed.domain, picked)
-    return svg(picture.draw(await answers_document(context, campaign_id, kind, asked), closed.name))
+    return svg(picture.draw(await answers_document(context, campaign_id, kind, asked, picked.given), closed.name))
 
 
 def _closed(context: Context, campaign_id: str) -> _Closed:
@@ -128,11 +132,17 @@ def _closed(context: Context, campaign_id: str) -> _Closed:
 
 
 def _asked(domain: Domain, picked: PickedQuestions) -> tuple[QuestionKind, tuple[str, ...]]:
-    """The kind, by default ranges where an attribute is ordered, and the questions with the one that is picked."""
-    ordered = any(isinstance(each, Ordered) for each in domain.attributes)
-    kind = picked.kind or ("range" if ordered else "marginal")
-    new = composed(domain, picked.pick)
-    return kind, picked.question if new is None or new in picked.question else (*picked.question, new)
+    """The kind, or that which fits the domain, and the questions with what is picked."""
+    kind = picked.kind or _first_kind(domain)
+    new = (each for each in composed(domain, kind, picked.pick) if each not in picked.question)
+    return kind, (*picked.question, *new)
+
+
+def _first_kind(domain: Domain) -> QuestionKind:
+    """Means of numbers, else ranges where an attribute is ordered."""
+    if any(isinstance(each, Number) for each in domain.attributes):
+        return "mean"
+    return "range" if any(isinstance(each, Ordered) for each in domain.attributes) else "marginal"
 
 
 def _unless_data(request: Request, refused: InvalidValue | ServerError) -> str:
@@ -142,14 +152,16 @@ def _unless_data(request: Request, refused: InvalidValue | ServerError) -> str:
     return refused.detail if isinstance(refused, ServerError) else str(refused)
 
 
-def _query(kind: str, questions: tuple[str, ...]) -> list[tuple[str, str]]:
-    return [("kind", kind), *(("question", text) for text in questions)]
+def _query(kind: str, questions: tuple[str, ...], given: str | None) -> list[tuple[str, str]]:
+    return [("kind", kind), *(("question", text) for text in questions), *([] if given is None else [("given", given)])]
 
 
-def _copies(closed: _Closed, address: str, kind: QuestionKind, questions: tuple[str, ...]) -> list[tuple[str, str]]:
+def _copies(
+    closed: _Closed, address: str, kind: QuestionKind, questions: tuple[str, ...], given: str | None
+) -> list[tuple[str, str]]:
     """The questions as code, by what the page calls it."""
-    found = [("curl", as_curl(address, kind, questions)), ("Python", as_python(address, kind, questions))]
-    if "domain" in closed.specification:
+    found = [("curl", as_curl(address, kind, questions, given)), ("Python", as_python(address, kind, questions, given))]
+    if "domain" in closed.specification and given is None:
         yaml = as_yaml(f"questions about {closed.name}", closed.specification, closed.domain, kind, questions)
         found += [("YAML: a workload that asks just this", yaml)] if yaml else []
     return found

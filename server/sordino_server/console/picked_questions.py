@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from sordino_analysis.questions.linear.on_demand import BoxKind, QuestionKind, parse_boxes
-from sordino_shared.domains import Attribute, Categorical, Domain, Ordered, Ordinal
+from sordino_shared.domains import Attribute, Categorical, Domain, Number, Ordered, Ordinal
 
 KINDS: dict[QuestionKind, str] = {
     "range": "share in a range, as 10..20, 10.. or ..20",
@@ -19,6 +19,7 @@ KINDS: dict[QuestionKind, str] = {
     "cell": "share of a value of every attribute",
     "marginal": "share of values of some attributes",
     "quantile": "quantile, as 0.5 for the median",
+    "mean": "mean of the numbers of an attribute",
 }
 # More values of an attribute are not suggested.
 _MOST_SUGGESTED = 100
@@ -45,21 +46,23 @@ def attributes_of(domain: Domain, kind: QuestionKind, picks: Sequence[str]) -> l
     ]
 
 
-def composed(domain: Domain, picks: Sequence[str]) -> str | None:
-    """The question about what was picked of each attribute; None where nothing was."""
+def composed(domain: Domain, kind: QuestionKind, picks: Sequence[str]) -> tuple[str, ...]:
+    """The question about what was picked of each attribute, none where nothing was; a mean of each that was."""
     pairs = [
         (attribute.name, pick.strip())
         for attribute, pick in zip(domain.attributes, picks, strict=False)
         if pick.strip()
     ]
-    if not pairs:
-        return None
+    if kind == "mean" or not pairs:
+        return tuple(name for name, _ in pairs)
     if len(pairs) > 1 and any(mark in text for pair in pairs for text in pair for mark in ",:{"):
-        return json.dumps(dict(pairs), ensure_ascii=False)
-    return ",".join(f"{name}:{pick}" for name, pick in pairs)
+        return (json.dumps(dict(pairs), ensure_ascii=False),)
+    return (",".join(f"{name}:{pick}" for name, pick in pairs),)
 
 
 def _suggestions(attribute: Attribute, kind: QuestionKind) -> tuple[str, ...]:
+    if kind == "mean":
+        return ("mean",) if isinstance(attribute, (Ordered, Number)) else ()
     if kind == "quantile":
         return ("0.25", "0.5", "0.75", "0.9") if isinstance(attribute, Ordered) else ()
     if isinstance(attribute, Ordinal) and kind in ("range", "rectangle"):
@@ -69,21 +72,23 @@ def _suggestions(attribute: Attribute, kind: QuestionKind) -> tuple[str, ...]:
     return ()
 
 
-def as_curl(address: str, kind: str, questions: Sequence[str]) -> str:
-    """A command that asks the API the same; the key is in the environment."""
-    asked = " \\\n  ".join(f"--data-urlencode {shlex.quote(f'{kind}={text}')}" for text in questions)
+def as_curl(address: str, kind: str, questions: Sequence[str], given: str | None = None) -> str:
+    """A command that asks the API the same, of a group where one is `given`; the key is in the environment."""
+    pairs = [*((kind, text) for text in questions), *([] if given is None else [("given", given)])]
+    asked = " \\\n  ".join(f"--data-urlencode {shlex.quote(f'{name}={text}')}" for name, text in pairs)
     return f'curl --get {shlex.quote(address)} \\\n  -H "Authorization: Bearer $SORDINO_KEY" \\\n  {asked}'
 
 
-def as_python(address: str, kind: str, questions: Sequence[str]) -> str:
-    """A program that asks the API the same; the key is in the environment."""
+def as_python(address: str, kind: str, questions: Sequence[str], given: str | None = None) -> str:
+    """A program that asks the API the same, of a group where one is `given`; the key is in the environment."""
+    asked = {kind: list(questions)} | ({} if given is None else {"given": given})
     return f"""import os
 
 import httpx
 
 answers = httpx.get(
     {address!r},
-    params={{{kind!r}: {list(questions)!r}}},
+    params={asked!r},
     headers={{"Authorization": f"Bearer {{os.environ['SORDINO_KEY']}}"}},
 ).raise_for_status().json()"""
 

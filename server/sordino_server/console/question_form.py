@@ -10,12 +10,19 @@ from sordino_server.workloads.checking import CheckedWorkload, check_document
 from sordino_shared.errors import InvalidValue
 
 ROWS = range(1, 5)
-KINDS = ("labels", "edges", "whole numbers")
+KINDS = ("labels", "edges", "whole numbers", "numbers")
 QUERIES = {
     "histogram": "the share of every value",
     "prefix": "the share at or below every edge",
     "ranges": "the share between any two edges",
     "marginals": "the shares of any two attributes together",
+    "measures": "means, deviations or quantiles of the numbers, by the labels",
+}
+# The measures that take numbers, as they are written.
+_WITH_NUMBERS = {
+    "share_above": "share above 5000",
+    "mean_within": "mean within 0 to 5000",
+    "quantile": "quantile 0.5",
 }
 
 
@@ -44,8 +51,45 @@ def _document(form: Mapping[str, str]) -> dict[str, Any]:
     domain = list(_attributes(form))
     if not domain:
         raise InvalidValue("give at least one attribute: its name and its values")
-    asked: Any = {"kind": "marginals", "width": 2} if queries == "marginals" else queries
+    asked: Any = queries
+    if queries == "marginals":
+        asked = {"kind": "marginals", "width": 2}
+    elif queries == "measures":
+        asked = _measures(domain, form.get("measures", ""))
     return {"name": form.get("name", "").strip(), "domain": domain, "queries": asked}
+
+
+def _measures(domain: list[dict[str, Any]], text: str) -> dict[str, Any]:
+    """The measures of each attribute that has numbers."""
+    measures = [_measure(each) for each in _listed(text) if each]
+    if not measures:
+        raise InvalidValue("give the measures, such as: mean, sd, quantile 0.5, share above 5000", text)
+    asked = {each["name"]: measures for each in domain if each["kind"] != "categorical"}
+    if not asked:
+        raise InvalidValue("measures are of numbers: give an attribute by its edges, whole numbers or numbers", text)
+    return asked
+
+
+def _measure(text: str) -> Any:
+    """As a workload has it: "share above 5000" is {share_above: 5000}, "mean" itself."""
+    written = text.lower()
+    for name, example in _WITH_NUMBERS.items():
+        words = name.replace("_", " ")
+        if written.startswith(words):
+            numbers = written.removeprefix(words).replace(" to ", " ").split()
+            return {name: _numbers_of(text, numbers, example)}
+    return written
+
+
+def _numbers_of(text: str, written: list[str], example: str) -> float | list[float]:
+    """The one number of a measure, or the two of a part, as in the example."""
+    try:
+        numbers = list(map(float, written))
+    except ValueError:
+        numbers = []
+    if len(numbers) != (2 if " to " in example else 1):
+        raise InvalidValue(f"measure {text[:40]!r}: write it as in: {example}", text)
+    return numbers[0] if len(numbers) == 1 else numbers
 
 
 def _attributes(form: Mapping[str, str]) -> Iterator[dict[str, Any]]:
@@ -85,8 +129,20 @@ def _whole(row: int, values: str) -> dict[str, Any]:
     return {"kind": "integers", "low": low, "high": high}
 
 
+def _numbers(row: int, values: str) -> dict[str, Any]:
+    try:
+        low, high = (float(each) for each in _listed(values))
+    except ValueError as error:
+        raise InvalidValue(
+            f"attribute {row}: numbers are given by the low and the high end of their range, such as 0, 60000", values
+        ) from error
+    return {"kind": "number", "low": low, "high": high}
+
+
 def _listed(values: str) -> list[str]:
     return [each.strip() for each in values.split(",")]
 
 
-_READERS: Mapping[str, Callable[[int, str], dict[str, Any]]] = dict(zip(KINDS, (_labels, _edges, _whole), strict=True))
+_READERS: Mapping[str, Callable[[int, str], dict[str, Any]]] = dict(
+    zip(KINDS, (_labels, _edges, _whole, _numbers), strict=True)
+)

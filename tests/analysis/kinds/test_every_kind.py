@@ -87,7 +87,6 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample(
             {"name": "delays", "domain": NUMBERS, "queries": {"delay": {"quantile": 0.5, "bins": 64}}},
             {},
-            has_chart=False,
         ),
         Sample({"name": "delays", "domain": [CARRIER, *NUMBERS], "queries": {"delay": "clipped"}}, {}),
         Sample({"name": "carriers", "domain": [CARRIER], "queries": {"carrier": "top"}}, {}),

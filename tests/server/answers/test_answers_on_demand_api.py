@@ -55,8 +55,8 @@ def purge_last_round(running: Any, path: str) -> None:
     aggregates.purge(running.database, number, randomizer, running.clock.now())
 
 
-def report_texts(running: Any, campaign: dict[str, Any], texts: list[str]) -> httpx.Response:
-    """Reports of devices that hold texts."""
+def report_texts(running: Any, campaign: dict[str, Any], texts: list[Any]) -> httpx.Response:
+    """Reports of devices that hold texts, or other values."""
     path = f"/v1/campaigns/{campaign['id']}"
     epoch = Task.read(running.anonymous.get(f"{path}/task").raise_for_status().content).epoch
     part, randomness = running.device_part(campaign), SeededRandomness(1)

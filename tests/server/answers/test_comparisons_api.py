@@ -79,6 +79,48 @@ def test_level_queries_and_population_are_taken(running: Any, check_problem: Che
     assert "population_upper" not in whole
 
 
+DELAY = {
+    "name": "delays",
+    "domain": [{"name": "delay", "kind": "ordinal", "edges": [1, 2, 3, 4, 5, 6, 7], "unit": "min"}],
+    "queries": "prefix",
+}
+
+
+def test_shifts_of_quantiles_are_told(running: Any, check_problem: Check) -> None:
+    """Medians of 2 … 3 and 4 … 5 min: a false alarm of one seed in 20 at most."""
+    sides = [
+        identifier(closed(running, cells, **order(running, name, 4, DELAY)))
+        for name, cells in (("may", [2] * 900 + [6] * 300), ("june", [4] * 900 + [7] * 300))
+    ]
+    path = f"/v1/comparisons?left={sides[0]}&right={sides[1]}"
+    document = running.api.get(f"{path}&quantile=0.5&quantile=0.99").json()
+    table = document["table"]
+    assert table["label"] == ["0.5 quantile of delay", "0.99 quantile of delay"]
+    assert (table["kind"], table["unit"]) == (["quantile"] * 2, ["min"] * 2)
+    assert table["lower"][0] <= 2 <= table["upper"][0]
+    assert table["verdict"] == ["higher", "higher"]
+    # The last bin has no end.
+    assert table["upper"][1] is None
+    assert "bin without an end" in table["sentence"][1]
+    assert (document["extras"]["population"], document["terms"]["compared"]) == (True, 2)
+    assert [
+        row["verdict"] for row in csv.DictReader(io.StringIO(running.api.get(f"{path}&quantile=.5&format=csv").text))
+    ]
+    for query, said in (
+        ("quantile=0", "greater than 0"),
+        ("quantile=1", "less than 1"),
+        ("quantile=nan", "quantile"),
+        ("quantile=half", "valid number"),
+        ("quantile=.5&query=x", "leave `query` out"),
+    ):
+        assert said in check_problem(running.api.get(f"{path}&{query}"), Problem.INVALID_REQUEST)["detail"]
+    may, june = two(running)
+    refused = check_problem(
+        running.api.get(f"/v1/comparisons?left={may}&right={june}&quantile=.5"), Problem.INVALID_REQUEST
+    )
+    assert "one ordered attribute" in refused["detail"]
+
+
 def test_what_cannot_be_compared_is_refused_with_the_reason(running: Any, check_problem: Check) -> None:
     may, june = two(running)
     get = running.api.get

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.server.answers.test_answers_on_demand_api import TABLE, closed
-from tests.server.answers.test_comparisons_api import JUNE, MAY, order
+from tests.server.answers.test_comparisons_api import DELAY, JUNE, MAY, order
 
 Run = Callable[..., Any]
 
@@ -36,6 +36,20 @@ def test_two_campaigns_by_their_names(run_command: Run, json_of: Run, operator: 
     (row,) = csv.DictReader(io.StringIO(table))
     assert (row["label"], row["left"], row["right"], row["verdict"]) == (label, "may", "june", "lower")
     assert "assumes different people" in row["warnings"]
+
+
+def test_shifts_of_quantiles(running: Any, run_command: Run, operator: dict[str, str]) -> None:
+    for name, cells in (("before", [2] * 900 + [6] * 300), ("after", [4] * 900 + [7] * 300)):
+        closed(running, cells, **order(running, name, 4, DELAY))
+    asked = ("campaigns", "compare", "before", "after", "--quantile", "0.5", "--quantile", "0.99")
+    told = run_command(*asked, **operator).stdout
+    assert "0.5 quantile of delay is higher: after − before: " in told
+    assert "0.99 quantile of delay: a 0.99 quantile may lie in a bin without an end" in told
+    rows = list(csv.DictReader(io.StringIO(run_command(*asked, "--csv", **operator).stdout)))
+    assert [row["verdict"] for row in rows] == ["higher", "higher"]
+    for share, said in (("0", "greater than 0"), ("1.5", "less than 1"), ("nan", "less than 1"), ("half", "half")):
+        failed = run_command("campaigns", "compare", "before", "after", "--quantile", share, code=2, **operator)
+        assert said in " ".join(failed.stderr.split())
 
 
 def test_a_name_may_have_a_colon(running: Any, json_of: Run, operator: dict[str, str]) -> None:

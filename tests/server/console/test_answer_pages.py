@@ -15,8 +15,9 @@ from sordino_analysis.kinds.specifications import parse_question
 from sordino_analysis.questions.linear.yaml_text import parse_yaml
 from sordino_server.console.picked_questions import as_yaml, attributes_of, composed
 from sordino_server.models import Role
-from sordino_shared.domains import Categorical, Domain, Ordinal
+from sordino_shared.domains import Categorical, Domain, Number, Ordinal
 from tests.estimates import answers_of
+from tests.server.answers.test_answers_on_demand_api import report_texts
 
 DELAY = Ordinal("delay", (0.0, 15.0, 60.0), unit="min")
 OS = Categorical("os", ("linux", "a,b"))
@@ -25,15 +26,21 @@ OS = Categorical("os", ("linux", "a,b"))
 @pytest.mark.parametrize(
     ("picks", "expected"),
     [
-        ((), None),
-        (("", " "), None),
-        (("..15", ""), "delay:..15"),
-        (("..15", "linux"), "delay:..15,os:linux"),
-        (("60..", "a,b"), '{"delay": "60..", "os": "a,b"}'),
+        ((), ()),
+        (("", " "), ()),
+        (("..15", ""), ("delay:..15",)),
+        (("..15", "linux"), ("delay:..15,os:linux",)),
+        (("60..", "a,b"), ('{"delay": "60..", "os": "a,b"}',)),
     ],
 )
-def test_picks_are_one_question(picks: tuple[str, ...], expected: str | None) -> None:
-    assert composed(Domain((DELAY, OS)), picks) == expected
+def test_picks_are_one_question(picks: tuple[str, ...], expected: tuple[str, ...]) -> None:
+    assert composed(Domain((DELAY, OS)), "rectangle", picks) == expected
+
+
+def test_means_are_of_each_picked_attribute() -> None:
+    domain = Domain((DELAY, OS, Number("size", 0.0, 9.0)))
+    assert composed(domain, "mean", ("mean", "", "mean")) == ("delay", "size")
+    assert [each.suggestions for each in attributes_of(domain, "mean", ())] == [("mean",), (), ("mean",)]
 
 
 def test_values_are_suggested() -> None:
@@ -104,3 +111,29 @@ def test_answers_are_those_of_the_api_and_can_be_copied(
     assert "YAML" not in median
     assert browser.http.get(f"{path}.svg?kind=quantile&pick=0.5").status_code == 404
     assert browser.http.get(f"{path}?kind=nonsense").status_code == 422
+
+
+def test_means_of_a_group_are_those_of_the_api(running: Any, browsers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Devices rounded the numbers: the page begins with means, which are all that they tell."""
+    load = {"name": "load_ms", "kind": "number", "low": 0, "high": 100, "unit": "ms"}
+    country = {"name": "country", "kind": "categorical", "labels": ["DE", "FR"]}
+    asked = {"name": "load", "domain": [country, load], "queries": {"load_ms": "mean"}}
+    campaign = running.campaign("open", workload=running.workload(asked), epsilon=4)
+    held = [{"country": ("DE", "FR")[each % 2], "load_ms": (25, 50)[each % 2]} for each in range(2000)]
+    assert report_texts(running, campaign, held).status_code == 200
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    path, browser = f"/console/campaigns/{campaign['id']}/answers", browsers.of(Role.ANALYST)
+    assert '<option value="mean" selected>' in browser.page(path)
+    expected = running.api.get(f"/v1{path.removeprefix('/console')}", params={"mean": "load_ms", "given": "country=DE"})
+    picked = "pick=&pick=mean&given=country%3DDE"
+    assert browser.http.get(f"{path}.json?{picked}").content == expected.content
+    page = browser.page(f"{path}?{picked}")
+    assert "mean of load_ms given country: DE" in page
+    monkeypatch.setenv("SORDINO_KEY", running.key(Role.ANALYST))
+    names: dict[str, Any] = {}
+    exec(_copied(page)[1], names)
+    assert names["answers"] == expected.json()
+    assert browser.http.get(unescape(re.search(r'src="([^"]+\.svg[^"]*)"', page)[1])).status_code == 200  # type: ignore[index]
+    assert "country" in browser.page(f"{path}?kind=mean&pick=mean", 422)
+    assert "a group is NAME=VALUE" in browser.page(f"{path}?{picked}x".replace("%3D", ""), 422)

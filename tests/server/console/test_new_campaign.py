@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from sordino_server.console.question_form import check_fields, check_yaml
+from sordino_server.errors import ServerError
 from sordino_server.models import Role
 from sordino_shared.errors import InvalidValue
 
@@ -38,6 +39,48 @@ domain:
 queries: {kind: marginals, width: 2}
 """
     assert check_fields(several) == check_yaml(written)
+
+
+def test_measures_are_of_every_attribute_with_numbers() -> None:
+    fields = {
+        "name": "loads", "queries": "measures", "name1": "load_ms", "kind1": "numbers", "values1": "0, 6e4",
+        "unit1": "ms", "name2": "country", "kind2": "labels", "values2": "DE, FR",
+        "measures": "mean, SD, quantile 0.5, share above 5000, mean within 0 to 5000, clipped",
+    }  # fmt: skip
+    written = """
+name: loads
+domain:
+  - {name: load_ms, kind: number, low: 0, high: 60000, unit: ms}
+  - {name: country, kind: categorical, labels: [DE, FR]}
+queries: {load_ms: [mean, sd, {quantile: 0.5}, {share_above: 5000}, {mean_within: [0, 5000]}, clipped]}
+"""
+    assert check_fields(fields) == check_yaml(written)
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"measures": ""}, "give the measures, such as"),
+        ({"measures": "median"}, "of numbers one of mean"),
+        ({"measures": "mean 5"}, "of numbers one of mean"),
+        ({"measures": "quantile"}, "write it as in: quantile 0.5"),
+        ({"measures": "quantile half"}, "write it as in: quantile 0.5"),
+        ({"measures": "mean within 5"}, "write it as in: mean within 0 to 5000"),
+        ({"measures": "share above nan"}, "finite"),
+        ({"measures": "share above 5"}, "ask for the share above one of them"),
+        ({"measures": "quantile 2"}, "less than 1"),
+        ({"kind1": "labels"}, "measures are of numbers"),
+        ({"values1": "5"}, "the low and the high end"),
+        ({"values1": "5, 5"}, "low must be below high"),
+        ({"values1": "9, 5"}, "low must be below high"),
+        ({"values1": "0, inf"}, "finite"),
+        ({"values1": "nan, 5"}, "finite"),
+    ],
+)
+def test_measures_that_do_not_fit_are_named(changed: dict[str, str], said: str) -> None:
+    fields = {"name": "loads", "queries": "measures", "name1": "load_ms", "kind1": "numbers", "values1": "0, 5"}
+    with pytest.raises((InvalidValue, ServerError), match=said):
+        check_fields(fields | {"measures": "mean"} | changed)
 
 
 @pytest.mark.parametrize(
