@@ -1,4 +1,4 @@
-"""Answers on demand from shifted grids: any interval of an ordered attribute, or any rectangle of two."""
+"""Answers on demand from shifted grids: any query about an ordered attribute, or any rectangle of two."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from sordino_analysis.estimation.cumulative import spread_bins
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.estimation.linear_on_demand import LinearOnDemand
 from sordino_analysis.evaluation.accumulate import mean_accumulator
+from sordino_analysis.evaluation.grids.answers import GridAnswers
 from sordino_analysis.evaluation.grids.moments import GridMoments
 from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
@@ -29,22 +30,18 @@ _ALL_BINS, _SPREAD, _NEAR = 32, 9, 9
 
 @dataclass(frozen=True, eq=False)
 class _GridsAlone(LinearOnDemand):
-    """A closed round of reports whose law is known for boxes, and not for sums of them; `law` is of the listed ones."""
+    """A closed round of shifted grids; `law` is of the listed queries."""
 
     law: GridMoments
 
-    def asked(self, operator: LinearMap, label: Callable[[int], str]) -> LinearEstimator:
-        raise EstimationError(
-            f"reports of {self.estimator.analyst.mechanism} answer ranges and rectangles, not differences or groups of "
-            "them: plan with fewer bins, or with another mechanism"
-        )
-
     def _asked(self, boxes: Sequence[Box]) -> LinearEstimator:
-        law = self.law.for_boxes(boxes)
+        return self._of(self.law.for_boxes(boxes))
+
+    def _of(self, law: GridMoments) -> LinearEstimator:
         return self.estimator.for_queries(law.workload, self.estimator.decoder, law)
 
     def _bias(self, estimator: LinearEstimator) -> float:
-        """That of all boxes: what the rounding of a solution leaves."""
+        """That of all answers: what the rounding of a solution leaves."""
         return self.estimator.analyst.figures.bias_bound
 
 
@@ -52,16 +49,27 @@ class _GridsAlone(LinearOnDemand):
 class GridsOnDemand(_GridsAlone):
     """A closed round of shifted grids on a line."""
 
+    law: GridAnswers
+
     @cached_property
     def nearest(self) -> NearestHistogram:
         """That of the monotone function nearest to the distribution function of the decoded histogram."""
         mean = mean_accumulator(self.estimator.device.randomizer, self.aggregate)
         return nearest_distribution(self.law.histogram(mean))
 
+    def asked(self, operator: LinearMap, label: Callable[[int], str]) -> LinearEstimator:
+        return self._of(self.law.for_rows(operator, label))
+
 
 @dataclass(frozen=True, eq=False)
 class PlanesOnDemand(_GridsAlone):
-    """A closed round of grids on two attributes."""
+    """A closed round of grids on two attributes, whose law is known for boxes, and not for sums of them."""
+
+    def asked(self, operator: LinearMap, label: Callable[[int], str]) -> LinearEstimator:
+        raise EstimationError(
+            f"reports of {self.estimator.analyst.mechanism} answer ranges and rectangles, not differences or groups of "
+            "them: plan with fewer bins, or with another mechanism"
+        )
 
     @cached_property
     def nearest(self) -> NearestHistogram:

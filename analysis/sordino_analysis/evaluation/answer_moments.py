@@ -23,8 +23,9 @@ class ErrorProfile:
     `type_variance` is the mean of w_q Var_q(x) over the varying queries, for each type or each class of types that
     share it, and `weights` (Q,) are the w_q, which are 1 except in a stack whose parts have weights. Variance and bias
     are without them. Where queries are too many to list, the arrays are about the listed ones, `sought` is the largest
-    variance of further ones, and `over` says in words over which queries the largest of all was taken; `mean_over` says
-    it of the mean. `uniform` is the mean of `type_variance` over all types where it is published.
+    variance of further ones and `weighted_sought` the largest w_q times it, unless that is the same. `over` says in
+    words over which queries the largest of all was taken; `mean_over` says it of the mean. `uniform` is the mean of
+    `type_variance` over all types where it is published.
     """
 
     variance: Floats
@@ -33,13 +34,15 @@ class ErrorProfile:
     weights: Floats
     _: KW_ONLY
     sought: float = 0.0
+    weighted_sought: float | None = None
     over: str | None = None
     mean_over: str | None = None
     uniform: float | None = None
 
     def figures(self) -> ErrorFigures:
         """The numbers that a plan publishes; variances count w_q times, the bias is that of the answers."""
-        worst = max(self.sought, float((self.weights * self.variance).max()))
+        sought = self.sought if self.weighted_sought is None else self.weighted_sought
+        worst = max(sought, float((self.weights * self.variance).max()))
         return ErrorFigures(
             worst,
             float(self.type_variance.max()),

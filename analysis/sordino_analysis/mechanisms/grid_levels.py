@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import minimize
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.grids.families import IntervalFamily
+from sordino_analysis.evaluation.grids.families import LineFamily
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.evaluation.grids.means import mean_variances
@@ -76,8 +76,8 @@ def hash_response(epsilon: float, surplus: float = 1.0) -> HashResponse:
     return response
 
 
-def designed_levels(family: IntervalFamily, epsilon: float, objective: Objective = "mean") -> list[GridLevel]:
-    """Levels with chances that sum to 1, for the mean variance of the family's queries.
+def designed_levels(family: LineFamily, epsilon: float, objective: Objective = "mean") -> list[GridLevel]:
+    """Levels with chances that sum to 1, for the mean of w_q Var_q over the family's queries.
 
     The maximum follows it; where there are two designs the better one for the objective is taken.
     """
@@ -90,12 +90,12 @@ def designed_levels(family: IntervalFamily, epsilon: float, objective: Objective
         levels = _with_chances(levels, _chances(levels, _gram(family, refined_at), GRID_LEVELS.last_steps))
     designs = [_scaled(levels, refined_at, size)]
     if epsilon > GRID_LEVELS.exact_from:
-        designs.append(_kept(_scaled(_descended(chosen, _resized(family, chosen_at)), chosen_at, size)))
+        designs.append(_kept(_scaled(_descended(chosen, family.resized(chosen_at)), chosen_at, size)))
     value = _mean_variance if objective == "mean" else _large_variance
     return min(designs, key=lambda one: value(one, family)) if len(designs) > 1 else designs[0]
 
 
-def _descended(levels: Sequence[GridLevel], family: IntervalFamily) -> list[GridLevel]:
+def _descended(levels: Sequence[GridLevel], family: LineFamily) -> list[GridLevel]:
     """The levels at chances of less exact variance, by a few quasi-Newton steps over the logarithms.
 
     The trace neglects what the holder's own cell adds and that a mean is taken off, a few per cent where ε is large.
@@ -113,13 +113,14 @@ def _descended(levels: Sequence[GridLevel], family: IntervalFamily) -> list[Grid
     return _with_chances(levels, np.exp(optimum - optimum.max()))
 
 
-def _large_variance(levels: Sequence[GridLevel], family: IntervalFamily) -> float:
-    """The largest variance over all types and a few queries."""
-    law = GridLaw(levels, family.size)
-    return max(float(law.variances(family.rows([ends])).max()) for ends in family.samples(GRID_LEVELS.compared))
+def _large_variance(levels: Sequence[GridLevel], family: LineFamily) -> float:
+    """The largest w_q Var_q over all types and a few queries."""
+    law, queries = GridLaw(levels, family.size), family.samples(GRID_LEVELS.compared)
+    worst = [float(law.variances(family.rows([query])).max()) for query in queries]
+    return float((family.weights(queries) * worst).max())
 
 
-def _mean_variance(levels: Sequence[GridLevel], family: IntervalFamily) -> float:
+def _mean_variance(levels: Sequence[GridLevel], family: LineFamily) -> float:
     return float(mean_variances(GridLaw(levels, family.size), family).max())
 
 
@@ -129,14 +130,10 @@ def _halved(size: int, most: int) -> int:
     return size
 
 
-def _gram(family: IntervalFamily, size: int) -> Floats:
-    """Σ v vᵀ/Q of a family like this one over fewer types, (size, size)."""
-    smaller = _resized(family, size)
+def _gram(family: LineFamily, size: int) -> Floats:
+    """Σ w_v v vᵀ/Q of a family like this one over fewer types, (size, size)."""
+    smaller = family.resized(size)
     return smaller.gram(np.eye(size)) / smaller.count
-
-
-def _resized(family: IntervalFamily, size: int) -> IntervalFamily:
-    return replace(family, bins=size, size=size)
 
 
 def _candidates(size: int, epsilon: float) -> list[GridLevel]:

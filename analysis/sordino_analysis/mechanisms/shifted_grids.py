@@ -1,12 +1,13 @@
-"""Shifted grids as a candidate: for prefix sums and ranges of hundreds to a quarter of a million ordered types."""
+"""Shifted grids as a candidate: for queries about hundreds to a quarter of a million ordered types."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from sordino_analysis.documents.decoders import GridDecoder
-from sordino_analysis.evaluation.grids.families import IntervalFamily, family_of
+from sordino_analysis.evaluation.grids.families import LineFamily
 from sordino_analysis.evaluation.grids.levels import GridLevel
+from sordino_analysis.evaluation.grids.stacked import family_of
 from sordino_analysis.mechanisms.grid_levels import designed_levels
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.tuning import SHIFTED_GRIDS
@@ -29,9 +30,9 @@ class ShiftedGridsMechanism:
     name = "shifted_grids"
 
     def reason_against(self, work: SharedWork) -> str | None:
-        family = family_of(work.request.workload.operator)
+        family = family_of(work.request.workload)
         if family is None:
-            return "the queries are not all prefix sums or all ranges of one attribute"
+            return "the queries are not all about one ordered attribute"
         if family.size < SHIFTED_GRIDS.fewest_types:
             return f"{family.size} types; from {SHIFTED_GRIDS.fewest_types} on grids are worth their levels"
         if family.size > _MOST_TYPES:
@@ -40,15 +41,15 @@ class ShiftedGridsMechanism:
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request
-        family = family_of(request.workload.operator)
+        family = family_of(request.workload)
         if family is None:
-            raise MechanismFailed("the queries are no family of intervals")
+            raise MechanismFailed("the queries are not about one ordered attribute")
         levels = designed_levels(family, request.guarantee.epsilon, request.options.objective)
         progress(Progress(0.3))
         return Proposal(shipped(levels, family, request.guarantee), GridDecoder())
 
 
-def shipped(levels: list[GridLevel], family: IntervalFamily, guarantee: PureEpsilon) -> Coarsened:
+def shipped(levels: list[GridLevel], family: LineFamily, guarantee: PureEpsilon) -> Coarsened:
     """The levels in integers: chances that sum to 2^32, and the largest weight whose ratio to the low one is in e^ε."""
     whole = 1 << CHANCE_BITS
     chances = np.maximum(1, np.rint(np.array([level.chance for level in levels]) * whole)).astype(np.int64)

@@ -15,8 +15,9 @@ class ToeplitzTuning:
 
     most_steps: int = 200
     """Steps of conjugate gradients at most: a system that needs more is refused."""
-    most_generators: int = 12
-    """Vectors that find the displacement rank: more than that of N for prefix sums or ranges, which is 8 at most."""
+    most_generators: int = 20
+    """Vectors that find the displacement rank: more than that of N for prefix sums or ranges, which is 8 at most, and
+    for a stack of them."""
     most_plane_steps: int = 300
     """The same of planes."""
     most_factored: int = 2048

@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
-from sordino_analysis.evaluation.grids.answers import GridAnswers, listed_intervals
+from sordino_analysis.evaluation.grids.answers import GridAnswers, listed_on_a_line
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
@@ -127,7 +127,7 @@ def test_answers_of_simulated_devices_are_as_far_off_as_stated_and_another_law_i
     randomizer = plan.device.randomizer
     assert isinstance(randomizer, Coarsened)
     cells = (np.random.default_rng(3).beta(2, 5, REPORTS) * 4096).astype(np.int64)
-    truth = listed_intervals(plan.request.workload).truth(cells)
+    truth = listed_on_a_line(plan.request.workload).truth(cells)
     scores = z_scores(plan.device, plan, reports_sum(randomizer, cells, 4), truth)
     # A right plan fails one seed in a thousand at most: Bonferroni over the listed queries.
     threshold = norm.isf(0.5e-3 / len(scores))

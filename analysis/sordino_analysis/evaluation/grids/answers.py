@@ -1,9 +1,9 @@
-"""Answers about intervals from shifted grids: those that are listed, and any other one on demand."""
+"""Answers about one ordered attribute from shifted grids: those that are listed, and any other one on demand."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -11,11 +11,12 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
 from sordino_analysis.evaluation.grids.covariance import GridCovariance
-from sordino_analysis.evaluation.grids.families import IntervalFamily, family_of
+from sordino_analysis.evaluation.grids.families import LineFamily, Query
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.means import mean_variances
 from sordino_analysis.evaluation.grids.moments import GridMoments
 from sordino_analysis.evaluation.grids.shipped import shipped_levels
+from sordino_analysis.evaluation.grids.stacked import StackFamily, family_of
 from sordino_analysis.evaluation.linear_answers import covariance_square_root, root_fits
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
@@ -24,9 +25,8 @@ from sordino_analysis.questions.linear.operators import Indices, Intervals, Line
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
 
-Ends = tuple[int, int]
-# With more queries than the first, as many as the second are listed, and the worst is sought among as many as the third
-# that are spread over all, and then among some that are near the worst of these.
+# With more queries than the first, as many as the second are listed of each part, and the worst is sought among as many
+# as the third that are spread over all, and then among some that are near the worst of these.
 _ALL_LISTED, _LISTED, _SPREAD, _NEAR = 2048, 257, 1025, 64
 # Entries of the queries whose covariances are worked out, in a second: all prefixes of 2,048 types.
 _ROOT_ENTRIES = 1 << 22
@@ -36,23 +36,34 @@ _BIASES = 32
 
 @dataclass(frozen=True, eq=False)
 class GridAnswers(GridMoments):
-    """The moments of the answers; `workload` has the listed intervals, `family` all of them, `law` the decoder."""
+    """The moments of the answers; `workload` has the listed queries, `family` all of them, `law` the decoder.
+
+    `listed` names the queries of the workload, unless they are others that were asked on demand.
+    """
 
     law: GridLaw
-    family: IntervalFamily
+    family: LineFamily
+    listed: tuple[Query, ...] | None
 
     @classmethod
     def of(cls, randomizer: Coarsened, workload: Workload) -> Self:
-        """For all intervals of a workload; raises InvalidValue where randomizer and workload do not fit together."""
-        family = family_of(workload.operator)
+        """For all queries of a workload; raises InvalidValue where randomizer and workload do not fit together."""
+        family = family_of(workload)
         if family is None:
-            raise InvalidValue("shifted grids answer for prefix sums or ranges of one attribute", workload)
+            raise InvalidValue("shifted grids answer for queries about one ordered attribute", workload)
         if randomizer.sizes != workload.domain.shape:
             raise InvalidValue(
                 f"the grids are for {randomizer.sizes} types, the workload for {workload.size}", workload
             )
         law = GridLaw(shipped_levels(randomizer), workload.size)
-        return cls(listed_intervals(workload), randomizer, law, family)
+        return cls(listed_on_a_line(workload), randomizer, law, family, tuple(_listed(family)))
+
+    def for_rows(self, operator: LinearMap, label: Callable[[int], str]) -> Self:
+        """The moments of the answers to any rows, for grids decode all of them."""
+        return replace(self, workload=replace(self.workload, operator=operator, name_query=label), listed=None)
+
+    def for_boxes(self, boxes: Sequence[Box]) -> Self:
+        return self.for_rows(self._of_boxes(boxes), lambda query: boxes[query].label)
 
     def _of_boxes(self, boxes: Sequence[Box]) -> Intervals:
         first, last = np.array([box.sides[0] for box in boxes], dtype=np.intp).T
@@ -62,32 +73,25 @@ class GridAnswers(GridMoments):
         for row in rows:
             yield np.array([row]), self.workload.operator.take(np.array([row]))
 
-    @property
-    def _ends(self) -> list[Ends]:
-        operator = self.workload.operator
-        assert isinstance(operator, Intervals)
-        return list(zip(operator.starts.tolist(), operator.stops.tolist(), strict=True))
-
     def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
-        seen: dict[Ends, float] = {}
-        spread = self.family.samples(_SPREAD) if len(self._ends) < self.family.count else []
-        for place, ends in enumerate(together := [*self._ends, *spread]):
-            self._worst(ends, seen)
+        if self.listed is None:
+            return self._profile_of_rows()
+        seen: dict[Query, float] = {}
+        spread = self.family.samples(_SPREAD) if len(self.listed) < self.family.count else []
+        for place, query in enumerate(together := [*self.listed, *spread]):
+            self._worst(query, seen)
             progress(Progress(place / len(together)))
-        worst = np.array([self._worst(ends, seen) for ends in self._ends])
-        sought, over = 0.0, None
-        if spread:
-            start = max(spread, key=lambda ends: self._worst(ends, seen))
-            sought = self._ascended(start, seen)
-            over = f"{len(spread)} of {self.family.count} intervals spread over all, and {_NEAR} near the worst"
+        worst = np.array([self._worst(query, seen) for query in self.listed])
+        sought = self._sought(spread, seen) if spread else {}
         by_type = np.maximum(mean_variances(self.law, self.family), 0.0)
         return ErrorProfile(
             variance=worst,
             bias=np.full(len(worst), self._bias()),
             type_variance=by_type,
-            weights=np.ones(len(worst)),
-            sought=sought,
-            over=over,
+            weights=self.family.weights(self.listed),
+            sought=max(sought.values(), default=0.0),
+            weighted_sought=max((self._weight(query) * found for query, found in sought.items()), default=0.0),
+            over=self._over(spread),
             uniform=float(by_type.mean()),
         )
 
@@ -107,62 +111,85 @@ class GridAnswers(GridMoments):
         moved = operator.matvec(covariance.product(operator.dense()).T)
         return covariance_square_root((moved + moved.T) / 2)
 
-    def _worst(self, ends: Ends, seen: dict[Ends, float]) -> float:
-        """The largest variance of an interval over the types; `seen` keeps that of its mirror image."""
-        mirrored = self.family.mirrored(*ends)
-        known = ends if mirrored is None else min(ends, mirrored)
+    def _profile_of_rows(self) -> ErrorProfile:
+        """Of rows asked on demand, each of which counts once."""
+        by_type = self._by_type
+        bias = np.empty(len(by_type))
+        for rows, queries in self._queries(self._rows):
+            bias[rows] = self.law.bias(queries, self.law.weights(queries))
+        return ErrorProfile(by_type.max(axis=1), bias, by_type.mean(axis=0), np.ones(len(bias)))
+
+    def _over(self, spread: Sequence[Query]) -> str | None:
+        if not spread:
+            return None
+        noun = "queries" if isinstance(self.family, StackFamily) else "intervals"
+        return f"{len(spread)} of {self.family.count} {noun} spread over all, and {_NEAR} near the worst"
+
+    def _worst(self, query: Query, seen: dict[Query, float]) -> float:
+        """The largest variance of a query over the types; `seen` keeps that of its mirror image."""
+        mirrored = self.family.mirrored(query)
+        known = query if mirrored is None else min(query, mirrored)
         if known not in seen:
             seen[known] = float(self.law.variances(self.family.rows([known])).max())
         return seen[known]
 
     def _bias(self) -> float:
         """The largest bias of the listed answers, or of a few of them: all are what rounding leaves of a solution."""
-        ends = self._ends[:: max(1, len(self._ends) // _BIASES)]
-        queries = self.family.rows(ends)
+        rows = self._rows[:: max(1, len(self._rows) // _BIASES)]
+        queries = self.workload.operator.take(rows)
         return float(self.law.bias(queries, self.law.weights(queries)).max())
 
-    def _ascended(self, ends: Ends, seen: dict[Ends, float]) -> float:
-        """The largest variance met on a way uphill from an interval, its ends moved by steps that halve."""
-        best, step, tries = self._worst(ends, seen), max(1, self.family.bins // _SPREAD), 0
+    def _weight(self, query: Query) -> float:
+        return float(self.family.weights([query])[0])
+
+    def _sought(self, spread: Sequence[Query], seen: dict[Query, float]) -> dict[Query, float]:
+        """The query of the largest variance met on a way uphill from the worst of each part."""
+        found: dict[Query, float] = {}
+        for part in range(len(self.family.parts)):
+            starts = [query for query in spread if not isinstance(self.family, StackFamily) or query[0] == part]
+            start = max(starts, key=lambda query: self._worst(query, seen))
+            top = self._ascended(start, seen)
+            found[top] = self._worst(top, seen)
+        return found
+
+    def _ascended(self, query: Query, seen: dict[Query, float]) -> Query:
+        """The worst query met on a way uphill from this one, its ends moved by steps that halve."""
+        step, tries = max(1, self.family.size // _SPREAD), 0
         while step and tries < _NEAR:
-            near = self.family.neighbours(*ends, step)
-            tries += len(near)
-            top = max(near, key=lambda one: self._worst(one, seen), default=ends)
-            if self._worst(top, seen) > best:
-                ends, best = top, self._worst(top, seen)
+            near = self.family.neighbours(query, step)
+            tries += len(near) or _NEAR
+            top = max(near, key=lambda one: self._worst(one, seen), default=query)
+            if self._worst(top, seen) > self._worst(query, seen):
+                query = top
             else:
                 step //= 2
-        return best
+        return query
 
     def variance(self, query: Floats, histogram: Floats) -> float:
         """Σ_x h_x Var(answer | x) of any query v (k,), exactly, without a list of queries."""
         return float(self.law.variances(query[None])[0] @ histogram)
 
 
-def listed_intervals(workload: Workload) -> Workload:
-    """The workload with only the intervals that grids list: all, or a few hundred of them; others are asked one by one.
+def _listed(family: LineFamily) -> list[Query]:
+    return family.all() if family.count <= _ALL_LISTED else family.listed(_LISTED)
 
-    A workload that is no family of intervals is returned as it is.
+
+def listed_on_a_line(workload: Workload) -> Workload:
+    """The workload with only the queries that grids list: all, or a few hundred of each part; others are asked one by
+    one.
+
+    A workload that is no family of queries about one ordered attribute is returned as it is.
     """
-    family = family_of(workload.operator)
+    family = family_of(workload)
     if family is None:
         return workload
-    count = family.count if family.count <= _ALL_LISTED else _LISTED
-    ends = np.array(family.samples(count) if count < family.count else family.all(), dtype=np.intp)
-    operator = Intervals(ends[:, 0], ends[:, 1], workload.size)
-    rows = [_row(workload.operator, start, stop) for start, stop in ends.tolist()]
+    queries = _listed(family)
+    places = [family.place(query) for query in queries]
     return Workload(
         name=workload.name,
         domain=workload.domain,
         published=workload.published,
-        operator=operator,
-        name_query=lambda query: workload.label(rows[query]),
-        scope=lambda query: workload.scope(rows[query]),
+        operator=family.operator(queries),
+        name_query=lambda query: workload.label(places[query]),
+        scope=lambda query: workload.scope(places[query]),
     )
-
-
-def _row(operator: LinearMap, start: int, stop: int) -> int:
-    """The index of an interval in the whole workload, whose constant row is left out."""
-    assert operator.intervals is not None
-    row, constant = operator.intervals.row(start, stop - 1), operator.intervals.constant_row
-    return row - (constant is not None and row > constant)

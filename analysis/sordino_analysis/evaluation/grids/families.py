@@ -1,21 +1,24 @@
-"""Families of intervals whose answers are asked all at once: sums over all of them without a list of them."""
+"""Families of queries of one line of types that are asked all at once: sums over all of them without a list of them."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats, Mask
-from sordino_analysis.questions.linear.operators import Indices, LinearMap, Prefix, Ranges
+from sordino_analysis.questions.linear.operators import Indices, Intervals, LinearMap, Ranges
+
+# What names a query of its family: of an interval [start, stop) its ends.
+Query = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class IntervalFamily(ABC):
-    """Queries v = 1_[i, j) of `bins` ordered types out of `size`; the types after the bins are in no interval."""
+class LineFamily(ABC):
+    """Queries of `size` types on a line."""
 
-    bins: int
     size: int
 
     @property
@@ -25,7 +28,11 @@ class IntervalFamily(ABC):
 
     @abstractmethod
     def gram(self, vectors: Floats) -> Floats:
-        """Σ_v v vᵀ u for each of `vectors` u (…, k); a constant query may be among the v."""
+        """Σ_v w_v v vᵀ u for each of `vectors` u (…, k); a constant query may be among the v."""
+
+    @abstractmethod
+    def cell_gram(self, edges: Indices) -> Floats:
+        """AᵀGA (m, m) of cells with `edges` (m + 1,), whose shares A spreads evenly over their types; G is `gram`."""
 
     @abstractmethod
     def cell_gram(self, edges: Indices) -> Floats:
@@ -33,32 +40,75 @@ class IntervalFamily(ABC):
 
     @abstractmethod
     def squared_distances(self, density: Floats) -> Floats:
-        """Σ_v (v_x − ⟨τ, v⟩)² for every type, (k,), for `density` τ (k,) with the sum 1 where a v is constant."""
+        """Σ_v w_v (v_x − ⟨τ, v⟩)² for every type, (k,), for `density` τ (k,) with the sum 1 where a v is constant."""
 
     @abstractmethod
-    def mirrored(self, start: int, stop: int) -> tuple[int, int] | None:
-        """An interval whose variances are those of [start, stop) for the types in the opposite order, if there is one.
+    def mirrored(self, query: Query) -> Query | None:
+        """A query whose variances are those of this one for the types in the opposite order, if there is one.
 
         Grids and combs look alike from both ends, and so do an interval and what is left of the domain without it.
         """
 
     @abstractmethod
-    def all(self) -> list[tuple[int, int]]:
-        """Every interval that is not constant, in the order of the workload."""
+    def all(self) -> list[Query]:
+        """Every query that is not constant, in the order of the workload."""
 
     @abstractmethod
-    def neighbours(self, start: int, stop: int, step: int) -> list[tuple[int, int]]:
-        """The intervals of the family with one end moved by `step`, or both."""
+    def neighbours(self, query: Query, step: int) -> list[Query]:
+        """The queries of the family with one end moved by `step`, or both."""
 
     @abstractmethod
-    def samples(self, count: int) -> list[tuple[int, int]]:
-        """About `count` of the intervals [i, j), spread over all and with those at the ends, in a fixed order."""
+    def samples(self, count: int) -> list[Query]:
+        """About `count` of the queries, spread over all and with those at the ends, in a fixed order."""
 
-    def rows(self, ends: list[tuple[int, int]]) -> Floats:
-        """The queries 1_[i, j), (b, k)."""
+    @abstractmethod
+    def rows(self, queries: Sequence[Query]) -> Floats:
+        """The entries of the queries, (b, k)."""
+
+    @abstractmethod
+    def place(self, query: Query) -> int:
+        """The index of a query in the workload, whose constant row is left out."""
+
+    @abstractmethod
+    def operator(self, queries: Sequence[Query]) -> LinearMap:
+        """The linear map of these queries."""
+
+    @abstractmethod
+    def resized(self, size: int) -> LineFamily:
+        """A family like this one over fewer types, without further members."""
+
+    def weights(self, queries: Sequence[Query]) -> Floats:
+        """(b,) how many times the variance of each of the queries counts: once, but in a stack."""
+        return np.ones(len(queries))
+
+    def listed(self, count: int) -> list[Query]:
+        """What is listed where so many queries of each part are, spread over all."""
+        return self.samples(count)
+
+    @property
+    def parts(self) -> Sequence[LineFamily]:
+        """The families that it is made of: itself, but for a stack."""
+        return (self,)
+
+
+@dataclass(frozen=True)
+class IntervalFamily(LineFamily):
+    """Queries v = 1_[i, j) of `bins` ordered types out of `size`; the types after the bins are in no interval."""
+
+    bins: int
+    size: int
+
+    def rows(self, queries: Sequence[Query]) -> Floats:
         places = np.arange(self.size)
-        starts, stops = np.array(ends, dtype=np.int64).reshape(-1, 2).T[:, :, None]
+        starts, stops = np.array(queries, dtype=np.int64).reshape(-1, 2).T[:, :, None]
         return np.asarray((starts <= places) & (places < stops), dtype=float)
+
+    def operator(self, queries: Sequence[Query]) -> LinearMap:
+        starts, stops = np.array(queries, dtype=np.intp).reshape(-1, 2).T
+        return Intervals(starts, stops, self.size)
+
+    def resized(self, size: int) -> Self:
+        return replace(self, bins=size, size=size)
 
     def _within(self, vectors: Floats) -> Floats:
         """Of numbers of types those of the bins."""
@@ -68,17 +118,6 @@ class IntervalFamily(ABC):
         whole = np.zeros((*table.shape[:-1], self.size))
         whole[..., : self.bins] = table
         return whole
-
-
-def family_of(operator: LinearMap) -> IntervalFamily | None:
-    """The family that the rows of an operator are; None where they are none."""
-    match operator.intervals:
-        case Prefix(bins=bins, size=size):
-            return PrefixFamily(bins, size)
-        case Ranges(bins=bins, size=size):
-            return RangeFamily(bins, size)
-        case _:
-            return None
 
 
 class PrefixFamily(IntervalFamily):
@@ -108,16 +147,21 @@ class PrefixFamily(IntervalFamily):
         found[: self.bins] = below[:-1] + above[:-1]
         return found
 
-    def mirrored(self, start: int, stop: int) -> tuple[int, int] | None:
+    def mirrored(self, query: Query) -> Query | None:
+        _, stop = query
         return (0, self.size - stop) if self.size - stop <= self.count else None
 
-    def all(self) -> list[tuple[int, int]]:
+    def place(self, query: Query) -> int:
+        return query[1] - 1
+
+    def all(self) -> list[Query]:
         return [(0, stop) for stop in range(1, self.count + 1)]
 
-    def neighbours(self, start: int, stop: int, step: int) -> list[tuple[int, int]]:
+    def neighbours(self, query: Query, step: int) -> list[Query]:
+        _, stop = query
         return [(0, near) for near in (stop - step, stop + step) if 1 <= near <= self.count]
 
-    def samples(self, count: int) -> list[tuple[int, int]]:
+    def samples(self, count: int) -> list[Query]:
         last = self.count
         spread = np.unique(np.linspace(1, last, min(count, last)).round().astype(int)).tolist()
         return [(0, int(stop)) for stop in sorted({*spread, 1, min(2, last), (last + 1) // 2, max(1, last - 1), last})]
@@ -161,19 +205,26 @@ class RangeFamily(IntervalFamily):
         found[: self.bins] = squares + holding - 2 * interior
         return found
 
-    def mirrored(self, start: int, stop: int) -> tuple[int, int] | None:
+    def mirrored(self, query: Query) -> Query | None:
+        start, stop = query
         return (self.size - stop, self.size - start) if self.size == self.bins else None
 
-    def all(self) -> list[tuple[int, int]]:
+    def place(self, query: Query) -> int:
+        whole = Ranges(self.bins, self.size)
+        row = whole.row(query[0], query[1] - 1)
+        return row - (whole.constant_row is not None and row > whole.constant_row)
+
+    def all(self) -> list[Query]:
         ends = [(start, stop) for start in range(self.bins) for stop in range(start + 1, self.bins + 1)]
         return [one for one in ends if one != (0, self.size)]
 
-    def neighbours(self, start: int, stop: int, step: int) -> list[tuple[int, int]]:
+    def neighbours(self, query: Query, step: int) -> list[Query]:
+        start, stop = query
         moves = ((-1, 0), (1, 0), (0, -1), (0, 1), (-1, -1), (1, 1))
         moved = [(start + step * a, stop + step * b) for a, b in moves]
         return [(a, b) for a, b in moved if 0 <= a < b <= self.bins and b - a < self.size]
 
-    def samples(self, count: int) -> list[tuple[int, int]]:
+    def samples(self, count: int) -> list[Query]:
         lengths = [1 << power for power in range(self.bins.bit_length()) if 1 << power < self.bins]
         each = max(3, count // max(1, len(lengths)))
         ends: set[tuple[int, int]] = set()
@@ -181,7 +232,41 @@ class RangeFamily(IntervalFamily):
             last = self.bins - length
             starts = np.unique(np.linspace(0, last, min(each, last + 1)).round().astype(int)).tolist()
             ends |= {(int(start), int(start) + length) for start in starts}
-        return sorted(ends)
+        return list(sorted(ends))
+
+
+class CellFamily(IntervalFamily):
+    """Every type by itself, [x, x + 1); `bins` are all types, those without order too."""
+
+    @property
+    def count(self) -> int:
+        return self.size
+
+    def gram(self, vectors: Floats) -> Floats:
+        return np.array(vectors, dtype=float)
+
+    def cell_gram(self, edges: Indices) -> Floats:
+        return np.diag(1 / np.diff(edges))
+
+    def squared_distances(self, density: Floats) -> Floats:
+        return np.asarray(1 - 2 * density + float((density**2).sum()))
+
+    def mirrored(self, query: Query) -> Query | None:
+        start, stop = query
+        return (self.size - stop, self.size - start)
+
+    def place(self, query: Query) -> int:
+        return query[0]
+
+    def all(self) -> list[Query]:
+        return [(start, start + 1) for start in range(self.size)]
+
+    def neighbours(self, query: Query, step: int) -> list[Query]:
+        return [(near, near + 1) for near in (query[0] - step, query[0] + step) if 0 <= near < self.size]
+
+    def samples(self, count: int) -> list[Query]:
+        starts = np.unique(np.linspace(0, self.size - 1, min(count, self.size)).round().astype(int)).tolist()
+        return [(int(start), int(start) + 1) for start in sorted({*starts, min(1, self.size - 1), self.size // 2})]
 
 
 def _mean_largest(widths: Indices) -> Floats:

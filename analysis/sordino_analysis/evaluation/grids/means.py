@@ -12,28 +12,48 @@ from functools import cached_property
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.grids.families import IntervalFamily
+from sordino_analysis.evaluation.grids.families import LineFamily
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.levels import GridLevel, inner_sums
+from sordino_analysis.evaluation.grids.stacked import RowFamily, StackFamily
 from sordino_analysis.optimisation.toeplitz import IntervalForms
 
 
-def mean_variances(law: GridLaw, family: IntervalFamily) -> Floats:
-    """The mean of Var_q(x) over the family's queries for each type x, exactly: (k,)."""
-    return _FamilyMeans(law, family).variances()
+def mean_variances(law: GridLaw, family: LineFamily) -> Floats:
+    """The mean of w_q Var_q(x) over the family's queries for each type x, exactly: (k,)."""
+    return np.asarray(_sums(law, family) / family.count)
+
+
+def _sums(law: GridLaw, family: LineFamily) -> Floats:
+    """Σ w_q Var_q(x) over the queries, (k,): of rows of a matrix one by one, of all other parts at once."""
+    if isinstance(family, RowFamily):
+        return np.asarray(law.variances(family.factors).sum(axis=0))
+    if not isinstance(family, StackFamily):
+        return _FamilyMeans(law, family).variances()
+    pairs = list(zip(family.families, family.shares, strict=True))
+    found = np.zeros(law.size)
+    for part, share in pairs:
+        if isinstance(part, RowFamily):
+            found += share * _sums(law, part)
+    together = [pair for pair in pairs if not isinstance(pair[0], RowFamily)]
+    if together:
+        families, shares = zip(*together, strict=True)
+        found += _FamilyMeans(law, StackFamily(families, shares)).variances()
+    return found
 
 
 @dataclass(frozen=True, eq=False)
 class _FamilyMeans:
     law: GridLaw
-    family: IntervalFamily
+    family: LineFamily
 
     def variances(self) -> Floats:
+        """Σ w_q Var_q(x), (k,)."""
         found = -self.family.squared_distances(self.law.density)
         for level in self.law.levels:
             moments = self._of_cells(level) if level.hashed else self._of_combs(level)
             found += level.chance * level.factor(self.law.size) ** 2 * moments
-        return np.asarray(found / self.family.count)
+        return np.asarray(found)
 
     @cached_property
     def _places(self) -> int:

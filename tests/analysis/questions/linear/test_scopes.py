@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sordino_analysis.evaluation.grids.answers import listed_intervals
+from sordino_analysis.evaluation.grids.answers import listed_on_a_line
 from sordino_analysis.questions.linear import Workload, parse_specification
 from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_analysis.vectorized.domains import encode_many
@@ -100,7 +100,7 @@ def test_rows_of_a_matrix_have_bounds_where_they_count_a_box() -> None:
 
 def test_listed_intervals_of_many_keep_their_bounds() -> None:
     workload = _workload([{**STEPS, "high": 100_000}], "prefix")
-    listed = listed_intervals(workload)
+    listed = listed_on_a_line(workload)
     assert listed.queries < workload.queries
     for query in (0, listed.queries // 2, listed.queries - 1):
         (bounds,) = bounds_of(listed.domain, listed.scope(query).sides)
