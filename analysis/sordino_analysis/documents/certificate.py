@@ -106,6 +106,19 @@ class IntervalBound:
 
 
 @dataclass(frozen=True)
+class StackBound:
+    """The trace bound for a stack of queries about one ordered attribute; rechecked from the `shares` of its parts."""
+
+    kind: ClassVar[str] = "stacks"
+    value: float
+    shares: Array
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value")
+        _check_vectors("shares of a bound", self.shares)
+
+
+@dataclass(frozen=True)
 class OddBound:
     """The bound of a workload that an involution of the types takes to its negative; rechecked from (ρ, π)."""
 
@@ -249,6 +262,7 @@ Bound = (
     | CharacterBound
     | PairBound
     | IntervalBound
+    | StackBound
     | OddBound
     | OddCharacterBound
     | PinnedBound

@@ -20,7 +20,7 @@ from sordino_analysis.evaluation.grids.families import LineFamily
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.evaluation.grids.means import mean_variances
-from sordino_analysis.mechanisms.tuning import GRID_LEVELS
+from sordino_analysis.mechanisms.tuning import GRID_LEVELS, STACK_LEVELS, GridLevelsTuning
 from sordino_analysis.optimisation.level_chances import best_chances
 from sordino_analysis.request_terms import Objective
 
@@ -65,13 +65,13 @@ class HashResponse:
         )
 
 
-def hash_response(epsilon: float, surplus: float = 1.0) -> HashResponse:
+def hash_response(epsilon: float, surplus: float = 1.0, tuning: GridLevelsTuning = GRID_LEVELS) -> HashResponse:
     """With as few bits a label as tell almost all that any density tells; `surplus` makes sets denser than that."""
     best = 1 / (1 + math.exp(epsilon) / surplus)
     for bits in range(1, GRID_LEVELS.largest_label_bits + 1):
         labels = 1 << bits
         response = HashResponse(min(labels - 1, max(1, round(best * labels))), labels, epsilon)
-        if response.information >= GRID_LEVELS.hash_information * math.sinh(epsilon / 2) ** 2:
+        if response.information >= tuning.hash_information * math.sinh(epsilon / 2) ** 2:
             break
     return response
 
@@ -83,7 +83,9 @@ def designed_levels(family: LineFamily, epsilon: float, objective: Objective = "
     """
     size = family.size
     chosen_at = _halved(size, GRID_LEVELS.chosen_at)
-    chosen = _chosen(_candidates(chosen_at, epsilon), _gram(family, chosen_at))
+    # Sums and cells pull at different levels, so that a stack gains from more of them to choose from.
+    tuning = STACK_LEVELS if len(family.parts) > 1 and epsilon <= GRID_LEVELS.exact_from else GRID_LEVELS
+    chosen = _chosen(_candidates(chosen_at, epsilon, tuning), _gram(family, chosen_at), tuning)
     refined_at, levels = _halved(size, 2 * GRID_LEVELS.chosen_at), chosen
     if refined_at > chosen_at:
         levels = _scaled(chosen, chosen_at, refined_at)
@@ -136,14 +138,14 @@ def _gram(family: LineFamily, size: int) -> Floats:
     return smaller.gram(np.eye(size)) / smaller.count
 
 
-def _candidates(size: int, epsilon: float) -> list[GridLevel]:
+def _candidates(size: int, epsilon: float, tuning: GridLevelsTuning) -> list[GridLevel]:
     """Hashed cells of every power of 2, and combs whose period is near the size of the domain."""
-    response = hash_response(epsilon)
+    response = hash_response(epsilon, tuning=tuning)
     levels = [response.level(1 << power, hashed=True) for power in range((size - 1).bit_length())]
     shares = [HashResponse(hits, labels, epsilon) for hits, labels in GRID_LEVELS.comb_shares]
     enough = GRID_LEVELS.least_information * math.sinh(epsilon / 2) ** 2
-    first, last = (math.log(times, GRID_LEVELS.ratio) for times in GRID_LEVELS.comb_periods)
-    periods = [size * GRID_LEVELS.ratio**power for power in np.arange(first, last)]
+    first, last = (math.log(times, tuning.ratio) for times in GRID_LEVELS.comb_periods)
+    periods = [size * tuning.ratio**power for power in np.arange(first, last)]
     for share in shares:
         if share.information >= enough:
             widths = {round(period / share.labels) for period in periods} - {0}
@@ -151,14 +153,14 @@ def _candidates(size: int, epsilon: float) -> list[GridLevel]:
     return levels
 
 
-def _chosen(levels: Sequence[GridLevel], gram: Floats) -> list[GridLevel]:
+def _chosen(levels: Sequence[GridLevel], gram: Floats, tuning: GridLevelsTuning) -> list[GridLevel]:
     """The candidates that are worth their bytes, with chances: the least combs go, a third at a time."""
     chances = _chances(levels, gram, GRID_LEVELS.first_steps)
     combs = np.array([not level.hashed for level in levels])
-    while (count := int((chances[combs] > 0).sum())) > GRID_LEVELS.combs:
+    while (count := int((chances[combs] > 0).sum())) > tuning.combs:
         chances = _chances(_with_chances(levels, chances), gram, GRID_LEVELS.pruning_steps)
         left = np.flatnonzero(combs & (chances > 0))
-        chances[left[np.argsort(chances[left])[: max(1, (count - GRID_LEVELS.combs) // 3)]]] = 0.0
+        chances[left[np.argsort(chances[left])[: max(1, (count - tuning.combs) // 3)]]] = 0.0
     chances = _chances(_with_chances(levels, chances), gram, GRID_LEVELS.first_steps)
     return _kept(_with_chances(levels, chances))
 

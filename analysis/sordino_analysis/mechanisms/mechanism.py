@@ -13,6 +13,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import Factors
 from sordino_analysis.documents.decoders import AnswerDecoder, Decoder
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
+from sordino_analysis.evaluation.grids.listing import answered_by_grids
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.mechanisms.tuning import EXTREME_ROWS, SHARED_WORK
@@ -27,7 +28,7 @@ from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_f
 from sordino_analysis.optimisation.symmetry.row_families import drawn_rows
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.operators import Symmetry
+from sordino_analysis.questions.linear.operators import Dense, Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap, character_map
 from sordino_analysis.request_terms import Objective
 from sordino_analysis.vectorized.arrays import array_of, ndarray
@@ -149,9 +150,10 @@ class SharedWork:
     def _left_to_grids(self) -> bool:
         """Whether grids take seconds where a dense design takes minutes, unless the request names the mechanism."""
         workload, named = self.request.workload, self.request.options.mechanism
-        operator, many = workload.operator, workload.size > MOST_DENSE_INTERVALS
-        ordered = operator.intervals is not None or operator.plane is not None
-        return many and ordered and named in (None, "shifted_grids", "plane_grids")
+        if workload.size <= MOST_DENSE_INTERVALS or named not in (None, "shifted_grids", "plane_grids"):
+            return False
+        # Of a matrix that somebody wrote a dense design is made as far as it goes, for it may be no sums of neighbours.
+        return answered_by_grids(workload) and not isinstance(workload.operator, Dense)
 
     @cached_property
     def solved_in_closed_form(self) -> str | None:

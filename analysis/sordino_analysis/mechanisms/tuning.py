@@ -318,6 +318,8 @@ COLUMN_GENERATION = ColumnGenerationTuning()
 DRAWN_FAMILIES = DrawnFamiliesTuning()
 EXTREME_ROWS = ExtremeRowsTuning()
 GRID_LEVELS = GridLevelsTuning()
+# Of prefix sums and cells of 4,096 types: 1 % less on average, and 7 % less for the worst cell, in 20 levels more.
+STACK_LEVELS = GridLevelsTuning(combs=20, ratio=1.2, hash_information=0.999)
 CODEBOOK = HyperplaneCodebookTuning()
 SHARED_WORK = SharedWorkTuning()
 OPTIMISED_KERNEL = OptimisedKernelTuning()

@@ -20,6 +20,7 @@ from sordino_analysis.documents.certificate import (
     SubsetBound,
 )
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
+from sordino_analysis.evaluation.grids.stacked import family_of
 from sordino_analysis.mechanisms.mechanism import MOST_DENSE_INTERVALS, SharedWork
 from sordino_analysis.optimisation.bounds.odd import odd_bound
 from sordino_analysis.optimisation.bounds.thresholds import find_thresholds
@@ -36,6 +37,7 @@ from sordino_analysis.planning.listed_row_certificates import listed_rows_certif
 from sordino_analysis.planning.mixed_type_certificates import mixed_types_certificate
 from sordino_analysis.planning.own_type_certificates import own_types_certificate
 from sordino_analysis.planning.pair_certificates import pairs_certificate
+from sordino_analysis.planning.stack_certificates import stack_bound
 from sordino_analysis.planning.tuning import LISTED
 from sordino_analysis.progress import ProgressCallback, progress_of_part
 from sordino_analysis.questions.linear.operators import Symmetry
@@ -63,12 +65,21 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
         symmetric = _of_characters(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
         return _larger(symmetric, listed_rows_certificate(work, objective))
     if workload.operator.intervals is not None and workload.size > MOST_DENSE_INTERVALS:
-        return interval_bound(workload.operator.intervals, epsilon, objective)
+        return _or_own_types(interval_bound(workload.operator.intervals, epsilon, objective), work, objective, progress)
+    family = None if work.too_large_for_dense is None else family_of(workload)
+    if family is not None:
+        return _or_own_types(stack_bound(family, epsilon, objective), work, objective, progress)
     if work.too_large_for_dense is None:
         return _of_listed(work, objective, progress)
     if isinstance(workload.operator, CharacterMap) and workload.operator.invariant_but_pinned:
         return _but_pinned(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
     return nothing_proved()
+
+
+def _or_own_types(bound: Bound, work: SharedWork, objective: Objective, progress: ProgressCallback) -> Bound:
+    """The bound, or that of some thresholds with type weights of their own, if it is larger."""
+    own = own_types_certificate(work, progress) if objective == "max" else None
+    return bound if own is None or own.value <= bound.value else own
 
 
 def _of_listed(work: SharedWork, objective: Objective, progress: ProgressCallback) -> Bound:

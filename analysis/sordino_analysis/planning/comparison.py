@@ -10,6 +10,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import ErrorFigures
 from sordino_analysis.documents.summary_parts import MechanismRow
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
+from sordino_analysis.evaluation.grids.listing import answered_by_grids
 from sordino_analysis.evaluation.manipulation import largest_moves
 from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_analysis.mechanisms.mechanism import Mechanism, MechanismFailed, Predicted, Proposal, SharedWork
@@ -174,18 +175,14 @@ class Comparison:
 
     def _moves(self, proposal: Proposal, law: AnswerMoments, figures: ErrorFigures) -> Floats | None:
         """(Q,) the largest effects of fake reports on answers; None where they were not asked for and take long."""
-        operator = self.request.workload.operator
+        workload = self.request.workload
+        operator = workload.operator
         if isinstance(operator, CharacterMap):
             short = operator.shape[0] <= _MOST_CHARACTER_QUERIES
         else:
-            short = (
-                operator.intervals is not None
-                or operator.plane is not None
-                or math.prod(operator.shape) <= _MOST_ENTRIES
-            )
+            short = answered_by_grids(workload) or math.prod(operator.shape) <= _MOST_ENTRIES
         if not short and self.request.options.robust is None:
             return None
-        workload = self.request.workload
         return largest_moves(proposal.randomizer, proposal.decoder, workload, figures.bias_bound, law)
 
     def _objection(self, figures: ErrorFigures) -> str | None:

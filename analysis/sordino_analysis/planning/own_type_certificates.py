@@ -5,10 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from sordino_analysis.documents.certificate import MixedTypesBound, OwnTypesBound
+from sordino_analysis.evaluation.grids.families import PrefixFamily, RangeFamily
+from sordino_analysis.evaluation.grids.stacked import StackFamily, family_of
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.optimisation.bounds.own_types import LONGEST_WINDOW, recheck_own_types
 from sordino_analysis.optimisation.bounds.own_types_ascent import first_length, own_types_bound
-from sordino_analysis.optimisation.bounds.thresholds import ThresholdQueries, find_thresholds, steps_of
+from sordino_analysis.optimisation.bounds.thresholds import (
+    ThresholdQueries,
+    evenly_spaced,
+    find_thresholds,
+    steps_of,
+)
 from sordino_analysis.optimisation.bounds.tuning import LARGEST_TYPES, MOST_ENUMERATED
 from sordino_analysis.planning.tuning import OWN_TYPES
 from sordino_analysis.progress import ProgressCallback, progress_of_steps
@@ -24,7 +31,8 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
     if options.objective != "max" or not _affordable(work) or work.deadline.passed():
         return None
     # A mechanism for all types is one for some of them, so a bound for these holds.
-    rows = find_thresholds(work.matrix, LARGEST_TYPES)
+    dense = work.too_large_for_dense is None
+    rows = find_thresholds(work.matrix, LARGEST_TYPES) if dense else spread_thresholds(work.request.workload)
     # The weights of a single query are common weights, with which the other bounds prove as much.
     if rows is None or len(rows.queries) < 2:
         return None
@@ -55,6 +63,27 @@ def own_types_certificate(work: SharedWork, progress: ProgressCallback) -> OwnTy
     )
 
 
+def spread_thresholds(workload: Workload, most: int = LARGEST_TYPES) -> ThresholdQueries | None:
+    """The intervals from the first bin on that tell evenly spread types apart, of the part of a line that weighs most.
+
+    None where no part has them.
+    """
+    family = family_of(workload)
+    if family is None:
+        return None
+    weights = family.shares if isinstance(family, StackFamily) else (1.0,)
+    having = [place for place, part in enumerate(family.parts) if isinstance(part, (PrefixFamily, RangeFamily))]
+    if not having:
+        return None
+    best = max(having, key=lambda place: weights[place])
+    part = family.parts[best]
+    assert isinstance(part, (PrefixFamily, RangeFamily))
+    order = evenly_spaced(part.bins, most)
+    named = [(0, int(stop)) for stop in order[1:]]
+    queries = [family.place((best, *one) if isinstance(family, StackFamily) else one) for one in named]
+    return ThresholdQueries(order, np.array(queries), np.arange(1, len(order)), np.full(len(named), weights[best]))
+
+
 def recheck_own_types_certificate(bound: OwnTypesBound, workload: Workload, epsilon: float) -> float | None:
     """What the published numbers prove of the worst query; None where a row of W is no threshold in their order.
 
@@ -81,7 +110,9 @@ def published_thresholds(bound: OwnTypesBound | MixedTypesBound, workload: Workl
         raise InvalidValue(f"the queries of a bound are from 0 to {workload.queries - 1}", queries)
     if len(order) > LARGEST_TYPES:
         raise InvalidValue(f"this bound is for at most {LARGEST_TYPES} types, not {len(order)}", order)
-    roots = np.sqrt(workload.query_weights[queries])
+    # All intervals count once, and there may be too many of them for a list.
+    once = workload.operator.intervals is not None
+    roots = np.ones(len(queries)) if once else np.sqrt(workload.query_weights[queries])
     thresholds, heights = steps_of(roots[:, None] * workload.operator.take(queries), order)
     if not thresholds.all() or not (np.diff(thresholds) > 0).all():
         return None

@@ -20,6 +20,7 @@ from sordino_analysis.documents.certificate import (
     OwnTypesBound,
     PairBound,
     PinnedBound,
+    StackBound,
     SubsetBound,
 )
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
@@ -35,6 +36,7 @@ from sordino_analysis.planning.listed_row_certificates import recheck_listed_row
 from sordino_analysis.planning.mixed_type_certificates import recheck_mixed_types_certificate
 from sordino_analysis.planning.own_type_certificates import recheck_own_types_certificate
 from sordino_analysis.planning.pair_certificates import recheck_pairs_certificate
+from sordino_analysis.planning.stack_certificates import recheck_stack
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -131,6 +133,7 @@ def _close(weights: Floats, expected: Floats) -> bool:
 _RECHECKS: Mapping[str, Callable[[Any, Workload, float, Objective], float | None]] = {
     SubsetBound.kind: _subset_sizes,
     IntervalBound.kind: _intervals,
+    StackBound.kind: recheck_stack,
     CharacterBound.kind: _characters,
     OddCharacterBound.kind: _odd_characters,
     PinnedBound.kind: _pinned,

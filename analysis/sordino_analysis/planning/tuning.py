@@ -108,7 +108,21 @@ class PairCertificatesTuning:
     """Beyond it neither proved more than the trace bound."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class StackCertificatesTuning:
+    """The bound of stacks on one attribute: `stack_certificates.py`. Measured: `python -m benchmarks.tuning
+    planning.stacks`."""
+
+    most_types: int = 1024
+    """Where the parts have no spectrum in common, so many types stand for all: their eigenvalues take .3 s."""
+    at_a_time: int = 64
+    """Rows of a Gram matrix that are in memory together, of 65,536 types 32 MiB."""
+    mixtures: tuple[float, ...] = (0.25, 0.5, 0.75, 0.9, 0.95, 0.98)
+    """Shares of one part, the rest being the next one's, that are tried for the worst query."""
+
+
 LISTED = ListedRowCertificatesTuning()
 MIXED_TYPES = MixedTypeCertificatesTuning()
 OWN_TYPES = OwnTypeCertificatesTuning()
 PAIRS = PairCertificatesTuning()
+STACKS = StackCertificatesTuning()

@@ -227,12 +227,12 @@ class RangeFamily(IntervalFamily):
     def samples(self, count: int) -> list[Query]:
         lengths = [1 << power for power in range(self.bins.bit_length()) if 1 << power < self.bins]
         each = max(3, count // max(1, len(lengths)))
-        ends: set[tuple[int, int]] = set()
+        ends: set[Query] = set()
         for length in lengths:
             last = self.bins - length
             starts = np.unique(np.linspace(0, last, min(each, last + 1)).round().astype(int)).tolist()
             ends |= {(int(start), int(start) + length) for start in starts}
-        return list(sorted(ends))
+        return sorted(ends)
 
 
 class CellFamily(IntervalFamily):

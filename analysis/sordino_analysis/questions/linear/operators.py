@@ -18,6 +18,8 @@ Indices = NDArray[np.intp]
 DENSE_LIMIT = 2**26
 # Rows whose entries are looked at together: 32 MiB of doubles.
 _BLOCK_ENTRIES = 1 << 22
+# Of more bins the ends of all ranges are not listed for a few of them: they are 32 MiB.
+_MOST_BINS_WITH_ENDS = 2048
 # What rounding leaves between equal sums.
 _SAME = 1e-12
 
@@ -315,9 +317,12 @@ class Ranges(ZeroOneMap):
         return result
 
     def take(self, rows: Indices) -> Floats:
-        first, last = self.ends
+        if self.bins > _MOST_BINS_WITH_ENDS:
+            first, last = np.array([self.interval(int(row)) for row in rows], dtype=np.intp).reshape(-1, 2).T
+        else:
+            first, last = (ends[rows] for ends in self.ends)
         cells = np.arange(self.size)
-        return np.asarray((cells >= first[rows, None]) & (cells <= last[rows, None]), dtype=float)
+        return np.asarray((cells >= first[:, None]) & (cells <= last[:, None]), dtype=float)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,96 @@
+"""Plans of several kinds of queries about one ordered attribute: their figures, bounds, and answers from devices."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from sordino_analysis.estimation.answers_on_demand import answer, answerer_of
+from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.evaluation.accumulate import Aggregate
+from sordino_analysis.evaluation.grids.answers import listed_on_a_line
+from sordino_analysis.planning.audit import audit_plan
+from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.request_terms import Objective
+from sordino_shared.randomizers import Coarsened
+from tests.analysis.evaluation.grids.test_stacked import stacked
+from tests.analysis.mechanisms.test_shifted_grids import REPORTS, reports_sum
+
+# Even weights, ε = 1: the worst prefix sum, the worst cell, the mean over all, the bound of the mean.
+TARGETS = {4096: (44.0, 12.2, 22.0, 20.6), 1 << 16: (73.0, 15.5, 34.5, 32.9)}
+
+
+@cache
+def planned(bins: int, epsilon: float = 1.0, objective: Objective = "mean") -> CompiledPlan:
+    workload = stacked(bins, ("prefix", 1.0), ("histogram", 1.0))
+    return compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, objective=objective)))
+
+
+@pytest.mark.parametrize("bins", [4096, pytest.param(1 << 16, marks=pytest.mark.slow)])
+def test_prefix_sums_and_cells_together_reach_their_targets(bins: int) -> None:
+    prefix, cell, mean, bound = TARGETS[bins]
+    plan, half = planned(bins), len(planned(bins).profile.variance) // 2
+    summary = plan.summary
+    assert summary.mechanism == "shifted_grids"
+    assert plan.profile.variance[:half].max() <= prefix
+    assert plan.profile.variance[half:].max() <= cell
+    assert summary.uniform_mean_variance is not None
+    assert summary.uniform_mean_variance <= mean
+    assert summary.lower_bound_mean >= bound
+    assert summary.device_bytes < 3000
+    assert plan.device.randomizer.payload_bytes <= 9
+    assert not summary.warnings
+
+
+def test_the_largest_variance_says_which_queries_it_is_about() -> None:
+    over = planned(4096).analyst.figures.max_variance_over
+    assert over == "1029 of 8191 queries spread over all, and 64 near the worst"
+
+
+def test_an_audit_makes_every_claim_again_and_refuses_a_higher_bound_and_other_shares() -> None:
+    plan = planned(4096)
+    assert all(check.holds for check in audit_plan(plan.device, plan.analyst))
+    certificate = plan.analyst.certificate
+    assert certificate.mean.kind == "stacks"
+    more = replace(certificate, mean=replace(certificate.mean, value=1.001 * certificate.mean.value))
+    # What the worst query's shares prove is more, and is nothing about the mean.
+    others = replace(certificate, mean=certificate.max)
+    for changed in (more, others):
+        checks = {c.name: c.holds for c in audit_plan(plan.device, replace(plan.analyst, certificate=changed))}
+        assert not checks["lower bound, mean"]
+
+
+def test_answers_of_simulated_devices_are_as_far_off_as_stated_and_another_law_is_not() -> None:
+    plan = planned(4096)
+    randomizer = plan.device.randomizer
+    assert isinstance(randomizer, Coarsened)
+    cells = (np.random.default_rng(3).beta(2, 5, REPORTS) * 4096).astype(np.int64)
+    truth = listed_on_a_line(plan.request.workload).truth(cells)
+    estimator = LinearEstimator.of(plan.device, plan.analyst)
+
+    def largest(of: Coarsened) -> float:
+        found = estimator.estimate(Aggregate(REPORTS, reports_sum(of, cells, 4)))
+        return float(np.abs((found.unbiased - truth) / found.standard_error).max())
+
+    # A right plan fails one seed in a thousand at most: Bonferroni over the listed queries.
+    threshold = norm.isf(0.5e-3 / len(truth))
+    assert largest(randomizer) < threshold
+    assert largest(replace(randomizer, high=int(randomizer.high * 0.9))) > threshold
+
+
+def test_a_closed_round_answers_ranges_cells_means_and_groups_on_demand() -> None:
+    plan = planned(4096)
+    randomizer = plan.device.randomizer
+    assert isinstance(randomizer, Coarsened)
+    cells = (np.random.default_rng(5).beta(2, 5, REPORTS) * 4096).astype(np.int64)
+    answerer = answerer_of(plan.device, plan.analyst, Aggregate(REPORTS, reports_sum(randomizer, cells, 6)))
+    [mean] = answer(answerer, plan.device.domain, "mean", ["delay"]).answers
+    assert mean.interval[0] < cells.mean() < mean.interval[1]
+    assert mean.standard_error < 3.5 * 4096 / REPORTS**0.5
+    [share] = answer(answerer, plan.device.domain, "range", ["delay:700..1300"]).answers
+    assert share.band[0] < ((cells >= 700) & (cells <= 1300)).mean() < share.band[1]
