@@ -70,6 +70,18 @@ def _marginals(attributes: int, width: int, target: float) -> Row:
     )
 
 
+def _stack(types: int, mean: float, largest: float, epsilon: float = 1) -> Row:
+    """Prefix sums and cells of even weights; `largest` is aimed at for the worst prefix sum."""
+    stack = [{"queries": "prefix"}, {"queries": "histogram"}]
+    return Row(
+        name=f"prefix + histogram {types:,}" + ("" if epsilon == 1 else f", ε = {epsilon:g}"),
+        specification={"name": "stack", "domain": [_bins("value", types)], "queries": {"stack": stack}},
+        epsilon=epsilon,
+        target_mean=mean,
+        target_max=largest,
+    )
+
+
 _GRID = {"name": "grid", "domain": [_bins("x", 256), _bins("y", 256)], "queries": "prefix"}
 
 ROWS = (
@@ -85,6 +97,9 @@ ROWS = (
     _intervals("ranges", 1024, 39.5, 47),
     _intervals("ranges", 4096, 56.5, 66),
     _intervals("prefix", 4096, 7.8, None, 2),
+    _stack(4096, 22.1, 44),
+    _stack(65536, 34.9, 73),
+    _stack(4096, 4.8, 14.1, 2),
     Row(name="grid 256 × 256, prefix", specification=_GRID, target_mean=180),
     _marginals(20, 2, 94),
     _marginals(20, 3, 248),

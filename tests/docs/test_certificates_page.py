@@ -27,7 +27,9 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plans")
     (folder / "parities.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
     for name, text in zip(
-        ("thresholds.json", "triples.json", "pairs_of_bits.json", "costs.json"), blocks("json"), strict=True
+        ("thresholds.json", "triples.json", "pairs_of_bits.json", "costs.json", "stack.json"),
+        blocks("json"),
+        strict=True,
     ):
         (folder / name).write_text(text, encoding="utf-8")
     with pytest.MonkeyPatch.context() as patch:

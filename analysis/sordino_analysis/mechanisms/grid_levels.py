@@ -91,10 +91,18 @@ def designed_levels(family: LineFamily, epsilon: float, objective: Objective = "
         levels = _scaled(chosen, chosen_at, refined_at)
         levels = _with_chances(levels, _chances(levels, _gram(family, refined_at), GRID_LEVELS.last_steps))
     designs = [_scaled(levels, refined_at, size)]
+    if len(family.parts) > 1:
+        designs = [_with_more_narrow(designs[0])]
     if epsilon > GRID_LEVELS.exact_from:
         designs.append(_kept(_scaled(_descended(chosen, family.resized(chosen_at)), chosen_at, size)))
     value = _mean_variance if objective == "mean" else _large_variance
     return min(designs, key=lambda one: value(one, family)) if len(designs) > 1 else designs[0]
+
+
+def _with_more_narrow(levels: Sequence[GridLevel]) -> list[GridLevel]:
+    """A little more for the cells of one or two types, which the worst cell hangs on."""
+    gains = [STACK_LEVELS.narrow_gain if level.hashed and level.width <= 2 else 1.0 for level in levels]
+    return _with_chances(levels, np.array([level.chance for level in levels]) * gains)
 
 
 def _descended(levels: Sequence[GridLevel], family: LineFamily) -> list[GridLevel]:

@@ -10,7 +10,7 @@ import numpy as np
 from sordino_analysis.arrays import SUM_TOLERANCE, Floats
 from sordino_analysis.documents.certificate import StackBound
 from sordino_analysis.evaluation.grids.families import CellFamily, LineFamily, PrefixFamily, RangeFamily
-from sordino_analysis.evaluation.grids.stacked import RowFamily, StackFamily, family_of
+from sordino_analysis.evaluation.grids.stacked import MatrixRows, StackFamily, family_of
 from sordino_analysis.optimisation.bounds.intervals import even_range_bound
 from sordino_analysis.optimisation.bounds.stacks import cosine_bound, gram_bound, row_bound
 from sordino_analysis.optimisation.bounds.thresholds import evenly_spaced
@@ -81,7 +81,7 @@ def _together(weighed: _Weighed, epsilon: float) -> float:
         return _by_cosines(weighed, epsilon)
     if len(weighed) == 1 and isinstance(first, RangeFamily):
         return weight * first.count * even_range_bound(first.bins, first.count, epsilon)
-    if len(weighed) == 1 and isinstance(first, RowFamily):
+    if len(weighed) == 1 and isinstance(first, MatrixRows):
         return row_bound(np.sqrt(weight) * first.factors, epsilon)
     return gram_bound(_gram(weighed, evenly_spaced(first.size, STACKS.most_types)), epsilon)
 

@@ -19,10 +19,13 @@ from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.request_terms import Objective
 from sordino_shared.randomizers import Coarsened
 from tests.analysis.evaluation.grids.test_stacked import stacked
-from tests.analysis.mechanisms.test_shifted_grids import REPORTS, reports_sum
+from tests.analysis.mechanisms.test_shifted_grids import reports_sum
 
 # Even weights, ε = 1: the worst prefix sum, the worst cell, the mean over all, the bound of the mean.
-TARGETS = {4096: (44.0, 12.2, 22.0, 20.6), 1 << 16: (73.0, 15.5, 34.5, 32.9)}
+TARGETS = {4096: (44.0, 12.2, 22.0, 20.6), 1 << 16: (73.0, 15.5, 34.6, 32.9)}
+
+
+REPORTS = 100_000
 
 
 @cache
@@ -43,7 +46,7 @@ def test_prefix_sums_and_cells_together_reach_their_targets(bins: int) -> None:
     assert summary.uniform_mean_variance <= mean
     assert summary.lower_bound_mean >= bound
     assert summary.device_bytes < 3000
-    assert plan.device.randomizer.payload_bytes <= 9
+    assert plan.device.randomizer.payload_bytes <= 8
     assert not summary.warnings
 
 
@@ -53,7 +56,7 @@ def test_the_largest_variance_says_which_queries_it_is_about() -> None:
 
 
 def test_an_audit_makes_every_claim_again_and_refuses_a_higher_bound_and_other_shares() -> None:
-    plan = planned(4096)
+    plan = planned(1024)
     assert all(check.holds for check in audit_plan(plan.device, plan.analyst))
     certificate = plan.analyst.certificate
     assert certificate.mean.kind == "stacks"
@@ -66,10 +69,10 @@ def test_an_audit_makes_every_claim_again_and_refuses_a_higher_bound_and_other_s
 
 
 def test_answers_of_simulated_devices_are_as_far_off_as_stated_and_another_law_is_not() -> None:
-    plan = planned(4096)
+    plan = planned(1024)
     randomizer = plan.device.randomizer
     assert isinstance(randomizer, Coarsened)
-    cells = (np.random.default_rng(3).beta(2, 5, REPORTS) * 4096).astype(np.int64)
+    cells = (np.random.default_rng(3).beta(2, 5, REPORTS) * 1024).astype(np.int64)
     truth = listed_on_a_line(plan.request.workload).truth(cells)
     estimator = LinearEstimator.of(plan.device, plan.analyst)
 
@@ -80,17 +83,18 @@ def test_answers_of_simulated_devices_are_as_far_off_as_stated_and_another_law_i
     # A right plan fails one seed in a thousand at most: Bonferroni over the listed queries.
     threshold = norm.isf(0.5e-3 / len(truth))
     assert largest(randomizer) < threshold
-    assert largest(replace(randomizer, high=int(randomizer.high * 0.9))) > threshold
+    # An ε of .8 sold as 1 shrinks every answer.
+    assert largest(replace(randomizer, high=int(randomizer.high * 0.82))) > threshold
 
 
 def test_a_closed_round_answers_ranges_cells_means_and_groups_on_demand() -> None:
-    plan = planned(4096)
+    plan = planned(1024)
     randomizer = plan.device.randomizer
     assert isinstance(randomizer, Coarsened)
-    cells = (np.random.default_rng(5).beta(2, 5, REPORTS) * 4096).astype(np.int64)
+    cells = (np.random.default_rng(5).beta(2, 5, REPORTS) * 1024).astype(np.int64)
     answerer = answerer_of(plan.device, plan.analyst, Aggregate(REPORTS, reports_sum(randomizer, cells, 6)))
     [mean] = answer(answerer, plan.device.domain, "mean", ["delay"]).answers
     assert mean.interval[0] < cells.mean() < mean.interval[1]
-    assert mean.standard_error < 3.5 * 4096 / REPORTS**0.5
-    [share] = answer(answerer, plan.device.domain, "range", ["delay:700..1300"]).answers
-    assert share.band[0] < ((cells >= 700) & (cells <= 1300)).mean() < share.band[1]
+    assert mean.standard_error < 3.5 * 1024 / REPORTS**0.5
+    [share] = answer(answerer, plan.device.domain, "range", ["delay:175..325"]).answers
+    assert share.band[0] < ((cells >= 175) & (cells <= 325)).mean() < share.band[1]

@@ -35,10 +35,6 @@ class LineFamily(ABC):
         """AᵀGA (m, m) of cells with `edges` (m + 1,), whose shares A spreads evenly over their types; G is `gram`."""
 
     @abstractmethod
-    def cell_gram(self, edges: Indices) -> Floats:
-        """AᵀGA (m, m) of cells with `edges` (m + 1,), whose shares A spreads evenly over their types; G is `gram`."""
-
-    @abstractmethod
     def squared_distances(self, density: Floats) -> Floats:
         """Σ_v w_v (v_x − ⟨τ, v⟩)² for every type, (k,), for `density` τ (k,) with the sum 1 where a v is constant."""
 

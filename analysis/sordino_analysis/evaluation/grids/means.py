@@ -15,7 +15,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.grids.families import LineFamily
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.levels import GridLevel, inner_sums
-from sordino_analysis.evaluation.grids.stacked import RowFamily, StackFamily
+from sordino_analysis.evaluation.grids.stacked import MatrixRows, StackFamily
 from sordino_analysis.optimisation.toeplitz import IntervalForms
 
 
@@ -26,16 +26,16 @@ def mean_variances(law: GridLaw, family: LineFamily) -> Floats:
 
 def _sums(law: GridLaw, family: LineFamily) -> Floats:
     """Σ w_q Var_q(x) over the queries, (k,): of rows of a matrix one by one, of all other parts at once."""
-    if isinstance(family, RowFamily):
+    if isinstance(family, MatrixRows):
         return np.asarray(law.variances(family.factors).sum(axis=0))
     if not isinstance(family, StackFamily):
         return _FamilyMeans(law, family).variances()
     pairs = list(zip(family.families, family.shares, strict=True))
     found = np.zeros(law.size)
     for part, share in pairs:
-        if isinstance(part, RowFamily):
+        if isinstance(part, MatrixRows):
             found += share * _sums(law, part)
-    together = [pair for pair in pairs if not isinstance(pair[0], RowFamily)]
+    together = [pair for pair in pairs if not isinstance(pair[0], MatrixRows)]
     if together:
         families, shares = zip(*together, strict=True)
         found += _FamilyMeans(law, StackFamily(families, shares)).variances()

@@ -20,7 +20,7 @@ _RANK = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
-class RowFamily(LineFamily):
+class MatrixRows(LineFamily):
     """The rows (m, k) of a `matrix`, (q,) naming row q; constant rows are listed, too, and are answered exactly."""
 
     matrix: Floats
@@ -81,13 +81,13 @@ class RowFamily(LineFamily):
     def operator(self, queries: Sequence[Query]) -> LinearMap:
         return Dense(self.rows(queries))
 
-    def resized(self, size: int) -> RowFamily:
+    def resized(self, size: int) -> MatrixRows:
         """Each entry is the mean over the types that it stands for."""
         sums = np.concatenate([np.zeros((len(self.matrix), 1)), np.cumsum(self.matrix, axis=1)], axis=1)
         places = np.arange(size + 1) * self.size / size
         below = np.minimum(places.astype(int), self.size - 1)
         ends = sums[:, below] + (places - below) * self.matrix[:, below]
-        return RowFamily(np.diff(ends, axis=1) * size / self.size)
+        return MatrixRows(np.diff(ends, axis=1) * size / self.size)
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,7 +164,7 @@ class StackFamily(LineFamily):
 
 def rows_of(family: LineFamily) -> int:
     """How many rows the family's part of a workload has, constant ones of a matrix included."""
-    return len(family.matrix) if isinstance(family, RowFamily) else family.count
+    return len(family.matrix) if isinstance(family, MatrixRows) else family.count
 
 
 def family_of(workload: Workload) -> LineFamily | None:
@@ -187,4 +187,4 @@ def _family(operator: LinearMap) -> LineFamily | None:
             return RangeFamily(bins, size)
     if isinstance(operator, Identity):
         return CellFamily(operator.size, operator.size)
-    return RowFamily(operator.matrix) if type(operator) is Dense else None
+    return MatrixRows(operator.matrix) if type(operator) is Dense else None

@@ -8,7 +8,7 @@ import pytest
 from sordino_analysis.evaluation.grids.answers import GridAnswers, listed_on_a_line
 from sordino_analysis.evaluation.grids.families import CellFamily, LineFamily, PrefixFamily, RangeFamily
 from sordino_analysis.evaluation.grids.means import mean_variances
-from sordino_analysis.evaluation.grids.stacked import RowFamily, StackFamily, family_of
+from sordino_analysis.evaluation.grids.stacked import MatrixRows, StackFamily, family_of
 from sordino_analysis.mechanisms.grid_levels import designed_levels
 from sordino_analysis.mechanisms.shifted_grids import shipped
 from sordino_analysis.questions.linear import Workload, parse_specification
@@ -18,7 +18,7 @@ from tests.analysis.evaluation.grids.test_law import _law
 SIZE = 37
 ROWS = np.stack([np.arange(SIZE) / SIZE, np.where(np.arange(SIZE) < 9, 2.0, -1.0)])
 STACK = StackFamily(
-    (PrefixFamily(35, SIZE), CellFamily(SIZE, SIZE), RangeFamily(36, SIZE), RowFamily(ROWS)), (1.5, 0.5, 0.02, 3.0)
+    (PrefixFamily(35, SIZE), CellFamily(SIZE, SIZE), RangeFamily(36, SIZE), MatrixRows(ROWS)), (1.5, 0.5, 0.02, 3.0)
 )
 
 
@@ -28,12 +28,15 @@ def stacked(bins: int, *parts: tuple[object, float], **member: bool) -> Workload
     return parse_specification({"name": "delays", "domain": [attribute], "queries": {"stack": stack}}).build()
 
 
-@pytest.mark.parametrize("family", [CellFamily(SIZE, SIZE), RowFamily(ROWS), STACK], ids=["cells", "rows", "stack"])
+@pytest.mark.parametrize("family", [CellFamily(SIZE, SIZE), MatrixRows(ROWS), STACK], ids=["cells", "rows", "stack"])
 def test_gram_distances_and_means_are_those_of_the_listed_queries(family: LineFamily) -> None:
     names = family.all()
     queries, weights = family.rows(names), family.weights(names)
     vectors = np.random.default_rng(2).standard_normal((3, SIZE))
     np.testing.assert_allclose(family.gram(vectors), (vectors @ queries.T * weights) @ queries, atol=1e-10)
+    edges = np.array([0, 1, 4, 20, 36, 37])
+    spread = np.repeat(np.diag(1 / np.diff(edges)), np.diff(edges), axis=1)
+    np.testing.assert_allclose(family.cell_gram(edges), spread @ family.gram(spread).T, rtol=1e-12, atol=1e-12)
     density = vectors[0] / vectors[0].sum()
     expected = (weights[:, None] * (queries - (queries @ density)[:, None]) ** 2).sum(axis=0)
     np.testing.assert_allclose(family.squared_distances(density), expected, rtol=1e-9)
@@ -43,7 +46,7 @@ def test_gram_distances_and_means_are_those_of_the_listed_queries(family: LineFa
 
 
 def test_fewer_types_have_the_same_mean_of_a_row() -> None:
-    smaller = RowFamily(ROWS).resized(8).matrix
+    smaller = MatrixRows(ROWS).resized(8).matrix
     np.testing.assert_allclose(smaller.mean(axis=1), ROWS.mean(axis=1))
 
 
