@@ -17,7 +17,7 @@ from sordino_analysis.optimisation.symmetry.local_features import QueryParts
 from sordino_analysis.optimisation.symmetry.orbit_design import OrbitDesign
 from sordino_analysis.optimisation.symmetry.orbit_rows import MOST_CELLS
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
-from sordino_analysis.optimisation.symmetry.row_families import MatrixFamily, drawn_rows
+from sordino_analysis.optimisation.symmetry.row_families import RowFamily, drawn_rows
 from sordino_analysis.optimisation.symmetry.row_moments import local_query
 from sordino_analysis.optimisation.symmetry.row_spectrum import RowSpectrum
 from sordino_analysis.optimisation.symmetry.rows_not_found import RowsNotFound
@@ -71,7 +71,7 @@ def reason_against_orbits(work: SharedWork) -> str | None:
     return f"queries about {widest} cells; a row has at most {MOST_CELLS}" if widest > MOST_CELLS else None
 
 
-def drawn_proposal(families: Sequence[MatrixFamily], work: SharedWork) -> Proposal:
+def drawn_proposal(families: Sequence[RowFamily], work: SharedWork) -> Proposal:
     """The families at their best chances, with the slopes that make each character unbiased.
 
     Raises MechanismFailed where no family is informative enough.

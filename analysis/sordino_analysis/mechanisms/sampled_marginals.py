@@ -12,7 +12,7 @@ from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
 from sordino_analysis.mechanisms.orbit_kernel import drawn_proposal, reason_against_orbits
 from sordino_analysis.mechanisms.tuning import SAMPLED_MARGINALS
 from sordino_analysis.optimisation.symmetry.orbit_rows import RowShape, distinct_profiles, row_shape
-from sordino_analysis.optimisation.symmetry.row_families import MatrixFamily
+from sordino_analysis.optimisation.symmetry.row_families import RowFamily
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.widths import character_map
 
@@ -42,7 +42,7 @@ class SampledMarginalsMechanism:
         return drawn_proposal([family for shape in shapes for family in _families(shape, epsilon, orbits)], work)
 
 
-def _families(shape: RowShape, epsilon: float, orbits: int) -> Iterator[MatrixFamily]:
+def _families(shape: RowShape, epsilon: float, orbits: int) -> Iterator[RowFamily]:
     """A family for every size of subsets that can be written out."""
     for size in range(1, shape.cells // 2 + 1):
         if math.comb(shape.cells - 1, size - 1) > SAMPLED_MARGINALS.most_subsets:
@@ -55,4 +55,4 @@ def _families(shape: RowShape, epsilon: float, orbits: int) -> Iterator[MatrixFa
         profiles = shape.profiles(sets, epsilon, orbits)
         first, counts = distinct_profiles(profiles)
         if len(first) <= SAMPLED_MARGINALS.most_sets:
-            yield MatrixFamily(shape, sets[first], counts / len(sets), profiles.mean(axis=0))
+            yield RowFamily(shape, sets[first], counts / len(sets), profiles.mean(axis=0))

@@ -15,7 +15,7 @@ import numpy as np
 from sordino_analysis.arrays import Mask
 from sordino_analysis.optimisation.symmetry.orbit_rows import row_shape
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
-from sordino_analysis.optimisation.symmetry.row_families import MatrixFamily
+from sordino_analysis.optimisation.symmetry.row_families import RowFamily
 from sordino_analysis.questions.linear.characters import Characters, Kind, OrbitKey
 from sordino_analysis.questions.linear.widths import CharacterMap
 
@@ -26,19 +26,19 @@ def needed_orbits(operator: CharacterMap) -> list[OrbitKey]:
     return [key for key, used in zip(operator.characters.orbits, needed, strict=True) if used]
 
 
-def character_families(operator: CharacterMap, epsilon: float) -> list[MatrixFamily]:
+def character_families(operator: CharacterMap, epsilon: float) -> list[RowFamily]:
     """One family of one row for each orbit that queries need."""
     return [_family(key, operator.characters, epsilon) for key in needed_orbits(operator)]
 
 
-def _family(key: OrbitKey, characters: Characters, epsilon: float) -> MatrixFamily:
+def _family(key: OrbitKey, characters: Characters, epsilon: float) -> RowFamily:
     # The first slot is the pinned attribute's, whether the character looks at it or not.
     pinned: list[tuple[Kind, int]] = [(kind, 0) for kind in characters.kinds if kind[1]]
     looked_at = [part for part in key if part[0][1]] or pinned
     parts = [*looked_at, *(part for part in key if not part[0][1])]
     shape = row_shape(tuple(size for (size, _), _ in parts), characters)
     members = _arc(parts, epsilon).reshape(1, -1)
-    return MatrixFamily(shape, members, np.ones(1), shape.profiles(members, epsilon, len(characters.orbits))[0])
+    return RowFamily(shape, members, np.ones(1), shape.profiles(members, epsilon, len(characters.orbits))[0])
 
 
 def _arc(parts: list[tuple[Kind, int]], epsilon: float) -> Mask:

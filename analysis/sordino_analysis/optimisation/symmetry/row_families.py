@@ -18,7 +18,7 @@ from sordino_analysis.request_terms import Objective
 
 
 @dataclass(frozen=True, eq=False)
-class MatrixFamily:
+class RowFamily:
     """Sets (n, K) of cells of a shape and their shares (n,); `profile` (orbits,) is what they tell together."""
 
     shape: RowShape
@@ -27,7 +27,7 @@ class MatrixFamily:
     profile: Floats
 
 
-def drawn_rows(families: Sequence[MatrixFamily], operator: CharacterMap, objective: Objective) -> OrbitDesign:
+def drawn_rows(families: Sequence[RowFamily], operator: CharacterMap, objective: Objective) -> OrbitDesign:
     """The mixture of families with the least mean variance over queries, or over the worst block of them.
 
     Raises RowsNotFound where queries need an orbit of characters about which no family is informative.
