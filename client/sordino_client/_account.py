@@ -6,12 +6,11 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from textwrap import wrap
-from typing import Any
+from typing import Any, Protocol
 
 from sordino_client._account_document import account_document, told_by
 from sordino_client._config import Caps
-from sordino_client._ledger import Ledger
-from sordino_client._ledger_view import Debit, Joined
+from sordino_client._ledger_view import Debit, Joined, LedgerView
 from sordino_client._shuffled import MixedGuarantee, mixed_guarantee
 from sordino_shared._records import dataclass
 from sordino_shared.domains import Integers, Number
@@ -158,7 +157,13 @@ class Account:
         return "\n".join(lines)
 
 
-def account(ledger: Ledger, caps: Caps, now: int) -> Account:
+class Statements(Protocol):
+    """What an account is made of: the ledger of a device, or an owner in a store."""
+
+    def statement(self) -> LedgerView: ...
+
+
+def account(ledger: Statements, caps: Caps, now: int) -> Account:
     """The account of a ledger at `now`, in Unix seconds."""
     found = ledger.statement()
     gone = found.left_all_at is not None

@@ -15,11 +15,13 @@ ALLOWED = {
     # A second operator audits this list.
     "sordino_shuffler": {"sordino_shuffler", "sordino_shared", "cryptography", "uvicorn", "uvloop"},
 }
-# The extras `sordino-client[httpx]`, and `[shuffled]` for sealed reports; tests/client/test_modules.py has what else is
-# imported.
+# The extras `sordino-client[httpx]`, and `[shuffled]` for sealed reports; what an app has that asks for it: psycopg
+# for a store, click or typer for its commands. tests/client/test_modules.py has what else is imported.
 OPTIONAL = {
     "sordino_client._httpx_transport": {"httpx"},
     "sordino_client._deadline": {"httpx", "httpcore"},
+    "sordino_client.backend._databases": {"psycopg"},
+    "sordino_client.consent._commands": {"click", "typer"},
     "sordino_shared.sealing": {"cryptography"},
 }
 # What may say SQL: the repositories, the database itself, and the one table that belongs to no noun.

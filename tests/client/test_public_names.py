@@ -25,7 +25,7 @@ PUBLIC = {
 
 
 # An attribute of the package once it was imported.
-PUBLIC_MODULES = {"consent", "testing"}
+PUBLIC_MODULES = {"backend", "consent", "testing"}
 
 
 def test_the_public_names_are_these() -> None:

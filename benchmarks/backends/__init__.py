@@ -1,0 +1,1 @@
+"""What an owner costs a backend: `python -m benchmarks.backends`."""

@@ -1,0 +1,539 @@
+"""A store keeps for each owner what a device's ledger keeps: once a round, within the caps, exactly one report."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sqlite3
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
+
+from sordino_client import (
+    AnswerStatus,
+    BudgetExceeded,
+    Caps,
+    LedgerUnavailable,
+    NotJoined,
+    PlanRefused,
+    PlanUnavailable,
+    ServedElsewhere,
+    WrongArgument,
+)
+from sordino_client.backend import LedgerStore, _databases
+from sordino_client.testing import Categorical, Daily, Domain, FakeServer, ShakeRandomness
+from sordino_shared.protocol import ReportBatch
+
+OS = Domain((Categorical("os", ("linux", "macos"), other=True),))
+KEY = bytes(range(32))
+ADDRESS = "https://fake.sordino.example"
+CAPS = Caps.of(1, days=28, lifetime=12)
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def target(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    if request.param == "sqlite":
+        return str(tmp_path / "store.sqlite3")
+    url: str = request.getfixturevalue("postgres_url")
+    return url.replace("postgresql+psycopg://", "postgresql://")
+
+
+@pytest.fixture
+def make(target: str) -> Iterator[Callable[..., LedgerStore]]:
+    made: list[LedgerStore] = []
+
+    def store(to: FakeServer, /, **changes: Any) -> LedgerStore:
+        given: dict[str, Any] = {"server": ADDRESS, "caps": CAPS, "key": KEY, "strict": True}
+        made.append(LedgerStore(target, **(given | {"transport": to, "clock": to} | changes)))
+        return made[-1]
+
+    yield store
+    for each in made:
+        each.close()
+
+
+def test_each_owner_answers_once_and_all_are_sent_in_one_batch(make) -> None:
+    server = FakeServer(OS)
+    store = make(server)
+    campaign = store.join(server.campaign)
+    for number in range(50):
+        assert store.owner(f"user {number}").answer(campaign, "linux").status is AnswerStatus.RECORDED
+    assert store.owner("user 7").answer(campaign, "linux").status is AnswerStatus.ALREADY_ANSWERED
+    flushed = store.flush()
+    assert (flushed.delivered, flushed.waiting, flushed.refused) == (50, 0, ())
+    assert [made.method for made in server.requests].count("POST") == 1
+    assert store.flush().delivered == 0
+    assert len(server.received) == 50
+
+
+def test_a_batch_is_in_the_order_of_its_random_ids(make, monkeypatch) -> None:
+    server, sent = FakeServer(OS), []
+    take = server._uploads.take
+    monkeypatch.setattr(server._uploads, "take", lambda *given: sent.append(given[4]) or take(*given))
+    store = make(server)
+    campaign = store.join(server.campaign)
+    for number in range(30):
+        store.owner(str(number)).answer(campaign, "linux")
+    store.flush()
+    ids = ReportBatch.read(sent[0]).report_ids()
+    assert ids == sorted(ids)
+
+
+def test_a_new_store_of_the_same_database_knows_every_owner(make) -> None:
+    server = FakeServer(OS)
+    store = make(server)
+    store.owner("maria").answer(store.join(server.campaign), "linux")
+    again = make(server)
+    server.offline()
+    assert again.owner("maria").answer(server.campaign, "linux").status is AnswerStatus.ALREADY_ANSWERED
+    account = again.owner("maria").account()
+    assert (account.lifetime_nano, account.campaigns[0].entries[0].state) == (10**9, "spooled")
+    assert again.owner("jose").account().campaigns == ()
+
+
+def test_the_caps_are_each_owners(make) -> None:
+    first, second = FakeServer(OS), FakeServer(OS, name="another")
+    store = make(first)
+    store.owner("maria").answer(store.join(first.campaign), "linux")
+    other = make(second)
+    other.join(second.campaign)
+    with pytest.raises(BudgetExceeded):
+        other.owner("maria").answer(second.campaign, "linux")
+    assert other.owner("jose").answer(second.campaign, "linux").guarantee is not None
+    # A clock that is set back frees nothing.
+    second.travel(days=-100)
+    with pytest.raises(BudgetExceeded):
+        other.owner("maria").answer(second.campaign, "linux")
+    second.travel(days=129)
+    assert other.owner("maria").answer(second.campaign, "linux").guarantee is not None
+
+
+def test_leaving_deletes_what_waits_and_keeps_the_debits(make) -> None:
+    server = FakeServer(OS)
+    store = make(server)
+    campaign = store.join(server.campaign)
+    for name in ("maria", "jose", "ana"):
+        store.owner(name).answer(campaign, "linux")
+    store.owner("maria").opt_out_all()
+    store.owner("jose").opt_out(campaign)
+    assert store.owner("maria").opted_out
+    assert not store.owner("jose").opted_out
+    assert store.owner("maria").answer(campaign, "linux").status is AnswerStatus.OPTED_OUT
+    assert store.owner("jose").answer(campaign, "linux").status is AnswerStatus.OPTED_OUT
+    assert store.flush().delivered == 1
+    account = store.owner("maria").account()
+    assert str(account).startswith("You left all campaigns on 2027-01-15.")
+    assert account.campaigns[0].entries[0].state == "deleted"
+    store.owner("maria").opt_in()
+    assert store.owner("maria").answer(campaign, "linux").status is AnswerStatus.ALREADY_ANSWERED
+    store.owner("new").opt_out(campaign)
+    assert store.owner("new").answer(campaign, "linux").status is AnswerStatus.OPTED_OUT
+
+
+def test_a_lost_answer_is_no_second_report_and_trouble_waits(make) -> None:
+    server = FakeServer(OS)
+    store = make(server)
+    campaign = store.join(server.campaign)
+    for number in range(5):
+        store.owner(str(number)).answer(campaign, "linux")
+    server.lose_answers(1)
+    waiting = store.flush()
+    assert (waiting.delivered, waiting.waiting) == (0, 5)
+    assert waiting.retry_in_s is not None
+    before = len(server.requests)
+    assert store.flush().waiting == 5
+    assert len(server.requests) == before
+    server.travel(seconds=waiting.retry_in_s + 1)
+    server.fail(503, retry_after=60)
+    assert store.flush().trouble == "HTTP 503 (overloaded)"
+    server.travel(days=2)
+    assert store.flush().delivered == 5
+    assert len(server.received) == 5
+
+
+def test_a_series_is_answered_once_in_its_slots(make) -> None:
+    server = FakeServer(OS, series=Daily(slots=5, answers_max=3, late_s=86_400))
+    store = make(server, caps=Caps.of(1, days=4, lifetime=12))
+    series = store.join(server.campaign)
+    answered: dict[str, list[int]] = {str(number): [] for number in range(12)}
+    for _ in range(25):
+        for name, periods in answered.items():
+            owner = store.owner(name)
+            due = owner.due(series)
+            answer = owner.answer(series, "linux")
+            assert (due is not None) == (answer.status is AnswerStatus.RECORDED), answer
+            if answer.round is not None:
+                periods.append(answer.round)
+        store.flush()
+        server.travel(days=1)
+    assert all(len(periods) == 3 for periods in answered.values())
+    assert all({b - a for a, b in pairwise(p)} == {5} for p in answered.values())
+    # Phases follow from the key: twelve owners have more than one.
+    assert len({periods[0] % 5 for periods in answered.values()}) > 1
+    assert len(server.received) == 36
+    assert store.owner("3").account().campaigns[0].state == "ended"
+
+
+def test_phases_are_uniform_and_arms_have_their_weights(make) -> None:
+    """χ² of 3,000 owners with 4 degrees of freedom, and of 2 for arms; above 23.5 and 18.4 with probability 1e-4."""
+    from sordino_client.backend._owners import OwnerRandomness, arm_of, hash_of
+
+    server = FakeServer(OS, arms=("A", "B", "C"))
+    phases, arms = Counter(), Counter()
+    for number in range(3_000):
+        name_hash = hash_of(KEY, str(number))
+        phases[OwnerRandomness(KEY, name_hash, server.campaign).below(5)] += 1
+        arms[arm_of(server.manifest, OwnerRandomness(KEY, name_hash, server.campaign))] += 1
+    assert sum((found - 600) ** 2 / 600 for found in phases.values()) < 23.5
+    assert sum((found - 1000) ** 2 / 1000 for found in arms.values()) < 18.4
+    store = make(server)
+    campaign = store.join(server.campaign)
+    for number in range(20):
+        store.owner(str(number)).answer(campaign, "linux")
+    store.flush()
+    shown = Counter(store.owner(str(number)).arm(campaign) for number in range(20))
+    assert Counter("ABC"[report.arm] for report in server.received) == shown
+
+
+def test_a_period_that_is_over_expires_what_waits(make) -> None:
+    server = FakeServer(OS, series=Daily(slots=1))
+    store = make(server)
+    store.owner("maria").answer(store.join(server.campaign), "linux")
+    server.offline()
+    store.flush()
+    server.travel(days=3)
+    server.online()
+    assert store.flush().waiting == 0
+    assert store.owner("maria").account().campaigns[0].entries[0].state == "expired"
+    assert server.received == []
+
+
+def test_the_task_is_asked_for_once_a_minute_for_all_owners(make) -> None:
+    server = FakeServer(OS)
+    store = make(server)
+    campaign = store.join(server.campaign)
+    for number in range(20):
+        store.owner(str(number)).answer(campaign, "linux")
+    assert len(server.requests) == 3
+    server.travel(seconds=61)
+    server.offline()
+    assert store.owner("offline").answer(campaign, "linux").status is AnswerStatus.RECORDED
+    server.travel(days=8)
+    with pytest.raises(PlanUnavailable):
+        store.owner("late").answer(campaign, "linux")
+    server.online()
+    server.end()
+    assert store.owner("late").answer(campaign, "linux").status is AnswerStatus.NOT_OPEN
+
+
+def test_a_lie_is_refused_and_a_series_with_another_time_is_not_answered(make) -> None:
+    server = FakeServer(OS, series=Daily(slots=1))
+    for lie in ("epsilon", "manifest", "plan"):
+        server.lies(lie)
+        with pytest.raises(PlanRefused):
+            make(server).join(server.campaign)
+    server.lies()
+    store = make(server)
+    series = store.join(server.campaign)
+    server.travel(hours=1)
+    server.lies("clock")
+    assert store.owner("maria").answer(series, "linux").status is AnswerStatus.CLOCK_DIFFERS
+
+
+def test_no_server_sees_the_reports_of_another_ones_campaign(make) -> None:
+    first, second = FakeServer(OS), FakeServer(OS, name="another")
+    one, two = make(first), make(second, server="https://other.example", caps=Caps.of(2, days=28, lifetime=12))
+    one.owner("maria").answer(one.join(first.campaign), "linux")
+    two.owner("maria").answer(two.join(second.campaign), "linux")
+    with pytest.raises(ServedElsewhere):
+        two.owner("maria").answer(first.campaign, "linux")
+    assert two.flush().delivered == 1
+    assert not any(str(first.campaign) in request.path for request in second.requests)
+    assert two.flush().waiting == 0
+    assert one.flush().delivered == 1
+    assert len(two.owner("maria").account().campaigns) == 2
+
+
+def test_a_store_of_another_key_is_refused(make) -> None:
+    server = FakeServer(OS)
+    make(server)
+    with pytest.raises(WrongArgument, match="made with another key: give that one"):
+        make(server, key=bytes(32))
+
+
+@pytest.mark.parametrize("name", ["", "x" * 201, "ü" * 101, 17, None, b"maria"])
+def test_an_owners_name_is_short_text(make, name) -> None:
+    with pytest.raises(WrongArgument, match="text of 1 to 200 bytes"):
+        make(FakeServer(OS)).owner(name)
+
+
+def test_no_name_is_in_the_database(make, target, tmp_path) -> None:
+    server = FakeServer(OS)
+    store = make(server)
+    store.owner("maria@example.org").answer(store.join(server.campaign), "linux")
+    if "://" not in target:
+        store.close()
+        assert all(b"maria" not in path.read_bytes() for path in tmp_path.iterdir())
+
+
+def test_what_was_spent_cannot_be_changed_or_deleted(make) -> None:
+    server = FakeServer(OS)
+    store = make(server)
+    store.owner("maria").answer(store.join(server.campaign), "linux")
+    for statement in (
+        "DELETE FROM answers",
+        "UPDATE answers SET nano = 0",
+        "UPDATE answers SET at = 0",
+        "DELETE FROM owners",
+        "UPDATE owners SET high_water = 0",
+    ):
+        with pytest.raises(LedgerUnavailable), store.database.transaction() as database:
+            database.run(statement)
+    assert store.owner("maria").account().lifetime_nano == 10**9
+
+
+@pytest.mark.parametrize("wrong", [":memory:", "", "mysql://x/y", 5, "sqlite:///x"])
+def test_a_store_is_a_file_or_a_database_of_postgresql(wrong) -> None:
+    with pytest.raises(WrongArgument, match=r"a file, or a database|a path, or a DSN"):
+        _databases.opened(wrong)
+
+
+def test_what_a_store_does_not_answer_is_refused(make, make_world, make_client) -> None:
+    """Several rounds and shufflers belong to clients of their own."""
+    from sordino_client.backend._campaigns import _check_answered_by_stores
+    from tests.client.test_unbuilt import MANIFESTS
+
+    refused = set()
+    for name, manifest in MANIFESTS.items():
+        try:
+            _check_answered_by_stores(manifest)
+        except PlanRefused:
+            refused.add(name)
+    assert {name for name in refused if "shuffled" in name} == {name for name in MANIFESTS if "shuffled" in name}
+    assert any(len(MANIFESTS[name].rounds) > 1 for name in refused)
+    with pytest.raises(NotJoined):
+        make(FakeServer(OS)).owner("maria").answer("ab" * 32, "linux")
+
+
+def test_a_file_that_is_none_says_so(tmp_path) -> None:
+    path = tmp_path / "store"
+    path.write_bytes(b"no database" * 1000)
+    server = FakeServer(OS)
+    with pytest.raises(LedgerUnavailable, match="the database failed"):
+        LedgerStore(path, server="https://a.example", caps=CAPS, key=KEY, transport=server)
+
+
+def _answer_all(target: str, campaign: str, begun: Any) -> None:
+    server = FakeServer(OS)
+    store = LedgerStore(
+        target, server="https://fake.sordino.example", caps=CAPS, key=KEY, transport=server, clock=server
+    )
+    begun.wait()
+    for number in range(30):
+        store.owner(str(number)).answer(campaign, "linux")
+    store.close()
+
+
+def test_two_processes_spend_once_for_each_owner(make, target) -> None:
+    server = FakeServer(OS)
+    store = make(server)
+    store.join(server.campaign)
+    context = multiprocessing.get_context("fork")
+    begun = context.Barrier(2)
+    others = [context.Process(target=_answer_all, args=(target, str(server.campaign), begun)) for _ in range(2)]
+    store.close()
+    for each in others:
+        each.start()
+    for each in others:
+        each.join()
+        assert each.exitcode == 0
+    assert store.flush().delivered == 30
+    assert store.flush().waiting == 0
+
+
+class Owners(RuleBasedStateMachine):
+    """Owners who answer, leave and come back, a clock that jumps, a wire that loses answers, and restarts."""
+
+    target: str
+    begun = 0
+    NAMES = ("a", "b", "c")
+
+    def __init__(self) -> None:
+        super().__init__()
+        type(self).begun += 1
+        # Each example has owners, campaigns and servers of its own in the one database.
+        self.prefix = str(type(self).begun)
+        self.round = FakeServer(OS, name=self.prefix)
+        self.series = FakeServer(OS, name=self.prefix, series=Daily(slots=2, late_s=3600))
+        self.draws: dict[str, list[int]] = {name: [] for name in self.NAMES}
+        self.recorded: Counter[tuple[str, str, int | None]] = Counter()
+        self.stores = self._open()
+        for store, server in zip(self.stores, (self.round, self.series), strict=True):
+            store.join(server.campaign)
+
+    def _open(self) -> list[LedgerStore]:
+        return [
+            LedgerStore(
+                self.target, server=f"https://s{number}-{self.prefix}.example",
+                caps=Caps.of(2, days=3, lifetime=6), key=KEY,
+                transport=server, clock=self.round, randomness=ShakeRandomness(number),
+            )
+            for number, server in enumerate((self.round, self.series))
+        ]  # fmt: skip
+
+    def _name(self, name: str) -> str:
+        return f"{self.prefix} {name}"
+
+    @rule(name=st.sampled_from(NAMES), which=st.sampled_from([0, 1]))
+    def answer(self, name: str, which: int) -> None:
+        server = (self.round, self.series)[which]
+        try:
+            answer = self.stores[which].owner(self._name(name)).answer(server.campaign, "linux")
+        except (BudgetExceeded, PlanUnavailable):
+            return
+        if answer.status is AnswerStatus.RECORDED:
+            self.recorded[name, str(which), answer.round] += 1
+            self.draws[name].append(max([int(-(-self.round.now() // 1)), *self.draws[name]]))
+
+    @rule(hours=st.sampled_from([-30, -1, 1, 20, 25, 80]))
+    def travel(self, hours: int) -> None:
+        self.round.travel(hours=hours)
+        self.series.travel_to(self.round.now())
+
+    @rule(which=st.sampled_from([0, 1]))
+    def flush(self, which: int) -> None:
+        self.stores[which].flush()
+
+    @rule(which=st.sampled_from([0, 1]))
+    def lose(self, which: int) -> None:
+        (self.round, self.series)[which].lose_answers(1)
+
+    @rule(which=st.sampled_from([0, 1]), online=st.booleans())
+    def connect(self, which: int, online: bool) -> None:
+        server = (self.round, self.series)[which]
+        server.online() if online else server.offline()
+
+    @rule(name=st.sampled_from(NAMES))
+    def leave(self, name: str) -> None:
+        owner = self.stores[0].owner(self._name(name))
+        owner.opt_in() if owner.opted_out else owner.opt_out_all()
+
+    @precondition(lambda self: self.recorded)
+    @rule()
+    def restart(self) -> None:
+        for store in self.stores:
+            store.close()
+        self.stores = self._open()
+
+    @invariant()
+    def nothing_is_answered_twice(self) -> None:
+        assert all(times == 1 for times in self.recorded.values())
+
+    @invariant()
+    def no_window_is_above_the_cap(self) -> None:
+        for draws in self.draws.values():
+            assert len(draws) <= 6
+            assert all(sum(first <= at < first + 3 * 86_400 for at in draws) <= 2 for first in draws)
+
+    @invariant()
+    def the_account_is_what_was_recorded(self) -> None:
+        for name in self.NAMES:
+            account = self.stores[0].owner(self._name(name)).account()
+            assert account.lifetime_nano == 10**9 * len(self.draws[name])
+        for which, server in enumerate((self.round, self.series)):
+            counted = Counter(report.round for report in server.received)
+            made = Counter(number for (_, place, number), _ in self.recorded.items() if place == str(which))
+            assert counted <= made
+
+    def teardown(self) -> None:
+        for store in self.stores:
+            store.close()
+
+
+def test_an_owner_machine_finds_no_second_answer_and_no_cap_passed(target: str) -> None:
+    machine = type("Machine", (Owners,), {"target": target})
+    run_state_machine_as_test(
+        machine,
+        settings=settings(
+            max_examples=12 if "://" not in target else 6, stateful_step_count=25, deadline=None,
+            suppress_health_check=list(HealthCheck), database=None, derandomize=True,
+        ),
+    )  # fmt: skip
+
+
+def _answer_until_killed(target: str, campaign: str, said: Any) -> None:
+    server = FakeServer(OS)
+    server.offline()
+    store = LedgerStore(
+        target, server="https://fake.sordino.example", caps=CAPS, key=KEY, transport=server, clock=server
+    )
+    for number in range(100_000):
+        answer = store.owner(str(number)).answer(campaign, "linux")
+        said.send((number, answer.status.value))
+
+
+def test_a_backend_killed_while_it_answers_keeps_what_it_said(make, target) -> None:
+    """SIGKILL at five moments of a process that answers one owner after the other: what it said is there, once."""
+    server = FakeServer(OS)
+    store = make(server)
+    store.join(server.campaign)
+    store.close()
+    context = multiprocessing.get_context("fork")
+    said: set[int] = set()
+    for turn in range(5):
+        here, there = context.Pipe(duplex=False)
+        child = context.Process(target=_answer_until_killed, args=(target, str(server.campaign), there))
+        child.start()
+        there.close()
+        for _ in range(len(said) + 7 * turn + 1):
+            number, status = here.recv()
+            assert status == ("already_answered" if number in said else "recorded")
+            said.add(number)
+        os.kill(child.pid or 0, signal.SIGKILL)
+        child.join()
+        # What it said before the kill and nobody read.
+        while True:
+            try:
+                said.add(here.recv()[0])
+            except EOFError:
+                break
+        answers = _rows(store)
+        assert {int(number) for number in said} <= set(range(len(answers)))
+        # The kill may have come between a commit and its word: at most one answer more than was said.
+        assert len(said) <= len(answers) <= len(said) + 1
+        assert all(nano == 10**9 and report for nano, report in answers)
+        said = set(range(len(answers)))
+    assert store.flush().delivered == len(said) == len(server.received)
+
+
+def _rows(store: LedgerStore) -> list[tuple[int, bytes]]:
+    with store.database.transaction() as database:
+        return [(row[0], bytes(row[1])) for row in database.rows("SELECT nano, report FROM answers")]
+
+
+def test_an_answer_takes_less_than_a_kilobyte(tmp_path) -> None:
+    """1,000 owners with one answer each; the goal is 1 kB."""
+    server, path = FakeServer(OS), tmp_path / "store.sqlite3"
+    with LedgerStore(path, server="https://a.example", caps=CAPS, key=KEY, transport=server, clock=server) as store:
+        campaign = store.join(server.campaign)
+        for number in range(1_000):
+            store.owner(str(number)).answer(campaign, "linux")
+    with sqlite3.connect(path) as rows:
+        [(pages,)] = rows.execute("PRAGMA page_count").fetchall()
+        [(size,)] = rows.execute("PRAGMA page_size").fetchall()
+    assert pages * size / 1_000 < 1_000
+
+
+def test_without_psycopg_the_error_says_what_to_install(monkeypatch) -> None:
+    monkeypatch.setitem(sys.modules, "psycopg", None)
+    with pytest.raises(WrongArgument, match="needs psycopg: pip install"):
+        _databases.opened("postgresql://host/name")
