@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.consistency.populations import Population
-from sordino_analysis.estimation.linear import estimate
+from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
@@ -67,9 +67,11 @@ def _squared_errors(population: Population, plan: CompiledPlan, users: int, seed
     """Means over queries for one campaign: of the unbiased and of the consistent answers."""
     cells, randomizer = population.draw(users, seed), plan.device.randomizer
     reports = randomize_many(randomizer, cells, SeededRandomness(seed))
-    found = estimate(plan.device, plan.analyst, Aggregate(users, accumulate(randomizer, reports)))
+    estimator = LinearEstimator.of(plan.device, plan.analyst)
+    answers = estimator.unbiased(Aggregate(users, accumulate(randomizer, reports)))
+    nearest = population.workload.operator.matvec(estimator.nearest(answers, users).histogram)
     truth = population.workload.truth(cells)
-    return float(((found.unbiased - truth) ** 2).mean()), float(((found.consistent - truth) ** 2).mean())
+    return float(((answers - truth) ** 2).mean()), float(((nearest - truth) ** 2).mean())
 
 
 def as_json(rows: Sequence[Errors]) -> list[dict[str, Any]]:

@@ -107,7 +107,7 @@ def _estimate(campaign: str, rows: int) -> EstimateDocument:
         "size_low": [*places],
         "size_high": [*places],
         "unit": ["share"] * rows,
-        **dict.fromkeys(("value", "uncut", "consistent"), value.tolist()),
+        **dict.fromkeys(("value", "uncut", "best"), value.tolist()),
         **dict.fromkeys(("standard_error", "population_standard_error"), error.tolist()),
         **dict.fromkeys(("lower", "band_lower", "population_lower"), (value - error).tolist()),
         **dict.fromkeys(("upper", "band_upper", "population_upper"), (value + error).tolist()),

@@ -17,7 +17,7 @@ RECIPES = {
 }  # fmt: skip
 WORDS = {
     "blanket", "shuffler", "knot",
-    "campaign", "round", "plan", "device part", "analyst part", "manifest", "population", "ledger", "cell", "report",
+    "campaign", "round", "plan", "device part", "analyst part", "manifest", "population", "ledger", "cell", "report", "best guess",
     "bin", "item", "salt", "level", "grid", "public randomness", "on demand", "band", "series",
     "phase", "dataset", "release", "source", "home", "collector",
 }  # fmt: skip

@@ -71,7 +71,7 @@ class Contrast(AnswersShown):
     def table(self) -> AnswerTable:
         """One row under the names of docs/results.md."""
         cells: dict[str, Sequence[Cell]] = {**cells_of_estimate(self.found), **columns_of_laws(self.found.normality)}
-        for name in ("consistent", "band_lower", "band_upper"):
+        for name in ("best", "cut", "band_lower", "band_upper"):
             cells.pop(name, None)
         names: dict[str, Sequence[Cell]] = {"kind": ["contrast"], "label": [self.label], "unit": [self.unit or None]}
         return AnswerTable.of_columns(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,7 @@ from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.answers_on_demand import Answerer, answer, answerer_of
+from sordino_analysis.estimation.best.average import BestGuess
 from sordino_analysis.estimation.items import MOST_PUBLISHED_ITEMS, ItemEstimate, ItemEstimator
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimate, LinearEstimator
 from sordino_analysis.estimation.marginals import MarginalEstimator
@@ -85,9 +86,26 @@ class Estimate(AnswersShown):
         return self.found.population_interval
 
     @property
-    def consistent(self) -> Floats:
-        """(Q,) the answers of the nearest true histogram: closer to the truth, and no longer unbiased."""
-        return self.found.consistent
+    def best(self) -> Floats:
+        """(Q,) the answers of the best guess at the users' histogram: nearer to the truth on average, and biased."""
+        return self.found.best
+
+    @property
+    def best_histogram(self) -> Floats | None:
+        """(k,) the shares of all types that the best guesses are of; None where they are of no one histogram."""
+        return None if self._guess is None else self._guess.histogram
+
+    @property
+    def best_method(self) -> list[dict[str, object]]:
+        """What the best guess is the average of: each candidate's `name`, `weight` and estimated `risk`.
+
+        The risk is the squared error over all queries together, as far as it is known.
+        """
+        return [] if self._guess is None else [asdict(each) for each in self._guess.candidates]
+
+    @property
+    def _guess(self) -> BestGuess | None:
+        return self.found.guess if isinstance(self.found, LinearEstimate) else None
 
     @property
     def users(self) -> int:
@@ -222,9 +240,9 @@ class NumberEstimate(Estimate):
         return self._ends("population_")
 
     @property
-    def consistent(self) -> Floats:
-        """(Q,) of the nearest true histogram; NaN for what follows from several answers."""
-        return self._numbers("consistent")
+    def best(self) -> Floats:
+        """(Q,) of the best guess at the histogram; NaN for what follows from several answers."""
+        return self._numbers("best")
 
     @property
     def labels(self) -> list[str]:

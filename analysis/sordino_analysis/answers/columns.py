@@ -64,6 +64,7 @@ _OF_SERIES = "unless the campaign is a series"
 _OF_WINDOW = "unless it is a window of a series"
 _NO_COMPARISON = "unless two answers are compared"
 _NO_GUESS = "where no best guess was made"
+_NO_CUT = "where intervals are not cut"
 _NO_TRUTH = "unless it was simulated"
 _NO_GROUP = "unless it is given a group"
 _OF_RELEASE = "unless a trusted curator answered"
@@ -107,9 +108,8 @@ COLUMNS: tuple[Column, ...] = (
     _answer("population_upper", "number", "upper end of the interval of the population's answer", _NO_RULE),
     _answer("share_lower", "number", "lower end of a count as a share of the rows", _OF_RELEASE, exported=False),
     _answer("share_upper", "number", "upper end of a count as a share of the rows", _OF_RELEASE, exported=False),
-    _answer("consistent", "number", "the answer of the nearest valid histogram: biased", _NOT_LINEAR),
-    _answer("best", "number", "the answer of the best guess at the histogram: biased", _NO_GUESS, exported=False),
-    _answer("cut", "truth", "whether the best guess is cut to what shares can be", _NO_GUESS, exported=False),
+    _answer("best", "number", "the answer of the best guess at the histogram: nearest on average, biased", _NO_GUESS),
+    _answer("cut", "truth", "whether the interval is shorter for what shares can be", _NO_CUT, exported=False),
     _answer(
         "verdict",
         "text",

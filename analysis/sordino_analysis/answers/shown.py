@@ -140,6 +140,11 @@ def _answer(row: Row) -> str:
     return _member(row) if row.get("member") is not None else _number("value")(row)
 
 
+def _guess(row: Row) -> str:
+    """The best guess, or the answer of a row that has none."""
+    return _answer(row) if row.get("best") is None else _number("best")(row)
+
+
 def _group(row: Row) -> str:
     """The share of all users who are in a group, with its interval."""
     low, high = row["group_lower"], row["group_upper"]
@@ -170,6 +175,9 @@ def _p_value(row: Row) -> str:
 
 _PARTS = (
     _Part("truth", "truth", _number("truth")),
+    # The guess with the band of all answers, for a reader picks from a page.
+    _Part("best guess", "best", _guess),
+    _Part("band", "best", _ends("band_")),
     _Part("answer", "value", _answer),
     _Part("answer", "member", _member, ("value",)),
     _Part("std. error", "standard_error", _number("standard_error")),
@@ -182,9 +190,7 @@ _PARTS = (
         _ends("population_"),
         ("band_lower", "truth", "p_value"),
     ),
-    _Part("band", "band_lower", _ends("band_")),
-    _Part("consistent", "consistent", _number("consistent")),
-    _Part("best", "best", _number("best")),
+    _Part("band", "band_lower", _ends("band_"), ("best",)),
     _Part("holds in", "coverage", _holds),
     _Part("share of the group", "group", _group),
     _Part("p-value of the assumption", "p_value", _p_value),

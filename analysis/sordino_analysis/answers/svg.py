@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from math import isnan
 from typing import Any
 
 from sordino_analysis.answers.table import AnswerTable
@@ -97,7 +98,7 @@ def _answers(table: AnswerTable, title: str, subtitle: str) -> EstimateChart:
         subtitle=subtitle,
         level=table.level,
         labels=_texts(table, "label"),
-        values=table.numbers("value"),
+        values=_guesses(table),
         intervals=_pairs(table, ""),
         bands=_pairs(table, "band_"),
         answer_unit=only_unit(unit or "" for unit in map(_text, table.cells("unit"))),
@@ -202,6 +203,14 @@ def _text(cell: Any) -> str | None:
 
 def _texts(table: AnswerTable, name: str) -> list[str]:
     return [str(cell) for cell in table.cells(name)]
+
+
+def _guesses(table: AnswerTable) -> list[float]:
+    """The best guess of each row, and the answer where there is none."""
+    values = table.numbers("value")
+    if "best" not in table.columns:
+        return values
+    return [value if isnan(best) else best for best, value in zip(table.numbers("best"), values, strict=True)]
 
 
 def _pairs(table: AnswerTable, prefix: str) -> Pairs:

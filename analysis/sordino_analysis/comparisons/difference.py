@@ -133,7 +133,7 @@ class Difference:
     """Right less left of Q queries that both answer, in the order of the left one; all arrays (Q,) or (Q, 2).
 
     `queries` (Q,) are their numbers in the workload of the right side. `mean` has the errors, of which `unasked` says
-    what sampling adds. Unbiased answers are subtracted, never best guesses or consistent ones. With `population` the
+    what sampling adds. Unbiased answers are subtracted, never best guesses. With `population` the
     band is about the populations that the users are samples of. `common` is the quantile of a band that holds further
     differences too.
     """

@@ -16,7 +16,7 @@ from sordino_shared.errors import InvalidValue
 class ReleasedCounts:
     """Answers W·counts, arrays (Q,), with intervals and a simultaneous band about the people counted.
 
-    `consistent` are the answers of the nearest counts of at least 0. Errors are the same for every data set. `people`
+    `best` are the answers of the nearest counts of at least 0. Errors are the same for every data set. `people`
     is the number of them, without bias; `share_lower` to `share_upper` holds the answer as a share of it.
     """
 
@@ -26,7 +26,7 @@ class ReleasedCounts:
     upper: Floats
     band_lower: Floats
     band_upper: Floats
-    consistent: Floats
+    best: Floats
     share_lower: Floats
     share_upper: Floats
     people: float
@@ -46,7 +46,7 @@ class ReleasedCounts:
 def released_counts(plan: CuratorPlan, measured: Integers, level: float = 0.95) -> ReleasedCounts:
     """The answers that follow from a measurement (r,) of an `add-remove` plan, without bias.
 
-    `consistent` is argmin ‖R̂·people − measurement‖ over people of at least 0: of greatest likelihood. The band is of
+    `best` is argmin ‖R̂·people − measurement‖ over people of at least 0: of greatest likelihood. The band is of
     the answers and of the number of people. Raises InvalidValue for a plan with `replace` neighbours, a measurement of
     another plan, or a level outside (0, 1).
     """
@@ -68,7 +68,7 @@ def released_counts(plan: CuratorPlan, measured: Integers, level: float = 0.95) 
         upper=answers + z * errors,
         band_lower=answers - wide * errors,
         band_upper=answers + wide * errors,
-        consistent=strategy.nearest_counts(plan.workload, noisy, np.sqrt(noise)),
+        best=strategy.nearest_counts(plan.workload, noisy, np.sqrt(noise)),
         share_lower=np.clip(shares[0], low, high),
         share_upper=np.clip(shares[1], low, high),
         people=float(total.value),

@@ -251,7 +251,7 @@ def unfinished(nearest: NearestHistogram) -> tuple[str, ...]:
     if nearest.converged:
         return ()
     return (
-        "the consistent answers are feasible but not the nearest: their squared distance to the measurement exceeds "
+        "the best guesses are feasible but not the nearest: their squared distance to the measurement exceeds "
         f"the least by up to {nearest.excess:.3g} of the noise's variance",
     )
 

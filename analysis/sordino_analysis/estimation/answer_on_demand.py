@@ -26,8 +26,8 @@ class ShareAnswer:
     """The share of the users in a box; `value` and all ends lie in [0, 1], and `uncut` is the unbiased answer.
 
     `interval` holds it where the question was fixed before anybody looked, `band` also where it was chosen by looking:
-    the bands of all questions of its kind hold at once. `consistent` is the share in the nearest histogram; for
-    single items the nearest shares of those that are asked together; None for rectangles of grids.
+    the bands of all questions of its kind hold at once. `best` is the share in the best guess at the
+    histogram; for single items the nearest shares of those that are asked together; None for rectangles of grids.
     """
 
     unit: ClassVar[str] = SHARE
@@ -39,14 +39,14 @@ class ShareAnswer:
     band: Ends
     population_standard_error: float
     population_interval: Ends
-    consistent: float | None
+    best: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class QuantileAnswer:
     """The least member of an ordered attribute that a share of the users are at or below.
 
-    `bin` names the one of the nearest distribution that the interval holds, and `value` is (low, high] of it in the
+    `bin` names the one of the best guess, which the interval holds, and `value` is (low, high] of it in the
     attribute's unit: None at an open end, and twice the same number for an integer. `interval`, `band` and
     `population_interval` reach from the low end of the first member that cannot be excluded to the high end of the
     last, and the interval lies within the band, which holds all quantiles at once. `beyond` says that so few users
@@ -132,7 +132,7 @@ Answer = ShareAnswer | QuantileAnswer | RatioAnswer | MeanAnswer
 
 @dataclass(frozen=True)
 class Quantiles:
-    """A bin of the nearest distribution, and the first and last bin of its intervals, which hold it but for the last.
+    """A bin of the best guess, and the first and last bin of its intervals, which hold it but for the last.
 
     The one for the population need not, since its errors are taken at other shares.
     """
@@ -201,7 +201,7 @@ def share_answers(labels: Sequence[str], estimate: LinearEstimate, rows: Sequenc
             band=(float(estimate.band_lower[row]), float(estimate.band_upper[row])),
             population_standard_error=float(estimate.population_standard_error[row]),
             population_interval=(float(estimate.population_lower[row]), float(estimate.population_upper[row])),
-            consistent=float(estimate.consistent[row]),
+            best=float(estimate.best[row]),
         )
         for label, row in zip(labels, rows, strict=True)
     )

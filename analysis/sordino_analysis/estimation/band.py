@@ -19,7 +19,7 @@ from sordino_analysis.estimation.intervals import (
     normal_quantile,
     quantile_of_draws,
     seeded_generator,
-    simultaneous_quantile,
+    simultaneous_quantiles,
 )
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Cumulants, OutputCounts
 from sordino_analysis.evaluation.whole_users import whole_users
@@ -97,12 +97,20 @@ _SHORT = 0.01
 _MOST_TAILS = 16
 
 
+# The share of an interval's error that goes to a band of all ranges, which may cut it: .01 of .05.
+OUTER_SHARE = 0.2
+
+
 @dataclass(frozen=True)
 class BandQuantile:
-    """All errors stay within `quantile` standard errors with chance `level`, as far as that can be worked out."""
+    """All errors stay within `quantile` standard errors with chance `level`, as far as that can be worked out.
+
+    They stay within `outer` with chance 1 − (1 − level)·OUTER_SHARE; None where errors are not known to be normal.
+    """
 
     quantile: float
     holds: bool
+    outer: float | None = None
 
 
 def band_quantile(
@@ -112,22 +120,28 @@ def band_quantile(
     histograms: tuple[Floats, Floats],
     users: int,
     level: float,
+    *,
+    few: bool = False,
 ) -> BandQuantile:
     """Of answers that vary, whose cumulants `around` and `root` (Q, r) are in the order of the steps of `outputs`.
 
     `outputs` are given where few reports make up the error of an answer and they can be listed; the quantile then is
     that of the first of the `histograms` (k,), or of the second where errors stay within that too seldom. `root` ·
     rootᵀ is the covariance of what one user adds; without it the answers count as independent, which no band of normal
-    errors is wider for (Šidák 1967).
+    errors is wider for (Šidák 1967). With `few` reports that make up an error it is not taken as normal.
     """
     found = None if outputs is None else _of_campaigns(outputs, histograms, users, level)
     if found is not None:
         # Where most campaigns have no event at all, the quantile is next to nothing: no band is within the intervals.
         return BandQuantile(max(found, normal_quantile(level)), holds=True)
     skewed = any(abs(one.skewness) > MOST_SKEWNESS * math.sqrt(users) for one in around)
+    levels = [level, 1 - (1 - level) * OUTER_SHARE]
     if root is None:
-        return BandQuantile(independent_quantile(level, len(around)), holds=not skewed)
-    return BandQuantile(simultaneous_quantile(root, level, None if skewed else around, users), holds=not skewed)
+        quantiles = [independent_quantile(each, len(around)) for each in levels]
+    else:
+        quantiles = simultaneous_quantiles(root, levels, None if skewed else around, users)
+    normal = not skewed and not few
+    return BandQuantile(quantiles[0], holds=not skewed, outer=quantiles[1] if normal else None)
 
 
 def band_of_many(

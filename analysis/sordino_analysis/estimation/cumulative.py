@@ -19,6 +19,8 @@ from sordino_shared.domains import Domain, Integers, Ordered
 # Up to so many bins every one has its own standard error; of more, so many spread over all have, and those near the
 # ends, where it changes fast.
 _ALL_BINS, _SPREAD, _NEAR = 512, 49, 20
+# What sums of shares of twelve digits lose.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,28 +55,41 @@ class FunctionEnds:
 class DistributionFunction:
     """F (b + 1,) at the bins of an attribute and, as the last one, beyond them, where it is 1.
 
+    `best` (b + 1,) is that of the best guess, or of the nearest distribution where there is none.
     Of an attribute whose members are all in order nothing is beyond the last bin, which then is that last one.
     """
 
     values: Floats
+    best: Floats
     reporters: FunctionEnds
     population: FunctionEnds
     warnings: tuple[str, ...]
 
     @classmethod
     def of(
-        cls, values: Floats, reporters: FunctionEnds, population: FunctionEnds, warnings: tuple[str, ...] = ()
+        cls,
+        values: Floats,
+        reporters: FunctionEnds,
+        population: FunctionEnds,
+        warnings: tuple[str, ...] = (),
+        best: Floats | None = None,
     ) -> Self:
-        """From F at the bins where it need not be 1, `values` (bins − 1,)."""
+        """From F at the bins where it need not be 1, `values` (bins − 1,), and that of the best guess, `best`."""
         whole = [FunctionEnds(_up_to_one(ends.one), _up_to_one(ends.every)) for ends in (reporters, population)]
-        return cls(np.append(values, 1.0), whole[0], whole[1], warnings)
+        function = np.append(values, 1.0)
+        guess = np.clip(isotonic_regression(function).x, 0.0, 1.0) if best is None else np.append(best, 1.0)
+        return cls(function, guess, whole[0], whole[1], warnings)
 
     def quantile(self, share: float) -> Quantiles:
-        """The bin x with F(x − 1) < share ≤ F(x), and those that may be it."""
-        interval, band = self.reporters.bins(share)
-        nearest = np.clip(isotonic_regression(self.values).x, 0.0, 1.0)
-        value = min(max(_first(nearest >= share), interval[0]), interval[1])
+        """The bin x with F(x − 1) < share ≤ F(x) of the best guess, and those that may be it, which it is one of."""
+        # A share that the guess reaches exactly is lost to the rounding of its sums otherwise.
+        value = _first(self.best >= share - _ROUNDING)
+        interval, band = (_with(bins, value) for bins in self.reporters.bins(share))
         return Quantiles(value, interval, band, self.population.bins(share)[0])
+
+
+def _with(bins: Bins, value: int) -> Bins:
+    return min(bins[0], value), max(bins[1], value)
 
 
 def _first(reached: NDArray[np.bool_]) -> int:

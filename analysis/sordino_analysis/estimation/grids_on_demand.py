@@ -84,10 +84,14 @@ class PlanesOnDemand(_GridsAlone):
         answers = self.estimator.unbiased(self.aggregate)
         return nearest_histogram(self.law.workload.operator, answers, RELATIVE_GAP * noise)
 
+    @cached_property
+    def guess(self) -> None:
+        """None: the nearest histogram is one of many that have the listed answers, and differ in others."""
+        return None
+
     def shares(self, boxes: Sequence[Box], compared: int, level: float) -> OnDemand:
         found = super().shares(boxes, compared, level)
-        # The nearest histogram is one of many that have the listed answers, and differ in others.
-        answers = tuple(replace(one, consistent=None) for one in found.answers if isinstance(one, ShareAnswer))
+        answers = tuple(replace(one, best=None) for one in found.answers if isinstance(one, ShareAnswer))
         return replace(found, answers=answers)
 
     def _looked_at(self, bins: int) -> Indices:

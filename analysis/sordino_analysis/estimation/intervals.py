@@ -49,19 +49,27 @@ def simultaneous_quantile(
     `root` is (Q, r); rows of zeros are answers without error. A quantile of seeded draws: of normal errors, where it is
     never above Šidák's, or of errors bent to the skewness and kurtosis of means of `users` users as `around` (Q,) says.
     """
+    return simultaneous_quantiles(root, [level], around, users)[0]
+
+
+def simultaneous_quantiles(
+    root: Floats, levels: Sequence[float], around: Sequence[Cumulants] | None = None, users: int = 1
+) -> list[float]:
+    """`simultaneous_quantile` of `root` (Q, r) for several levels, from the same draws."""
     deviations = np.sqrt((root**2).sum(axis=1))
     varying = deviations > 0
     scaled = root[varying] / deviations[varying, None]
-    ceiling = independent_quantile(level, len(scaled))
+    ceilings = [independent_quantile(level, len(scaled)) for level in levels]
     if not len(scaled) or BAND_DRAWS * scaled.size > MOST_OPERATIONS:
-        return ceiling
+        return ceilings
     if around is None:
-        drawn = quantile_of_draws(np.concatenate([np.abs(z).max(axis=0) for z in normal_draws(scaled)]), level)
-        return min(ceiling, drawn)
+        drawn = np.concatenate([np.abs(z).max(axis=0) for z in normal_draws(scaled)])
+        return [min(top, quantile_of_draws(drawn, level)) for top, level in zip(ceilings, levels, strict=True)]
     skewness = np.array([one.skewness for one in around])[varying, None] / math.sqrt(users)
     excess = np.array([one.excess_kurtosis for one in around])[varying, None] / users
     largest = [np.abs(bent(z, skewness, excess)).max(axis=0) for z in normal_draws(scaled)]
-    return quantile_of_draws(np.concatenate(largest), level)
+    found = np.concatenate(largest)
+    return [quantile_of_draws(found, level) for level in levels]
 
 
 def bent(normal: Floats, skewness: Floats | float, excess: Floats | float) -> Floats:

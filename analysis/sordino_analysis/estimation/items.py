@@ -38,7 +38,7 @@ class ItemEstimate:
     """Shares of m items: `codes` (m, attributes) are the indices of their members, all else has the shape (m,).
 
     `value` is `uncut`, which is unbiased, cut to [0, 1]; `interval` (m, 2) is for an item that was chosen before,
-    `band` (m, 2) for all items of the histogram at once. `consistent` are the nearest shares of these items that are
+    `band` (m, 2) for all items of the histogram at once. `best` are the nearest shares of these items that are
     not negative and sum to at most 1; of the largest of all items, the shares in the nearest histogram.
     """
 
@@ -50,7 +50,7 @@ class ItemEstimate:
     population_standard_error: Floats
     interval: Floats
     band: Floats
-    consistent: Floats
+    best: Floats
     users: int
     level: float
     warnings: tuple[str, ...]
@@ -110,7 +110,7 @@ class ItemEstimator:
             population_standard_error=decoder.slope * np.sqrt(seen * (1 - seen) / users),
             interval=self._shares(_clopper_pearson(counts, users, 1 - level)),
             band=self._shares(_clopper_pearson(counts, users, error)),
-            consistent=_nearest_shares(codes, uncut),
+            best=_nearest_shares(codes, uncut),
             users=users,
             level=level,
             warnings=_collisions(self.device.domain),
@@ -149,7 +149,7 @@ class ItemEstimator:
             "larger than they are: their intervals are the band, which allows for the choice"
         )
         nearest = np.maximum(found.uncut - least, 0.0)
-        return replace(found, interval=found.band, consistent=nearest, warnings=(note, *found.warnings))
+        return replace(found, interval=found.band, best=nearest, warnings=(note, *found.warnings))
 
     def _shares(self, chances: Floats) -> Floats:
         """Chances of a report to hold an item as the item's share."""

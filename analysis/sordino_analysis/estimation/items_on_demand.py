@@ -50,7 +50,7 @@ class ItemsOnDemand:
                 band=(float(found.band[row, 0]), float(found.band[row, 1])),
                 population_standard_error=float(found.population_standard_error[row]),
                 population_interval=(float(found.interval[row, 0]), float(found.interval[row, 1])),
-                consistent=float(found.consistent[row]),
+                best=float(found.best[row]),
             )
             for row, box in enumerate(boxes)
         )

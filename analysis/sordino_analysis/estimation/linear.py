@@ -1,4 +1,4 @@
-"""Answers to a workload from the aggregate of one round: unbiased, consistent, and how far both may be off."""
+"""Answers to a workload from the aggregate of one round: unbiased, best guesses, and how far they may be off."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import PlainDecoder
 from sordino_analysis.estimation.band import BandQuantile, band_of_many, band_quantile
+from sordino_analysis.estimation.best.average import BestGuess
+from sordino_analysis.estimation.best.guess import DecodedRound
 from sordino_analysis.estimation.blanketed import BlanketedMoments
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
 from sordino_analysis.estimation.doubts import doubts, doubts_of_the_band
@@ -19,6 +21,7 @@ from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES, few_at
 from sordino_analysis.estimation.intervals import normal_quantile, smoothed
 from sordino_analysis.estimation.linear_estimate import AnswerErrors, EstimationError, LinearEstimate, Reliability
 from sordino_analysis.estimation.normality import MANY_EVENTS, Judgement, Normality, Reach, judgements
+from sordino_analysis.estimation.range_bounds import RangesOfTypes
 from sordino_analysis.estimation.sampling import SampledAnswers
 from sordino_analysis.estimation.score_interval import VarianceCurve
 from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
@@ -99,8 +102,8 @@ class LinearEstimator:
     def estimate(self, aggregate: Aggregate, level: float = 0.95) -> LinearEstimate:
         """Answers, errors and intervals from the aggregate of a closed round.
 
-        The variance of an answer is Σ_x h_x Var(x)/n with the exact variances of the shipped mechanism and a smoothed
-        consistent histogram in place of h; a sample's own variance h(1−h)/n is added for the population. Intervals hold
+        The variance of an answer is Σ_x h_x Var(x)/n with the exact variances of the shipped mechanism and the smoothed
+        nearest histogram in place of h; a sample's own variance h(1−h)/n is added for the population. Intervals hold
         the answers that are z of their own standard errors from the estimate, so they need not be even about it; those
         for the population also hold what is z standard errors of the estimate away. Raises EstimationError where there
         are no reports, or the aggregate is of another plan.
@@ -110,7 +113,22 @@ class LinearEstimator:
         answers, users = self.unbiased(aggregate), self.users(aggregate)
         if isinstance(self.law, OrbitAnswerMoments) and self.workload.size > MOST_LISTED_TYPES:
             return self._of_few_attributes(self.law, answers, users, level)
-        return self._assemble(answers, self.nearest(answers, users), users, level)
+        nearest = self.nearest(answers, users)
+        guess = self.guess(aggregate, answers, nearest)
+        return self._assemble(answers, nearest, users, level, guess=guess)
+
+    def guess(self, aggregate: Aggregate, answers: Floats, nearest: NearestHistogram) -> BestGuess:
+        """The best guess at the users' histogram, from unbiased `answers` (Q,) and the histogram nearest to them."""
+        return DecodedRound(
+            law=self.law,
+            own=self.law_of_reports,
+            randomizer=self.device.randomizer,
+            mean=mean_accumulator(self.device.randomizer, aggregate),
+            answers=answers,
+            nearest=nearest.histogram,
+            users=self.users(aggregate),
+            blanket=self.blanket,
+        ).guess()
 
     def nearest(self, answers: Floats, users: int) -> NearestHistogram:
         """The histogram whose answers are nearest to the unbiased ones (Q,)."""
@@ -123,14 +141,20 @@ class LinearEstimator:
         return replace(self, workload=workload, decoder=decoder, law=law)
 
     def estimate_among(
-        self, nearest: NearestHistogram, aggregate: Aggregate, level: float, compared: int, bias: float
+        self,
+        nearest: NearestHistogram,
+        aggregate: Aggregate,
+        level: float,
+        compared: int,
+        bias: float,
+        guess: BestGuess | None = None,
     ) -> LinearEstimate:
         """Answers of users who are spread about as `nearest`, with a band that holds `compared` answers at once.
 
-        No answer's bias exceeds `bias`.
+        No answer's bias exceeds `bias`; the best ones are those of the `guess`, or of `nearest` without one.
         """
-        answers = self.unbiased(aggregate)
-        return self._assemble(answers, nearest, self.users(aggregate), level, compared=compared, bias=bias)
+        answers, users = self.unbiased(aggregate), self.users(aggregate)
+        return self._assemble(answers, nearest, users, level, compared=compared, bias=bias, guess=guess)
 
     def errors_among(self, nearest: NearestHistogram, users: int, level: float, bias: float) -> AnswerErrors:
         """What is known of the errors of answers of users who are spread about as `nearest`."""
@@ -193,6 +217,7 @@ class LinearEstimator:
         *,
         compared: int | None = None,
         bias: float | None = None,
+        guess: BestGuess | None = None,
     ) -> LinearEstimate:
         z, histogram = normal_quantile(level), nearest.histogram
         errors = self.errors_among(nearest, users, level, self.analyst.figures.bias_bound if bias is None else bias)
@@ -203,12 +228,12 @@ class LinearEstimator:
             *doubts(self.workload.label, users, level, found.normality),
             *doubts_of_the_band(found.band, users, level),
             *_warnings(errors.bias, errors.standard),
-            *_unfinished(nearest),
+            *_unfinished(nearest, guess),
         )
         unbiased = counts_as_unbiased(self.analyst.figures)
-        return errors.estimate(
-            answers, self.workload.operator.matvec(histogram), found, warnings, counts_as_unbiased=unbiased
-        )
+        best = self.workload.operator.matvec(histogram if guess is None else guess.histogram)
+        ranges = None if compared is not None else RangesOfTypes.of(self.workload.operator)
+        return errors.estimate(answers, best, found, warnings, counts_as_unbiased=unbiased, guess=guess, ranges=ranges)
 
     def _of_few_attributes(self, law: OrbitAnswerMoments, answers: Floats, users: int, level: float) -> LinearEstimate:
         figures = self.analyst.figures
@@ -297,7 +322,8 @@ class LinearEstimator:
         around = [one.of_reporters for one in chosen] or [Cumulants(1.0, 0.0, 0.0)] * len(varying)
         both = self._reported(histograms[0], users), histograms[1]
         reports = users + self.blanket
-        return band_quantile(around, outputs, None if root is None else root[varying], both, reports, level)
+        rows = None if root is None else root[varying]
+        return band_quantile(around, outputs, rows, both, reports, level, few=few)
 
 
 def _band_of_many(judged: Sequence[Judgement], compared: int, users: int, level: float) -> BandQuantile:
@@ -342,11 +368,11 @@ def _warnings(bias: float, error: Floats) -> tuple[str, ...]:
     return (f"answers may be off by a bias of up to {bias:.3g}, which the intervals were widened by",)
 
 
-def _unfinished(nearest: NearestHistogram) -> tuple[str, ...]:
-    """One sentence where the nearest histogram was not found."""
-    if nearest.converged:
+def _unfinished(nearest: NearestHistogram, guess: BestGuess | None) -> tuple[str, ...]:
+    """One sentence where the nearest histogram is the best guess and was not found."""
+    if nearest.converged or (guess is not None and guess.method != "projection"):
         return ()
     return (
-        f"the consistent answers are feasible but not the nearest: their squared distance to the unbiased ones exceeds "
+        f"the best guesses are feasible but not the nearest: their squared distance to the unbiased ones exceeds "
         f"the least by up to {nearest.excess:.3g}, {nearest.excess / nearest.tolerance:.3g} times what was asked for",
     )

@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.estimation.band import BandQuantile
+from sordino_analysis.estimation.band import OUTER_SHARE, BandQuantile
+from sordino_analysis.estimation.best.average import BestGuess
 from sordino_analysis.estimation.intervals import normal_quantile
 from sordino_analysis.estimation.normality import Normality
+from sordino_analysis.estimation.range_bounds import RangesOfTypes
 from sordino_analysis.estimation.sampling import SampledAnswers
 from sordino_analysis.estimation.score_interval import VarianceCurve
 from sordino_shared.errors import SordinoError
@@ -39,12 +41,14 @@ class LinearEstimate:
     has the `standard_error` of the answers among the users who reported, and the intervals of `lower` to
     `upper` and of the simultaneous `band_lower` to `band_upper` are about those; `population_…` is about the population
     that the users are an independent sample of. Intervals are widened by `bias_bound`, which no answer's bias exceeds.
-    `consistent` are the answers of the nearest true histogram: closer to the truth, but no longer unbiased.
+    `best` are the answers of the best guess at the users' histogram: nearer to the truth on average, but not unbiased.
+    `guess` has that histogram and how it was made; None where there is none for all answers together. `cut` says which
+    intervals are shorter because F never falls and ends at 1; None where that was not looked at.
     """
 
     value: Floats
     unbiased: Floats
-    consistent: Floats
+    best: Floats
     standard_error: Floats
     population_standard_error: Floats
     lower: Floats
@@ -59,6 +63,8 @@ class LinearEstimate:
     bias_bound: float
     counts_as_unbiased: bool
     warnings: tuple[str, ...]
+    guess: BestGuess | None = None
+    cut: NDArray[np.bool_] | None = None
 
     @property
     def uncut(self) -> Floats:
@@ -119,23 +125,35 @@ class AnswerErrors:
     def estimate(
         self,
         answers: Floats,
-        consistent: Floats,
+        best: Floats,
         reliability: Reliability,
         warnings: tuple[str, ...],
         *,
         counts_as_unbiased: bool,
+        guess: BestGuess | None = None,
+        ranges: RangesOfTypes | None = None,
     ) -> LinearEstimate:
-        """The answers with all their intervals, of shares cut to [0, 1]; arrays (Q,)."""
+        """The answers with all their intervals, of shares cut to [0, 1]; arrays (Q,).
+
+        Answers of `ranges` have intervals that are cut with a band of all of them and the simplex.
+        """
         normal = normal_quantile(self.level)
         z = normal if self.quantiles is None else self.quantiles
         lower, upper = self.widened(answers, z)
         # The people drawn count as normal, whatever the noise is, of which the quantile may be 0.
         population_lower, population_upper = self.for_population(answers, np.maximum(z, normal))
         band_lower, band_upper = self.widened(answers, reliability.band.quantile)
+        held = None if ranges is None else self.held(answers, ranges, reliability.band)
+        if held is not None:
+            lower, upper, band_lower, band_upper, shorter = held
+        if guess is not None:
+            # Wider ends hold no less often; the guess is left as it is, or its answers were of no one histogram.
+            lower, upper = np.minimum(lower, best), np.maximum(upper, best)
+            band_lower, band_upper = np.minimum(band_lower, lower), np.maximum(band_upper, upper)
         return LinearEstimate(
             value=self.cut(answers),
             unbiased=answers,
-            consistent=consistent,
+            best=best,
             standard_error=self.standard,
             population_standard_error=self.of_population,
             lower=self.cut(lower),
@@ -150,7 +168,36 @@ class AnswerErrors:
             bias_bound=self.bias,
             counts_as_unbiased=counts_as_unbiased,
             warnings=warnings,
+            guess=guess,
+            cut=None if held is None else shorter,
         )
+
+    def held(
+        self, answers: Floats, ranges: RangesOfTypes, band: BandQuantile
+    ) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.bool_]] | None:
+        """(Q,) ends of the intervals and of the band as the simplex cuts them, and which intervals it made shorter.
+
+        An interval errs with .8 of what its level leaves, and the band that it is cut with in the rest. None where
+        errors are not known to be normal, and where no histogram is within the wider band.
+        """
+        if band.outer is None:
+            return None
+        reach, outer, inner = (
+            quantile * self.standard + np.where(self.variances > 0, self.bias, 0.0)
+            for quantile in (normal_quantile(1 - (1 - self.level) * (1 - OUTER_SHARE)), band.outer, band.quantile)
+        )
+        found = ranges.bounds(answers - outer, answers + outer)
+        at_once = ranges.bounds(answers - inner, answers + inner)
+        if found is None:
+            return None
+        if at_once is None:
+            at_once = answers - inner, answers + inner
+        lower, upper = np.maximum(answers - reach, found[0]), np.minimum(answers + reach, found[1])
+        # Both cross where one of them errs: what all ranges say together stands.
+        crossed = lower > upper
+        lower, upper = np.where(crossed, found[0], lower), np.where(crossed, found[1], upper)
+        shorter = (lower > answers - reach) | (upper < answers + reach)
+        return lower, upper, np.minimum(at_once[0], lower), np.maximum(at_once[1], upper), shorter
 
     def cut(self, values: Floats) -> Floats:
         """(Q,) the values, those of shares within [0, 1]."""

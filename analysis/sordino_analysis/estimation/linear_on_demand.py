@@ -11,6 +11,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import AnswerDecoder, PlainDecoder, ToHistogram
 from sordino_analysis.estimation.answer_on_demand import OnDemand, Quantiles, marginal_cells, share_answers
+from sordino_analysis.estimation.best.average import BestGuess
 from sordino_analysis.estimation.consistency import NearestHistogram
 from sordino_analysis.estimation.cumulative import (
     DistributionFunction,
@@ -117,6 +118,12 @@ class LinearOnDemand:
         """The histogram that stands for the users in all variances."""
         return self.estimator.nearest(self.estimator.unbiased(self.aggregate), self.users)
 
+    @cached_property
+    def guess(self) -> BestGuess | None:
+        """The best guess at the users' histogram; None where it is none for other questions than the plan's."""
+        answers = self.estimator.unbiased(self.aggregate)
+        return self.estimator.guess(self.aggregate, answers, self.nearest)
+
     def compared(self, kind: BoxKind) -> int:
         domain = self.estimator.workload.domain
         if kind == "cell":
@@ -130,7 +137,7 @@ class LinearOnDemand:
     def shares(self, boxes: Sequence[Box], compared: int, level: float) -> OnDemand:
         estimator = self._asked(boxes)
         bias = self._bias(estimator)
-        found = estimator.estimate_among(self.nearest, self.aggregate, level, compared, bias)
+        found = estimator.estimate_among(self.nearest, self.aggregate, level, compared, bias, self.guess)
         return OnDemand(
             answers=share_answers([box.label for box in boxes], found, range(len(boxes))),
             compared=compared,
@@ -169,15 +176,26 @@ class LinearOnDemand:
         # The prefix of all types is known.
         whole = attribute.bins == attribute.size
         every = unnamed_prefixes(domain, place, attribute.bins - whole)
-        values = self._asked(every).unbiased(self.aggregate)
+        asked = self._asked(every)
+        values = asked.unbiased(self.aggregate)
+        best = None if self.guess is None else asked.workload.operator.matvec(self.guess.histogram)
         places = self._looked_at(len(every))
         some = self._asked([prefix_box(domain, place, int(x)) for x in places])
-        return self._function_of(some, values, places, level)
+        return self._function_of(some, values, places, level, best=best)
 
     def _function_of(
-        self, some: LinearEstimator, values: Floats, places: Indices, level: float, shift: float = 0.0
+        self,
+        some: LinearEstimator,
+        values: Floats,
+        places: Indices,
+        level: float,
+        shift: float = 0.0,
+        best: Floats | None = None,
     ) -> DistributionFunction:
-        """From `values` (bins − 1,), of which `some` answers those at `places` (m,); the function is `shift` higher."""
+        """From `values` (bins − 1,), of which `some` answers those at `places` (m,); the function is `shift` higher.
+
+        `best` (bins − 1,) are those of the best guess.
+        """
         bias, compared = self._bias(some), prefix_count(some.workload.domain)
         found = some.estimate_among(self.nearest, self.aggregate, level, compared, bias)
         errors = some.errors_among(self.nearest, self.users, level, bias)
@@ -189,7 +207,7 @@ class LinearOnDemand:
             return FunctionEnds(filled_in(values, places, one) + shift, filled_in(values, places, every) + shift)
 
         return DistributionFunction.of(
-            values + shift, ends(errors.widened), ends(errors.for_population), found.warnings
+            values + shift, ends(errors.widened), ends(errors.for_population), found.warnings, best
         )
 
     def sums(self, rows: Sequence[BoxSum], level: float) -> SumErrors:

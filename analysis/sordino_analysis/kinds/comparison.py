@@ -30,9 +30,9 @@ class JudgedEstimate:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class TruthComparison:
-    """Q answers: truth, unbiased estimate, the value shown and its unit, (Q, 2) ends of the intervals and of the band.
+    """Q answers: truth, unbiased estimate, value, best guess, unit, (Q, 2) ends of the intervals and of the band.
 
-    `estimate` and `value` are NaN where no value was published; `interval` and `band` are None where the kind of
+    `estimate`, `value` and `best` are NaN where none was published; `interval` and `band` are None where the kind of
     question has none.
     """
 
@@ -40,6 +40,7 @@ class TruthComparison:
     truth: NDArray[np.float64]
     estimate: NDArray[np.float64]
     value: NDArray[np.float64]
+    best: NDArray[np.float64]
     units: tuple[str, ...]
     interval: Ends | None
     band: Ends | None
@@ -59,6 +60,9 @@ class TruthComparison:
             truth=np.array(truth, dtype=float),
             estimate=np.where(np.isnan(uncut), value, uncut),
             value=value,
+            best=np.array(estimate.table.numbers("best"))
+            if "best" in estimate.columns
+            else np.full_like(value, np.nan),
             units=tuple(str(unit or "") for unit in cells("unit")),
             interval=_ends(estimate, ""),
             band=_ends(estimate, "band_"),
@@ -94,6 +98,13 @@ class TruthComparison:
         return float(np.sqrt(np.mean(errors**2))) if len(errors) else None
 
     @property
+    def best_rms_error(self) -> float | None:
+        """The same of the best guesses; None where there are none."""
+        errors = self.best - self.truth
+        known = errors[~np.isnan(errors)]
+        return float(np.sqrt(np.mean(known**2))) if len(known) else None
+
+    @property
     def _errors(self) -> NDArray[np.float64]:
         errors = self.estimate - self.truth
         return errors[~np.isnan(errors)]
@@ -105,6 +116,7 @@ class TruthComparison:
             "band_holds": self.band_holds,
             "max_abs_error": self.max_abs_error,
             "rms_error": self.rms_error,
+            "best_rms_error": self.best_rms_error,
             "answers": self._answers(),
         }
 
@@ -114,6 +126,7 @@ class TruthComparison:
             "truth": self.truth.tolist(),
             "value": _plain(self.value),
             "uncut": _plain(self.estimate),
+            "best": _plain(self.best),
         }
         for prefix, ends in (("", self.interval), ("band_", self.band)):
             if ends is not None:
@@ -133,6 +146,7 @@ class TruthComparison:
             truth=self.truth[chosen],
             estimate=self.estimate[chosen],
             value=self.value[chosen],
+            best=self.best[chosen],
             units=tuple(self.units[row] for row in chosen),
             interval=None if self.interval is None else self.interval[chosen],
             band=None if self.band is None else self.band[chosen],

@@ -36,7 +36,10 @@ class OnDemandKind(KindOfAnswers):
     row = "question"
     common_terms = ("campaign_id", "users", *KindOfAnswers.common_terms)
     terms = ("bias_bound", "target", "compared", "plan_device", "plan_analyst")
-    parts = ("answer", "std. error", "interval", "band", "share of the group", "p-value of the assumption")
+    parts = (
+        *("best guess", "answer", "std. error", "interval", "band"),
+        *("share of the group", "p-value of the assumption"),
+    )
 
     def notes(self, estimate: EstimateDocument) -> Sequence[str]:
         """Of rules the assumption that the answers rest on; of a group what its answers leave open, in words."""

@@ -66,11 +66,11 @@ def test_consistent_answers_are_those_of_a_histogram_and_closer_where_people_are
     truth = plan.workload.operator.matvec(counts / 40)
     found = [release(plan, counts, noise) for _ in range(60)]
     for each in found:
-        assert (np.diff(each.consistent) >= -1e-12).all()
-        assert -1e-12 <= each.consistent.min() <= each.consistent.max() <= 1 + 1e-12
+        assert (np.diff(each.best) >= -1e-12).all()
+        assert -1e-12 <= each.best.min() <= each.best.max() <= 1 + 1e-12
         assert not each.warnings
     unbiased, consistent = (
-        np.mean([((getattr(each, name) - truth) ** 2).mean() for each in found]) for name in ("unbiased", "consistent")
+        np.mean([((getattr(each, name) - truth) ** 2).mean() for each in found]) for name in ("unbiased", "best")
     )
     assert consistent < 0.6 * unbiased
 

@@ -46,7 +46,7 @@ def test_answers_are_the_truth_without_noise_and_consistent_ones_are_true_of_som
     exact = plan.workload.operator.matvec(COUNTS.astype(float))
     assert np.abs(released_counts(plan, plan.strategy.rows @ COUNTS).unbiased - exact).max() < 1e-6
     noisy = released_counts(plan, measure(plan, COUNTS, seeded(1)))
-    assert (np.diff(noisy.consistent, prepend=0) >= -1e-9).all()
+    assert (np.diff(noisy.best, prepend=0) >= -1e-9).all()
 
 
 def test_a_constant_query_counts_people_and_is_noisy() -> None:

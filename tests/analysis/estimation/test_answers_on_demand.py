@@ -77,7 +77,7 @@ def test_expected_sums_give_every_range_with_its_exact_standard_error(queries, m
     found = asked(plan, expected(plan.device, SHARES), "range", "5..20", "..10", "delay:60..", "0..60")
     truth = [SHARES[2:5].sum(), SHARES[:3].sum(), SHARES[7], SHARES[1:7].sum()]
     np.testing.assert_allclose([one.value for one in found.answers], truth, atol=1e-7)
-    np.testing.assert_allclose([one.consistent for one in found.answers], truth, atol=1e-5)
+    np.testing.assert_allclose([one.best for one in found.answers], truth, atol=1e-5)
     labels = ["5 < delay ≤ 20 min", "delay ≤ 10 min", "delay: > 60", "0 < delay ≤ 60 min"]
     assert [one.label for one in found.answers] == labels
     assert found.compared == 8 * 9 // 2 - 1
@@ -189,7 +189,7 @@ def test_any_rectangle_and_quantile_of_grids_on_two_attributes():
         # Six standard errors: a false alarm in 5·10^8, and the seed is fixed.
         assert abs(one.value - exact) < 6 * one.standard_error < 0.3
         assert one.band[0] < one.interval[0] < one.interval[1] < one.band[1]
-        assert one.consistent is None
+        assert one.best is None
     assert found.compared == (48 * 49 // 2) ** 2 - 1
     law = answerer_of(plan.device, plan.analyst, aggregate).law
     query, shares = np.zeros((48, 48)), np.bincount(x * 48 + y, minlength=48 * 48).reshape(48, 48) / len(x)
@@ -487,4 +487,4 @@ def test_cells_of_hashed_texts_are_counted_in_table_and_log():
         else:
             # What is consistent depends on the items that are asked together.
             alone, together = answer(answerer, asked_domain, kind, [text]).answers[0], found.answers[0]
-            assert replace(alone, consistent=None) == replace(together, consistent=None)
+            assert replace(alone, best=None) == replace(together, best=None)

@@ -85,8 +85,8 @@ def test_marginals_of_many_attributes_are_estimated_with_their_errors(attributes
     covered = ((found.lower <= truth) & (truth <= found.upper)).mean()
     assert covered == pytest.approx(0.95, abs=0.03)
     # Answers that are consistent already stay, up to their last bits.
-    assert ((found.consistent - truth) ** 2).mean() <= ((found.unbiased - truth) ** 2).mean() * (1 + 1e-9)
-    assert found.consistent.reshape(-1, 4).sum(axis=1) == pytest.approx(1.0)
+    assert ((found.best - truth) ** 2).mean() <= ((found.unbiased - truth) ** 2).mean() * (1 + 1e-9)
+    assert found.best.reshape(-1, 4).sum(axis=1) == pytest.approx(1.0)
 
 
 @pytest.mark.slow
@@ -131,7 +131,7 @@ def test_few_types_have_the_same_answers_and_errors_either_way(monkeypatch: pyte
     assert np.array_equal(local.unbiased, whole.unbiased)
     assert local.standard_error == pytest.approx(whole.standard_error, rel=0.02)
     assert local.lower == pytest.approx(whole.lower, abs=0.1 * whole.standard_error.max())
-    assert local.consistent == pytest.approx(whole.consistent, abs=2 * whole.standard_error.max())
+    assert local.best == pytest.approx(whole.best, abs=2 * whole.standard_error.max())
 
 
 def test_marginals_on_demand_are_those_of_the_workload_and_smaller_ones() -> None:

@@ -103,10 +103,10 @@ def test_shares_of_a_dictionary_are_not_negative_and_sum_to_at_most_one():
     assert found.uncut[3] < 0 == found.value[3]
     assert (found.interval >= 0).all()
     assert (found.interval <= 1).all()
-    assert found.consistent == pytest.approx([0.5, 0.5, 0.5, 0.0], abs=1e-9)
+    assert found.best == pytest.approx([0.5, 0.5, 0.5, 0.0], abs=1e-9)
     # Where they leave room for others only the negative ones change.
     few = find.of_counts(codes[2:], np.array([(own + other) // 2, other - 40]), users)
-    assert few.consistent == pytest.approx([few.value[0], 0.0])
+    assert few.best == pytest.approx([few.value[0], 0.0])
     assert 0.4 < few.value[0] < 0.6
 
 
@@ -127,7 +127,7 @@ def test_the_largest_items_and_their_place_in_the_nearest_histogram():
     answers = np.empty(200)
     answers[order] = everything.value
     nearest = nearest_histogram(builtin("histogram", 200).operator, answers, 1e-12).histogram
-    np.testing.assert_allclose(everything.consistent, nearest[order], atol=1e-9)
+    np.testing.assert_allclose(everything.best, nearest[order], atol=1e-9)
     few = find.largest(total, 3)
     np.testing.assert_array_equal(few.codes, everything.codes[:3])
     assert "3 largest of 200" in few.warnings[0]

@@ -135,7 +135,7 @@ def test_rectangles_of_grids_on_two_attributes(running: Any) -> None:
     for each, exact in zip(answers_of(document), (0.6, 0.4), strict=True):
         # Six standard errors: a false alarm in 5·10^8.
         assert abs(each["value"] - exact) < 6 * each["standard_error"]
-        assert "consistent" not in each
+        assert "best" not in each
     assert document["terms"]["compared"] == (48 * 49 // 2) ** 2 - 1
 
 

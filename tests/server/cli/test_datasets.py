@@ -56,7 +56,7 @@ def test_rows_are_added_and_released_under_the_cap(run_command: Run, json_of: Ru
     document = json_of(*RELEASE, "--rho", "0.02", "--yes", "--idempotency-key", key, **operator)
     release = document["terms"]["release"]
     assert release in done.stdout
-    assert {"lower", "band_lower", "consistent", "population_lower"} <= document["table"].keys()
+    assert {"lower", "band_lower", "best", "population_lower"} <= document["table"].keys()
     assert json_of("datasets", "answers", release, **operator) == document
     table = run_command("datasets", "answers", release, "--csv", **operator).stdout
     assert table.startswith("dataset,release,kind,label,")
@@ -153,7 +153,7 @@ def test_a_mechanism_of_the_literature_is_released_by_its_name(
         return
     assert document["terms"]["bias_bound"] is None
     assert not {"standard_error", "lower", "band_lower"} & document["table"].keys()
-    assert document["table"]["consistent"] == document["table"]["value"]
+    assert document["table"]["best"] == document["table"]["value"]
     assert extras["simulated_errors"]["zipf"] < 0.2
     assert "they are biased and have no intervals" in " ".join(shown.split())
     run_command("datasets", "answers", entry["release"], "--csv", **operator)

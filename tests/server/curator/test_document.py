@@ -27,7 +27,7 @@ COUNTS = np.array([400, 300, 200, 100])
 DOMAIN = [{"name": "delay", "kind": "ordinal", "edges": [0, 15, 60], "unit": "min"}]
 # What depends on the measurement; in an answer of counts, all but names and the standard error.
 NOISY = {
-    *("value", "uncut", "lower", "upper", "band_lower", "band_upper", "consistent", "share_lower", "share_upper"),
+    *("value", "uncut", "lower", "upper", "band_lower", "band_upper", "best", "share_lower", "share_upper"),
 }
 
 

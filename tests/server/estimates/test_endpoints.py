@@ -45,7 +45,7 @@ def test_the_document_says_everything(running: Any) -> None:
         assert abs(query["value"] - exact) < 6 * query["standard_error"]
         assert query["band_lower"] <= query["lower"] < query["value"] < query["upper"] <= query["band_upper"]
         assert query["population_standard_error"] > query["standard_error"] > 0
-        assert 0 <= query["consistent"] <= 1
+        assert 0 <= query["best"] <= 1
         assert query["coverage"] == pytest.approx(0.95, abs=0.0125)
         assert query.get("enough_reports") is None
     worst = max(table["standard_error"])
@@ -77,7 +77,7 @@ def test_the_table_holds_the_same_numbers(running: Any) -> None:
     assert {"delay_high", "value", "coverage", "plan_device"} <= rows[0].keys()
     for row, query in zip(rows, answers_of(document), strict=True):
         assert row["label"] == query["label"]
-        numbers = {name: float(row[name]) for name in ("value", "standard_error", "consistent")}
+        numbers = {name: float(row[name]) for name in ("value", "standard_error", "best")}
         assert numbers == {name: query[name] for name in numbers}
         assert float(row["coverage"]) == query["coverage"]
         assert row.get("enough_reports", "") == ""

@@ -19,7 +19,7 @@ from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms
 from sordino_server.cli.simulation.progress import Stages
 from sordino_shared.quantities import quantity
 
-_FIGURES = ("interval_coverage", "band_holds", "rms_error", "max_abs_error")
+_FIGURES = ("interval_coverage", "band_holds", "rms_error", "best_rms_error", "max_abs_error")
 
 
 @dataclass(frozen=True)
@@ -56,9 +56,17 @@ class RepeatedResult:
     @property
     def rms_error(self) -> float | None:
         """Root of the mean squared error over campaigns and answers."""
-        errors = [one.comparison.rms_error for one in self.campaigns]
-        squared = _mean(None if error is None else error**2 for error in errors)
-        return None if squared is None else float(np.sqrt(squared))
+        return _root_mean_square(one.comparison.rms_error for one in self.campaigns)
+
+    @property
+    def best_rms_error(self) -> float | None:
+        """The same of the best guesses."""
+        return _root_mean_square(one.comparison.best_rms_error for one in self.campaigns)
+
+
+def _root_mean_square(errors: Iterable[float | None]) -> float | None:
+    squared = _mean(None if error is None else error**2 for error in errors)
+    return None if squared is None else float(np.sqrt(squared))
 
 
 def _mean(figures: Iterable[float | None]) -> float | None:
@@ -89,6 +97,7 @@ def repeated_document(result: RepeatedResult) -> dict[str, Any]:
         "interval_coverage": result.interval_coverage,
         "band_coverage": result.band_coverage,
         "rms_error": result.rms_error,
+        "best_rms_error": result.best_rms_error,
         "predicted_error": first.kind.predicted_error(first.estimate),
         "campaigns": [
             {"campaign": one.campaign, **{name: getattr(one.comparison, name) for name in _FIGURES}}
@@ -112,7 +121,9 @@ def print_repeated(console: Console, result: RepeatedResult, verbose: bool) -> N
         lines.append(f"band       {held}, {level} should")
     if result.rms_error is not None:
         promised = "" if predicted is None else f" (predicted: at most {amount(predicted, unit)})"
-        lines.append(f"error      RMSE {amount(result.rms_error, unit)}{promised}")
+        best = result.best_rms_error
+        guessed = "" if best is None else f", of best guesses {amount(best, unit)}"
+        lines.append(f"error      RMSE {amount(result.rms_error, unit)}{promised}{guessed}")
     for line in lines:
         console.print(line, highlight=False, soft_wrap=True)
 

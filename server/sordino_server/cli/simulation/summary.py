@@ -96,7 +96,7 @@ def _answers(result: CampaignResult, shown: Sequence[int]) -> Table:
     compared = result.comparison
     known: dict[str, Sequence[Any]] = {"truth": compared.truth.tolist(), "inside": compared.inside.tolist()}
     table = AnswerTable(result.estimate.terms, {**result.estimate.columns, **known})
-    parts = ("truth", "answer", "interval" if compared.interval is not None else "band", "inside")
+    parts = ("truth", "best guess", "answer", "interval" if compared.interval is not None else "band", "inside")
     return table_of(shown_answers(table, result.kind.row, rows=shown, parts=parts))
 
 
@@ -124,7 +124,9 @@ def _facts(result: CampaignResult) -> list[tuple[str, str]]:
 def _error(result: CampaignResult, rms: float, largest: float) -> str:
     unit, predicted = result.comparison.unit, result.kind.predicted_error(result.estimate)
     promised = "" if predicted is None else f" (predicted: at most {amount(predicted, unit)})"
-    return f"RMSE {amount(rms, unit)}{promised}, largest error {amount(largest, unit)}"
+    best = result.comparison.best_rms_error
+    guessed = "" if best is None else f", of best guesses {amount(best, unit)}"
+    return f"RMSE {amount(rms, unit)}{promised}{guessed}, largest error {amount(largest, unit)}"
 
 
 def _details(result: CampaignResult) -> list[tuple[str, str]]:

@@ -1,0 +1,1 @@
+"""Best guesses: histograms that are nearer to the users than the unbiased answers are on average, and biased."""
