@@ -51,7 +51,7 @@ class FunctionEnds:
         return (max(first, band[0]), min(last, band[1])), band
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class DistributionFunction:
     """F (b + 1,) at the bins of an attribute and, as the last one, beyond them, where it is 1.
 
@@ -78,7 +78,7 @@ class DistributionFunction:
         whole = [FunctionEnds(_up_to_one(ends.one), _up_to_one(ends.every)) for ends in (reporters, population)]
         function = np.append(values, 1.0)
         guess = np.clip(isotonic_regression(function).x, 0.0, 1.0) if best is None else np.append(best, 1.0)
-        return cls(function, guess, whole[0], whole[1], warnings)
+        return cls(values=function, best=guess, reporters=whole[0], population=whole[1], warnings=warnings)
 
     def quantile(self, share: float) -> Quantiles:
         """The bin x with F(x − 1) < share ≤ F(x) of the best guess, and those that may be it, which it is one of."""
