@@ -16,8 +16,8 @@ RECIPES = {
     "command that asks a server",
 }  # fmt: skip
 WORDS = {
-    "blanket", "shuffler", "knot",
-    "campaign", "round", "plan", "device part", "analyst part", "manifest", "population", "ledger", "cell", "report", "best guess",
+    "blanket", "shuffler", "knot", "best guess",
+    "campaign", "round", "plan", "device part", "analyst part", "manifest", "population", "ledger", "cell", "report",
     "bin", "item", "salt", "level", "grid", "public randomness", "on demand", "band", "series",
     "phase", "dataset", "release", "source", "home", "collector",
 }  # fmt: skip
