@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.grids.families import family_of
+from sordino_analysis.evaluation.grids.families import intervals_of
 from sordino_analysis.questions.linear.operators import DENSE_LIMIT, Indices, Intervals, LinearMap
 
 # Edges between which paths are found in a third of a second.
@@ -33,7 +33,7 @@ class RangesOfTypes:
         """Those that the rows of an operator are; None where they are none, or too many to find paths between."""
         if isinstance(operator, Intervals):
             found = cls(operator.starts, operator.stops, operator.shape[1])
-        elif family_of(operator) is None or operator.shape[0] * operator.shape[1] > DENSE_LIMIT:
+        elif intervals_of(operator) is None or operator.shape[0] * operator.shape[1] > DENSE_LIMIT:
             return None
         else:
             rows = operator.dense()

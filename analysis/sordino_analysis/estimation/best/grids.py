@@ -11,8 +11,8 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.best.cells import Cells
 from sordino_analysis.estimation.best.measured import MeasuredHistogram
 from sordino_analysis.estimation.best.monotone import MonotoneProjection
-from sordino_analysis.evaluation.grids.answers import GridAnswers
 from sordino_analysis.evaluation.grids.covariance import GridCovariance
+from sordino_analysis.evaluation.grids.families import IntervalFamily
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.means import mean_variances
 from sordino_analysis.questions.linear.operators import Indices
@@ -29,14 +29,14 @@ class MeasuredByGrids(MeasuredHistogram):
     random: float = 0.0
 
     @classmethod
-    def of(cls, answers: GridAnswers, histogram: Floats, users: int, blanket: int) -> MeasuredByGrids:
+    def of(cls, law: GridLaw, family: IntervalFamily, histogram: Floats, users: int, blanket: int) -> MeasuredByGrids:
         """From the unbiased `histogram` (k,) of `users` reports, less `blanket` random ones."""
-        found = cls(answers.family, histogram, float(users), answers.law)
+        found = cls(family, histogram, float(users), law)
         if not blanket:
             return found
-        noisy = cls(answers.family, histogram, float(users), answers.law, blanket / users)
+        noisy = cls(family, histogram, float(users), law, blanket / users)
         # Fits take the noise of all reports as that of fewer users.
-        return cls(answers.family, histogram, users * found.total / noisy.total, answers.law)
+        return cls(family, histogram, users * found.total / noisy.total, law)
 
     @cached_property
     def _covariance(self) -> GridCovariance:

@@ -14,7 +14,7 @@ from sordino_analysis.estimation.best.mixing import mixed
 from sordino_analysis.estimation.best.tables import MeasuredByTable
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.grids.answers import GridAnswers
-from sordino_analysis.evaluation.grids.families import family_of
+from sordino_analysis.evaluation.grids.families import PrefixFamily, RangeFamily, intervals_of
 from sordino_analysis.evaluation.integer_kernels import probabilities
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_shared.randomizers import AnyRandomizer, FiniteKernel
@@ -50,8 +50,11 @@ class DecodedRound:
         """
         if self.law.workload.operator.symmetry is Symmetry.TYPES:
             return mixed(self.answers, self.law.mixed_variances(self.nearest) / self.users)
-        if isinstance(self.own, GridAnswers):
-            return averaged(MeasuredByGrids.of(self.own, self._histogram(self.own), self.users, self.blanket))
+        if isinstance(self.own, GridAnswers) and isinstance(self.own.family, (PrefixFamily, RangeFamily)):
+            found = MeasuredByGrids.of(
+                self.own.law, self.own.family, self._histogram(self.own), self.users, self.blanket
+            )
+            return averaged(found)
         return self._of_table() or BestGuess(self.nearest, "projection")
 
     def _histogram(self, own: GridAnswers) -> Floats:
@@ -61,7 +64,7 @@ class DecodedRound:
     def _of_table(self) -> BestGuess | None:
         """Of a family of intervals over a few hundred types; None of anything else."""
         workload = self.law.workload
-        family = family_of(workload.operator)
+        family = intervals_of(workload.operator)
         if family is None or workload.dithering is not None or workload.size > _MOST_TYPES:
             return None
         if isinstance(self.randomizer, FiniteKernel) and self.randomizer.outputs * workload.size <= _MOST_OUTPUTS:

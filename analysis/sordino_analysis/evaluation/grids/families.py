@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 
 from sordino_analysis.arrays import Floats, Mask
-from sordino_analysis.questions.linear.operators import Indices, Intervals, LinearMap, Ranges
+from sordino_analysis.questions.linear.operators import Indices, Intervals, LinearMap, Prefix, Ranges
 
 # What names a query of its family: of an interval [start, stop) its ends.
 Query = tuple[int, ...]
@@ -263,6 +263,17 @@ class CellFamily(IntervalFamily):
     def samples(self, count: int) -> list[Query]:
         starts = np.unique(np.linspace(0, self.size - 1, min(count, self.size)).round().astype(int)).tolist()
         return [(int(start), int(start) + 1) for start in sorted({*starts, min(1, self.size - 1), self.size // 2})]
+
+
+def intervals_of(operator: LinearMap) -> IntervalFamily | None:
+    """The prefixes or ranges that the rows of an operator are, but for a constant one; None where they are neither."""
+    match operator.intervals:
+        case Prefix(bins=bins, size=size):
+            return PrefixFamily(bins, size)
+        case Ranges(bins=bins, size=size):
+            return RangeFamily(bins, size)
+        case _:
+            return None
 
 
 def _mean_largest(widths: Indices) -> Floats:

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from sordino_analysis.arrays import Floats, varying_rows
-from sordino_analysis.evaluation.grids.families import CellFamily, LineFamily, PrefixFamily, Query, RangeFamily
-from sordino_analysis.questions.linear.operators import Dense, Identity, Indices, LinearMap, Prefix, Ranges
+from sordino_analysis.evaluation.grids.families import CellFamily, LineFamily, Query, intervals_of
+from sordino_analysis.questions.linear.operators import Dense, Identity, Indices, LinearMap
 from sordino_analysis.questions.linear.stacks import Stack
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_shared.domains import Ordered
@@ -180,11 +180,9 @@ def _family(operator: LinearMap) -> LineFamily | None:
         families = [_family(part) for part in operator.parts]
         known = tuple(family for family in families if family is not None)
         return StackFamily(known, operator.weights) if len(known) == len(families) else None
-    match operator.intervals:
-        case Prefix(bins=bins, size=size):
-            return PrefixFamily(bins, size)
-        case Ranges(bins=bins, size=size):
-            return RangeFamily(bins, size)
+    intervals = intervals_of(operator)
+    if intervals is not None:
+        return intervals
     if isinstance(operator, Identity):
         return CellFamily(operator.size, operator.size)
     return MatrixRows(operator.matrix) if type(operator) is Dense else None
