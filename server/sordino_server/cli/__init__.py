@@ -13,6 +13,7 @@ from functools import cache, partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated, Any
 
 import typer
@@ -45,6 +46,9 @@ COMMANDS = (
     "size",
     "worker",
 )
+
+# What servers need and Windows does not have; commands that talk to a server do without.
+_OF_UNIX = frozenset({"fcntl", "grp", "pwd", "resource"})
 
 
 class DeferredCommand(TyperCommand):
@@ -90,10 +94,22 @@ def _module(name: str) -> str:
     return name.replace("-", "_")
 
 
+def _imported(name: str) -> ModuleType:
+    """The module of a command; where the system lacks what servers need, a line that says so, and exit code 2."""
+    try:
+        return import_module(f"{__name__}.{_module(name)}")
+    except ModuleNotFoundError as error:
+        if error.name not in _OF_UNIX:
+            raise
+        from sordino_server.cli.output import fail
+
+        fail(f"sordino {name} needs Linux or macOS: on Windows, run it in WSL or in a container", 2)
+
+
 @cache
 def load(name: str) -> Any:
     """The command of this name, imported."""
-    module = import_module(f"{__name__}.{_module(name)}")
+    module = _imported(name)
     group = getattr(module, "app", None)
     if group is None:
         group = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
