@@ -14,7 +14,7 @@ from sordino_analysis.curator.plan import plan_release
 from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.documents.price_of_locality import PriceOfLocality, UsersUnderTrust
 from sordino_analysis.evaluation.randomizers import for_randomizer
-from sordino_analysis.guarantees.approximate import DELTA, Approximate, zcdp_within
+from sordino_analysis.guarantees.approximate import DELTA, Approximate
 from sordino_analysis.guarantees.clones import Clones
 from sordino_analysis.guarantees.shuffled import honest_needed
 from sordino_analysis.mechanisms.mechanism import MAX_DENSE_TYPES, SharedWork
@@ -36,7 +36,7 @@ LOCAL_EPSILON = 4.0
 # Devices that hide among others spend one of these, or the ε of the local plan.
 _LOCAL_EPSILONS = tuple(step / 4 for step in range(2, 33))
 # Steps of the curator's search times k³: half a second.
-_CURATOR_WORK, _CURATOR_STEPS = 10**9, 8
+_CURATOR_WORK, _CURATOR_STEPS = 2 * 10**8, 8
 
 
 def price_of_locality(
@@ -188,6 +188,7 @@ def _closed_forms(workload: Workload, summary: LinearSummary) -> set[str]:
 
 
 def _curator(workload: Workload, summary: LinearSummary, bound: Approximate, target: float) -> UsersUnderTrust:
+    """Of the release with less noise: under pure ε, or Gaussian under the largest ρ that implies (ε, δ)."""
     against = "readers of the release"
     steps = max(_CURATOR_STEPS, _CURATOR_WORK // workload.size**3)
     taken = 0
@@ -198,8 +199,7 @@ def _curator(workload: Workload, summary: LinearSummary, bound: Approximate, tar
         return taken > steps
 
     try:
-        guarantee = zcdp_within(bound)
-        plan = plan_release(workload, guarantee, summary.objective, should_stop=enough)
+        plan = plan_release(workload, bound, summary.objective, should_stop=enough)
     except InvalidValue as reason:
         return UsersUnderTrust(trust="curator", against=against, users=None, reason=str(reason))
     found = plan.summary(bound.delta)
@@ -211,6 +211,6 @@ def _curator(workload: Workload, summary: LinearSummary, bound: Approximate, tar
         against=against,
         users=users,
         users_for_error=users,
-        rho=guarantee.rho,
+        rho=found.rho,
         mechanism=found.mechanism,
     )

@@ -22,6 +22,7 @@ from sordino_analysis.price_of_locality import price_of_locality
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.request_terms import Objective
 from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.shuffling.claims import claimed
 from sordino_shared.shuffling.laws import loss_of
 from sordino_shared.shuffling.profile import delta_of
@@ -65,16 +66,26 @@ def test_each_row_is_enough_for_the_error_and_the_privacy(objective: Objective) 
     assert shuffled.users == max(shuffled.users_for_error or 0, shuffled.users_for_privacy or 0)
     assert plan.shuffled(shuffled.users, fake=0).epsilon <= 1 + 1e-4
     assert plan.shuffled((shuffled.users_for_privacy or 0) * 9 // 10, fake=0).epsilon > 1
-    assert curator.rho is not None
-    guarantee = Zcdp.of(str(curator.rho))
-    assert approximate_of(guarantee, DELTA).nano_epsilon <= 10**9
-    release = plan_release(sa.prefix(6), guarantee, objective).summary()
+    # Pure ε has less noise here than Gaussian noise at δ = 1e-6.
+    assert curator.rho is None
+    release = plan_release(sa.prefix(6), PureEpsilon.of("1"), objective).summary()
     error = math.sqrt(release.max_variance if objective == "max" else release.mean_variance)
     assert curator.users == math.ceil(error / 0.02)
     assert blanket.users is not None
     assert curator.users < min(shuffled.users, blanket.users)
     assert local.users > max(shuffled.users, blanket.users)
     check_blanket(sa.prefix(6), objective, blanket)
+
+
+def test_a_curator_takes_the_noise_that_is_less() -> None:
+    """Gaussian noise at a large δ, of a ρ that is proved to imply (ε, δ)."""
+    _, price = priced(sa.prefix(6), 0.02, delta=Fraction(1, 10))
+    curator = price.rows[3]
+    assert curator.rho is not None
+    guarantee = Zcdp.of(str(curator.rho))
+    assert approximate_of(guarantee, Fraction(1, 10)).nano_epsilon <= 10**9
+    release = plan_release(sa.prefix(6), guarantee, price.objective).summary()
+    assert curator.users == math.ceil(math.sqrt(release.max_variance) / 0.02)
 
 
 def test_locality_costs_a_square() -> None:

@@ -31,6 +31,7 @@ from sordino_analysis.documents.certificate import (
     OwnTypesBound,
     PairBound,
     PinnedBound,
+    SomeTypesBound,
     SubsetBound,
 )
 from sordino_analysis.documents.decoders import (
@@ -387,6 +388,17 @@ def listed_rows_bound() -> ListedRowsBound:
     )
 
 
+def some_types_bound() -> SomeTypesBound:
+    """Two of the cells of two attributes, and two queries."""
+    return SomeTypesBound(
+        value=2.5,
+        types=array_of(np.array([[0, 1], [1, 0]]), "<i8"),
+        type_weights=_reals(0.5, 0.5),
+        queries=array_of(np.array([0, 2]), "<i8"),
+        query_weights=_reals(0.25, 0.75),
+    )
+
+
 CHARACTERS = CharacterBound(
     value=9.25,
     query_weights=_reals(0.25, 0.75),
@@ -488,6 +500,13 @@ def odd_analyst_parts() -> dict[str, AnalystPart]:
             *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
             *(ScaledHistogramDecoder(2, -0.25), FIGURES),
             certificate=Certificate(listed_rows_bound(), pair_bound()),
+        ),
+        "some_types": analyst_part(
+            *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
+            *(ScaledHistogramDecoder(2, -0.25), FIGURES),
+            certificate=Certificate(
+                some_types_bound(), replace(some_types_bound(), value=1.5, queries=None, query_weights=None)
+            ),
         ),
     }
 

@@ -256,6 +256,30 @@ class ListedRowsBound:
         self.multipliers.check_form("<f8", entries[1:], "multipliers of a bound")
 
 
+@dataclass(frozen=True, kw_only=True)
+class SomeTypesBound:
+    """The trace bound for some of very many types; rechecked from weights, without the list of all types.
+
+    `types` (m, attributes) has the members of each, `type_weights` (m,). It is about `queries` (s,) with
+    `query_weights` (s,), or where both are null about the mean of all that vary, than which the worst is no better.
+    """
+
+    kind: ClassVar[str] = "some_types"
+    value: float
+    types: Array
+    type_weights: Array
+    queries: Array | None
+    query_weights: Array | None
+
+    def __post_init__(self) -> None:
+        set_finite_floats(self, "value")
+        self.types.check_form("<i8", (self.types.shape[0], self.types.shape[-1]), "types of a bound")
+        self.type_weights.check_form("<f8", self.types.shape[:1], "weights of a bound")
+        if self.queries is not None and self.query_weights is not None:
+            self.queries.check_form("<i8", self.queries.shape[:1], "queries of a bound")
+            self.query_weights.check_form("<f8", self.queries.shape, "weights of a bound")
+
+
 Bound = (
     LowerBound
     | SubsetBound
@@ -269,6 +293,7 @@ Bound = (
     | OwnTypesBound
     | MixedTypesBound
     | ListedRowsBound
+    | SomeTypesBound
 )
 
 

@@ -23,7 +23,7 @@ class UsersUnderTrust(BaseModel):
     users_for_privacy: int | None = Field(None, description="So many honest reports hide one of them.")
     device_epsilon: float | None = Field(None, description="What a device proves and spends.")
     blanket: int | None = Field(None, description="Random reports that a shuffler adds; others may all be fake.")
-    rho: float | None = Field(None, description="What a release of a curator spends.")
+    rho: float | None = Field(None, description="What a release of a curator spends; null where it is under pure ε.")
     mechanism: str | None = None
     reason: str | None = Field(None, description="Why no number is known, or what it is compared by.")
 

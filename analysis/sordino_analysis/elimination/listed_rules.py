@@ -19,8 +19,8 @@ from sordino_analysis.documents.queries import MatrixQueries
 from sordino_analysis.estimation.concepts import ClassOfRules
 from sordino_analysis.evaluation.integer_kernels import integer_kernel, probabilities
 from sordino_analysis.evaluation.variance import answer_moments
-from sordino_analysis.planning.certificates import nothing_proved
 from sordino_analysis.planning.rounds import RoundPlan
+from sordino_analysis.planning.some_type_certificates import some_types_certificate
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.concepts.losses import ConceptClass, predictions
 from sordino_analysis.questions.linear.concepts.rules import losses_of
@@ -90,7 +90,12 @@ class ListedRules:
             seed=seed,
             decoder=decoder,
             factors=None,
-            certificate=Certificate(nothing_proved(), nothing_proved()),
+            certificate=Certificate(
+                *(
+                    some_types_certificate(workload, guarantee.epsilon, objective, workload.size)
+                    for objective in ("max", "mean")
+                )
+            ),
             figures=answer_moments(kernel, decoder, workload).profile().figures(),
         )
         return RoundPlan(device, analyst)

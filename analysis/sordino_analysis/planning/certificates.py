@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import ErrorFigures
 from sordino_analysis.documents.certificate import (
@@ -37,8 +35,9 @@ from sordino_analysis.planning.listed_row_certificates import listed_rows_certif
 from sordino_analysis.planning.mixed_type_certificates import mixed_types_certificate
 from sordino_analysis.planning.own_type_certificates import own_types_certificate
 from sordino_analysis.planning.pair_certificates import pairs_certificate
+from sordino_analysis.planning.some_type_certificates import some_types_certificate
 from sordino_analysis.planning.stack_certificates import stack_bound
-from sordino_analysis.planning.tuning import LISTED
+from sordino_analysis.planning.tuning import LISTED, SOME_TYPES
 from sordino_analysis.progress import ProgressCallback, progress_of_part
 from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -60,7 +59,7 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     if plane is not None and workload.size > MOST_DENSE_INTERVALS:
         return plane_bound(plane, epsilon)
     if work.deadline.passed():
-        return nothing_proved()
+        return some_types_certificate(workload, epsilon, objective, SOME_TYPES.cut_short)
     if isinstance(workload.operator, CharacterMap) and workload.operator.invariant:
         symmetric = _of_characters(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
         return _larger(symmetric, listed_rows_certificate(work, objective))
@@ -73,7 +72,7 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
         return _of_listed(work, objective, progress)
     if isinstance(workload.operator, CharacterMap) and workload.operator.invariant_but_pinned:
         return _but_pinned(workload.operator, epsilon, _block_weights(work, workload.operator, objective))
-    return nothing_proved()
+    return some_types_certificate(workload, epsilon, objective, SOME_TYPES.most_types)
 
 
 def _or_own_types(bound: Bound, work: SharedWork, objective: Objective, progress: ProgressCallback) -> Bound:
@@ -141,12 +140,6 @@ def _block_weights(work: SharedWork, operator: CharacterMap, objective: Objectiv
     if objective == "mean" or len(operator.characters.orbits) > MAX_ROWS:
         return query_fourier_weights(operator).shares
     return work.orbit_design(objective).block_weights
-
-
-def nothing_proved() -> LowerBound:
-    """Variances are not negative: 0 is a bound that needs no weights, and arrays on the wire are not empty."""
-    anything = array_of(np.ones(1), "<f8")
-    return LowerBound(0.0, anything, anything)
 
 
 @dataclass(frozen=True)

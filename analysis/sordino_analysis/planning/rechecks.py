@@ -20,6 +20,7 @@ from sordino_analysis.documents.certificate import (
     OwnTypesBound,
     PairBound,
     PinnedBound,
+    SomeTypesBound,
     StackBound,
     SubsetBound,
 )
@@ -36,6 +37,7 @@ from sordino_analysis.planning.listed_row_certificates import recheck_listed_row
 from sordino_analysis.planning.mixed_type_certificates import recheck_mixed_types_certificate
 from sordino_analysis.planning.own_type_certificates import recheck_own_types_certificate
 from sordino_analysis.planning.pair_certificates import recheck_pairs_certificate
+from sordino_analysis.planning.some_type_certificates import recheck_some_types_certificate
 from sordino_analysis.planning.stack_certificates import recheck_stack
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Symmetry
@@ -143,4 +145,5 @@ _RECHECKS: Mapping[str, Callable[[Any, Workload, float, Objective], float | None
     OwnTypesBound.kind: _own_types,
     MixedTypesBound.kind: _mixed_types,
     ListedRowsBound.kind: recheck_listed_rows_certificate,
+    SomeTypesBound.kind: recheck_some_types_certificate,
 }

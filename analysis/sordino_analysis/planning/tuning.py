@@ -121,8 +121,26 @@ class StackCertificatesTuning:
     """Shares of one part, the rest being the next one's, that are tried for the worst query."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class SomeTypeCertificatesTuning:
+    """The bound for some of very many types: `some_type_certificates.py`. Measured: `python -m benchmarks.tuning
+    planning.some_types`."""
+
+    most_types: int = 128
+    """More types prove more, and each is a column of all queries."""
+    least_types: int = 4
+    """Where queries are so many that fewer would fit: two that differ in the first query, and two others."""
+    cut_short: int = 16
+    """Of a plan whose time is over: some milliseconds."""
+    most_queries: int = 1024
+    """Queries that may have weight, those that vary most over the types."""
+    most_numbers: int = 1 << 24
+    """Entries of W that are held: with more queries there are fewer types."""
+
+
 LISTED = ListedRowCertificatesTuning()
 MIXED_TYPES = MixedTypeCertificatesTuning()
 OWN_TYPES = OwnTypeCertificatesTuning()
 PAIRS = PairCertificatesTuning()
 STACKS = StackCertificatesTuning()
+SOME_TYPES = SomeTypeCertificatesTuning()

@@ -30,13 +30,15 @@ def price_lines(price: PriceOfLocality) -> Iterator[str]:
     users = {row.trust: "none known" if row.users is None else f"{row.users:,}" for row in price.rows}
     width = max(len(row.against) for row in price.rows)
     for row in price.rows:
-        yield f"  {row.against:{width}}  {users[row.trust]:>{max(map(len, users.values()))}}  {_terms(row)}"
+        yield f"  {row.against:{width}}  {users[row.trust]:>{max(map(len, users.values()))}}  {_terms(row, price)}"
     yield from (f"  {row.trust}: {row.reason}" for row in price.rows if row.reason is not None)
 
 
-def _terms(row: UsersUnderTrust) -> str:
+def _terms(row: UsersUnderTrust, price: PriceOfLocality) -> str:
     if row.trust == "curator":
-        return "" if row.rho is None else f"ρ = {figure(row.rho)}"
+        if row.users is None:
+            return ""
+        return f"ε = {chosen(price.epsilon)}, pure" if row.rho is None else f"ρ = {figure(row.rho)}"
     if row.device_epsilon is None:
         return ""
     if row.blanket is not None:

@@ -47,27 +47,32 @@ def test_answers_for_each_database_take_more_than_those_to_conjunctions_and_no_m
     assert decision_lists.worst_case_list_variance(10, 1, 1.0) == pytest.approx(10 / 4 / math.tanh(0.5) ** 2)
 
 
-@pytest.mark.parametrize(("length", "indicators"), [(2, 5), (3, 16), (4, 4), (4, 16)])
-def test_answers_for_each_database_have_the_least_worst_variance_of_any_chances(length, indicators):
-    """Against the dual: no chances have less than (Σ_j √(Σ_l ρ_l c_lj))² for any weights ρ of the lists."""
+@pytest.mark.parametrize(
+    ("length", "indicators", "gain"),
+    [(2, 5, 1.0), (3, 16, 1.0), (4, 4, 1.1936), (4, 8, 1.1172), (4, 16, 1.0635), (4, 32, 1.0308)],
+)
+def test_answers_for_each_database_have_the_least_worst_variance_of_any_chances(length, indicators, gain):
+    """Against the dual: no chances have less than (Σ_j √(Σ_l ρ_l c_lj))² for any weights ρ of the lists.
+
+    `gain` is how much more the largest squares of each size come to, as if one list had them all.
+    """
     by_size = []
     for each in every_list(length):
         table, sizes = each.positive().reshape((2,) * length), np.indices((2,) * length).sum(axis=0).ravel()
         squares = np.abs(np.fft.fftn(table).ravel() / table.size) ** 2
         by_size.append([math.comb(indicators, size) * squares[sizes == size].sum() for size in range(1, length + 1)])
-    costs = np.unique(np.round(by_size, 9), axis=0)
+    costs = np.unique(np.round(by_size, 12), axis=0)
     weights = np.full(len(costs), 1 / len(costs))
-    for _ in range(20_000):
+    for _ in range(2000):
+        # Each list's variance under the chances that are best for the weights.
         shares = np.sqrt(weights @ costs)
-        weights = weights * np.exp(0.05 * (costs / shares * shares.sum()).sum(axis=1) / shares.sum() ** 2)
+        weights *= np.sqrt((costs / shares).sum(axis=1) * shares.sum())
         weights /= weights.sum()
     least = np.sqrt(weights @ costs).sum() ** 2 / math.tanh(0.5) ** 2
     found = decision_lists.worst_case_list_variance(indicators, length, 1.0)
-    assert least * (1 - 1e-9) <= found <= least * 1.001
+    assert least * (1 - 1e-9) <= found <= least * (1 + 1e-6)
     separately = np.sqrt(costs.max(axis=0)).sum() ** 2 / math.tanh(0.5) ** 2
-    if (length, indicators) == (4, 4):
-        # The largest of each size, as if one list had them all, are 19 % more.
-        assert separately / found == pytest.approx(1.19, abs=0.005)
+    assert separately / found == pytest.approx(gain, abs=5e-5)
 
 
 SWITCHES = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in "abcdef"]

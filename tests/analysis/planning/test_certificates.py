@@ -8,7 +8,6 @@ import pytest
 from sordino_analysis.documents.certificate import LowerBound, OwnTypesBound, PairBound
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.optimisation.bounds import doubly_nonnegative_bound, trace_bound
-from sordino_analysis.optimisation.deadline import Deadline
 from sordino_analysis.planning import pair_certificates
 from sordino_analysis.planning.certificates import lower_bound
 from sordino_analysis.planning.planner import PlanRequest
@@ -21,9 +20,9 @@ from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
 
 
-def bound_of(kind, size, epsilon, objective, request_for="max", deadline=None, **options):
+def bound_of(kind, size, epsilon, objective, request_for="max", **options):
     request = PlanRequest(builtin(kind, size), PlanningOptions.of(epsilon=epsilon, objective=request_for, **options))
-    return lower_bound(SharedWork(request, deadline), objective, lambda *told: None)
+    return lower_bound(SharedWork(request, None), objective, lambda *told: None)
 
 
 @pytest.mark.parametrize("objective", ["max", "mean"])
@@ -46,9 +45,8 @@ def test_pairs_are_published_where_they_gain_and_prove_what_is_published(kind, s
         (8, "12", {"request_for": "mean"}),
         (129, "2", {}),
         (8, "3", {"effort": Effort.QUICK, "request_for": "mean"}),
-        (8, "3", {"deadline": Deadline(1e-9)}),
     ],
-    ids=["small ε", "many types", "large ε", "too many types", "quick, for the other objective", "no time"],
+    ids=["small ε", "many types", "large ε", "too many types", "quick, for the other objective"],
 )
 def test_elsewhere_the_trace_bound_is_published(size, epsilon, options):
     assert isinstance(bound_of("prefix", size, epsilon, "max", **options), LowerBound)

@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.certificate import SomeTypesBound
 from sordino_analysis.evaluation.accumulator_moments import response_moments
 from sordino_analysis.evaluation.variance import counts_as_unbiased
 from sordino_analysis.mechanisms import mechanism as base
@@ -158,17 +159,18 @@ def test_a_limit_that_is_not_reached_changes_nothing(plan_of):
 def test_no_time_at_all_leaves_the_best_closed_form(plan_of, kind):
     plan = plan_of(kind, 40, time_limit=1e-9)
     assert (plan.analyst.mechanism, plan.cut_short) == ("subset_selection", "time limit")
-    assert plan.analyst.certificate.max.value == 0
+    assert isinstance(plan.analyst.certificate.max, SomeTypesBound)
+    assert 0 < plan.analyst.certificate.max.value < plan.analyst.figures.max_variance
     closed = plan_of(kind, 40, mechanism="subset_selection")
     assert plan.device.digest == closed.device.digest
 
 
 def test_the_time_limit_covers_bounds_and_factorizations(plan_of):
-    """A bound is not begun, and a factorization that is needed ends after one step."""
+    """A bound of few types is made in no time, and a factorization that is needed ends after one step."""
     cut = plan_of("prefix", 64, mechanism="factorization", time_limit=1e-9)
     whole = plan_of("prefix", 64, mechanism="factorization")
     assert (cut.cut_short, whole.cut_short) == ("time limit", None)
-    assert cut.analyst.certificate.max.value == 0 < whole.analyst.certificate.max.value
+    assert 0 < cut.analyst.certificate.max.value < 0.9 * whole.analyst.certificate.max.value
     assert cut.analyst.figures.max_variance > 1.01 * whole.analyst.figures.max_variance
 
 

@@ -1,6 +1,12 @@
 """`sordino plan --trust curator`: the keys of local plans, its text, and options of the other kind of plan."""
 
+import json
+from dataclasses import replace
+
 import pytest
+
+from sordino_analysis.documents.curator_part import CuratorPart
+from sordino_shared.protocol.codec import encode_value
 
 CURATOR = ("plan", "--workload", "prefix", "--size", "8", "--trust", "curator", "--rho", "0.02")
 LOCAL = ("plan", "--workload", "prefix", "--size", "8")
@@ -86,6 +92,25 @@ def test_the_audit_of_a_written_plan_holds_and_finds_another_byte(run_command, j
     assert "do not use it" in run_command("audit", str(folder), code=1).stderr
     (folder / "curator.cbor").write_bytes(b"no plan")
     assert "not part of a plan" in run_command("audit", str(folder), code=2).stderr
+
+
+def test_the_audit_finds_a_scale_of_0_and_a_certificate_that_is_one_off(run_command, json_of, tmp_path):
+    asked, folder = (*LOCAL, "--trust", "curator", "--epsilon", "1", "--output"), tmp_path / "plan"
+    run_command(*asked, str(folder))
+    path = folder / "curator.cbor"
+    content = path.read_bytes()
+    part = CuratorPart.read(content)
+    assert part.noise.kind == "blocks"
+    numerator, denominator = part.noise.blocks[0].scale
+    assert content.count(encode_value([numerator, denominator])) == 1
+    path.write_bytes(content.replace(encode_value([numerator, denominator]), encode_value([0, denominator])))
+    assert "scale" in run_command("audit", str(folder), code=2).stderr
+    bound = part.max_bound
+    fewer = replace(part, max_bound=replace(bound, holds_from_n=str(int(bound.holds_from_n) - 1)))
+    path.write_bytes(fewer.content)
+    report = json.loads(run_command("audit", str(path), "--json", code=1).stdout)
+    failed = [check["name"] for check in report["checks"] if not check["holds"]]
+    assert failed == ["people of the lower bound, max"]
 
 
 @pytest.mark.parametrize(

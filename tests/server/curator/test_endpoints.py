@@ -180,6 +180,21 @@ def test_epsilon_with_delta_is_the_largest_rho_that_implies_it(running: Any, che
         check_problem(refused, Problem.INVALID_REQUEST, "ask for `epsilon` alone")
 
 
+def test_second_moments_are_released_under_epsilon_and_under_rho(running: Any) -> None:
+    """400 rows with x in 0 … 3 and y ∈ {0, 1}: E x² is 3.5, E xy and E y² are 1 and .5; a false alarm of 2e-9."""
+    numbers = [{"name": "x", "kind": "integers", "low": 0, "high": 3}, DOMAIN[1]]
+    columns = {"x": [0, 1, 2, 3] * 100, "port": ["north", "south"] * 200}
+    running.api.post("/v1/datasets", json=ORDER | {"domain": numbers, "columns": columns, "cap": {"rho": 1}})
+    workload = running.workload({"name": "moments", "domain": numbers, "queries": {"kind": "second_moments"}})
+    for key, of in (("pure", {"rho": None, "epsilon": 1}), ("rho", {"rho": "0.1"})):
+        location = asked(running, workload, key, **of).headers["location"]
+        running.work()
+        document = running.api.get(f"{location}/answers").json()
+        assert document["table"]["label"] == ["x × x", "x × port", "port × port"]
+        for each, truth in zip(answers_of(document), (3.5, 1.0, 0.5), strict=True):
+            assert abs(each["uncut"] - truth) < 12 * each["standard_error"] < 1
+
+
 def test_jl_is_refused_before_anything_is_queued_where_it_does_not_fit(running: Any, check_problem: Check) -> None:
     running.api.post("/v1/datasets", json=ORDER | {"neighbours": "add-remove"}).raise_for_status()
     workload = running.workload(OF_PORTS)

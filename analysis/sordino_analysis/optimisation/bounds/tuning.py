@@ -171,6 +171,8 @@ class TraceTuning:
     """Steps of the ascent from uniform weights, where there is no factorization, at most."""
     steps: int = 100
     """Steps of the ascent from a factorization's duals at most."""
+    least_share: float = 1e-4
+    """Of some of very many types: queries with a smaller weight, of the largest, are left out of what is published."""
 
 
 @dataclass(frozen=True, kw_only=True)

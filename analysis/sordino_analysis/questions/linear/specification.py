@@ -17,6 +17,7 @@ from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.concepts.rules import WIDEST
 from sordino_analysis.questions.linear.concepts.specification import ConceptSpecification, published_concepts
 from sordino_analysis.questions.linear.concepts.tested import Tested, indicators_of
+from sordino_analysis.questions.linear.moments import MomentQueries, published_moments
 from sordino_analysis.questions.linear.numbers.specification import (
     Weighted,
     WrittenMeasures,
@@ -121,6 +122,7 @@ def form_of_queries(value: Any) -> str:
     models = (
         ("matrix", MatrixQueries),
         ("width", WidthQueries),
+        ("moments", MomentQueries),
         ("stack", StackQueries),
         ("scheme", ArrangementSpecification),
         ("class", ConceptSpecification),
@@ -135,6 +137,8 @@ def form_of_queries(value: Any) -> str:
     if isinstance(written.get("label"), Mapping) or (isinstance(written.get("class"), str) and _is_class(written)):
         return "class"
     listed = next((form for form in ("matrix", "stack") if isinstance(written.get(form), list)), None)
+    if written.get("kind") == "second_moments":
+        return "moments"
     # An attribute may be called "width"; but its queries are a word.
     if listed or isinstance(written.get("width"), (int, float)):
         return listed or "width"
@@ -151,6 +155,7 @@ OneQueries = Annotated[
     | Annotated[Factors, Tag("factors")]
     | Annotated[MatrixQueries, Tag("matrix")]
     | Annotated[WidthQueries, Tag("width")]
+    | Annotated[MomentQueries, Tag("moments")]
     | Annotated[WrittenMeasures, Tag("numbers")],
     Discriminator(form_of_queries),
 ]
@@ -159,6 +164,7 @@ Queries = Annotated[
     | Annotated[Factors, Tag("factors")]
     | Annotated[MatrixQueries, Tag("matrix")]
     | Annotated[WidthQueries, Tag("width")]
+    | Annotated[MomentQueries, Tag("moments")]
     | Annotated[WrittenMeasures, Tag("numbers")]
     | Annotated[StackQueries, Tag("stack")]
     | Annotated[ConceptSpecification, Tag("class")]
@@ -218,7 +224,8 @@ def _refuse_numbers(domain: Domain) -> None:
 
 
 def _published(
-    written: str | dict[str, Kind] | WrittenMeasures | MatrixQueries | WidthQueries | StackQueries, domain: Domain
+    written: str | dict[str, Kind] | WrittenMeasures | MatrixQueries | WidthQueries | MomentQueries | StackQueries,
+    domain: Domain,
 ) -> tuple[Domain, documents.Queries]:
     """The domain that devices hold and the queries as a plan publishes them."""
     measures = _measures(written)
@@ -249,10 +256,12 @@ def _measures(written: Any) -> Weighted | None:
 
 
 def _published_one(
-    written: str | Mapping[str, Any] | MatrixQueries | WidthQueries, domain: Domain
+    written: str | Mapping[str, Any] | MatrixQueries | WidthQueries | MomentQueries, domain: Domain
 ) -> documents.ProductQueries | documents.MatrixQueries | documents.ParityQueries | documents.MarginalQueries:
     if isinstance(written, MatrixQueries):
         return _published_matrix(written, domain)
+    if isinstance(written, MomentQueries):
+        return published_moments(domain)
     if isinstance(written, WidthQueries):
         check_width(domain, written.width)
         of_width = documents.ParityQueries if written.kind == "parities" else documents.MarginalQueries
