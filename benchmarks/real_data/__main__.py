@@ -23,6 +23,7 @@ from sordino_analysis.evaluation.grids.families import RangeFamily
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.linear_answers import covariance_square_root
 from sordino_analysis.mechanisms.grid_levels import designed_levels
+from sordino_server.demo.flights import MOST_BINS
 
 METHODS = ("projection", "likelihood", "SW + EMS", "best guess")
 
@@ -56,12 +57,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, epilog=WHERE)
     parser.add_argument("--folder", type=Path, help="text files with counts, besides flights and made-up shapes")
     parser.add_argument("--made-up", action="store_true", help="made-up shapes alone")
-    parser.add_argument("--bins", type=int, default=256)
+    parser.add_argument("--bins", type=int, default=240, help="of flights at most 240")
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--users", type=int, default=200_000)
     parser.add_argument("--runs", type=int, default=3)
     asked = parser.parse_args()
-    sets = made_up(asked.bins) if asked.made_up else flights(asked.bins) | made_up(asked.bins)
+    sets = made_up(asked.bins)
+    if not asked.made_up and asked.bins <= MOST_BINS:
+        sets = flights(asked.bins) | sets
     if asked.folder is not None:
         sets |= of_folder(asked.folder, asked.bins)
     law = GridLaw(designed_levels(RangeFamily(asked.bins, asked.bins), asked.epsilon), asked.bins)

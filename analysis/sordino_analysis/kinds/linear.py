@@ -12,6 +12,7 @@ from sordino_analysis.answers.findings import findings
 from sordino_analysis.figures import amount, only_unit
 from sordino_analysis.kinds.base import SimulatedUsers
 from sordino_analysis.kinds.queries_kind import QueriesKind
+from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.specification import form_of_queries
 from sordino_shared.protocol import Manifest
 from sordino_shared.quantities import quantity
@@ -19,6 +20,12 @@ from sordino_shared.quantities import quantity
 if TYPE_CHECKING:
     from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
     from sordino_analysis.planning.rounds import ClosedRound
+
+
+# Beyond it the best guess is hardly another one.
+_WORTH_TELLING = 0.9
+# The least that is told of it, see `BestGuess.relative_risk`.
+_LEAST_TOLD = 0.25
 
 
 class LinearExtras(Extras):
@@ -30,6 +37,12 @@ class LinearExtras(Extras):
     predicted_rmse_max: float = Field(
         description="√(max_variance/users + bias_bound²): worst-case RMSE the plan predicts at this number of users; "
         "random reports of a shuffler are added."
+    )
+    best_error: float | None = Field(
+        None,
+        exclude_if=lambda value: value is None,
+        description="Estimated squared error of the best guesses over all queries as a share of that of the unbiased "
+        "answers, at least .25; absent where it was not estimated.",
     )
     blanket: int | None = Field(
         None, exclude_if=lambda value: value is None, description="Random reports of a shuffler, which were subtracted."
@@ -66,7 +79,16 @@ class LinearKind(QueriesKind):
         """The error that the plan predicts."""
         unit = only_unit(str(unit or "") for unit in estimate.table.cells("unit"))
         predicted = f"the plan predicts an error of {amount(self.predicted_error(estimate), unit)} at most"
-        return (predicted, *self.subtracted(estimate))
+        return (predicted, *self.guessed(estimate), *self.subtracted(estimate))
+
+    def guessed(self, estimate: EstimateDocument) -> Sequence[str]:
+        """What the best guesses leave of the squared error, as far as that is estimated and worth telling."""
+        assert isinstance(estimate.extras, LinearExtras)
+        left = estimate.extras.best_error
+        if left is None or left > _WORTH_TELLING:
+            return ()
+        share = "less than a quarter" if left <= _LEAST_TOLD else f"about {percent(left)}"
+        return (f"over all queries the best guesses are estimated to have {share} of the squared error of the answers",)
 
     def subtracted(self, estimate: EstimateDocument) -> Sequence[str]:
         """How many random reports of a shuffler were subtracted, if any were."""

@@ -71,6 +71,9 @@ def document_of_items(campaign: str, plan: RoundPlan, found: ItemEstimate) -> Es
 def extras_of_round(plan: RoundPlan, found: LinearEstimate, blanket: int, note: Iterable[str] = ()) -> LinearExtras:
     """What the estimate of a round has besides its answers; `blanket` of the reports were random ones."""
     extras = _extras(plan, found.users, found.counts_as_unbiased, [*note, *found.warnings])
+    if found.guess is not None and found.guess.relative_risk is not None:
+        # Two digits say more than is known of it.
+        extras = extras.model_copy(update={"best_error": round(found.guess.relative_risk, 2)})
     return extras.model_copy(update=_of_blanket(plan, blanket, found.users, extras)) if blanket else extras
 
 

@@ -48,7 +48,7 @@ def extras_of(found: EstimateDocument) -> ReleaseExtras:
 
 
 def test_answers_have_the_fields_of_estimates_from_devices() -> None:
-    others = {"predicted_rmse_max", "sources", "blanket"}
+    others = {"predicted_rmse_max", "sources", "blanket", "best_error"}
     assert set(LinearExtras.model_fields) - set(ReleaseExtras.model_fields) <= others
     found = document("replace")
     assert (found.users, extras_of(found).scale, found.terms["compared"]) == (1000, "share", 3)
