@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.real_data.sets import WHERE, flights, made_up, of_folder
+from benchmarks.real_data.sets import WHERE, flights, of_folder, synthetic
 from benchmarks.real_data.square_wave import square_wave
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.best.average import averaged, cell_fits, chosen_cells
@@ -55,15 +55,15 @@ def losses(shares: Floats, law: GridLaw, epsilon: float, users: int, runs: int) 
 def main() -> None:
     """Print a row for each histogram and the geometric means."""
     parser = argparse.ArgumentParser(description=__doc__, epilog=WHERE)
-    parser.add_argument("--folder", type=Path, help="text files with counts, besides flights and made-up shapes")
-    parser.add_argument("--made-up", action="store_true", help="made-up shapes alone")
+    parser.add_argument("--folder", type=Path, help="text files with counts, besides flights and synthetic shapes")
+    parser.add_argument("--synthetic", action="store_true", help="synthetic shapes alone")
     parser.add_argument("--bins", type=int, default=240, help="of flights at most 240")
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--users", type=int, default=200_000)
     parser.add_argument("--runs", type=int, default=3)
     asked = parser.parse_args()
-    sets = made_up(asked.bins)
-    if not asked.made_up and asked.bins <= MOST_BINS:
+    sets = synthetic(asked.bins)
+    if not asked.synthetic and asked.bins <= MOST_BINS:
         sets = flights(asked.bins) | sets
     if asked.folder is not None:
         sets |= of_folder(asked.folder, asked.bins)

@@ -1,4 +1,4 @@
-"""Histograms of data: flights, made-up shapes, and files of the user's own copy of public histograms."""
+"""Histograms of data: flights, synthetic shapes, and files of the user's own copy of public histograms."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def flights(bins: int) -> dict[str, Floats]:
     return {"flights": _shares(np.bincount(cells, minlength=bins))}
 
 
-def made_up(bins: int) -> dict[str, Floats]:
+def synthetic(bins: int) -> dict[str, Floats]:
     """Shapes that are easy and hard to guess: smooth, heavy at one end, spikes, every second bin empty, one bin."""
     places, random = (np.arange(bins) + 0.5) / bins, np.random.default_rng(1)
     smooth = np.exp(-((places - 0.3) ** 2) / 0.02) + 0.4 * np.exp(-((places - 0.7) ** 2) / 0.01)

@@ -134,6 +134,24 @@ class LinearEstimator:
         """The histogram whose answers are nearest to the unbiased ones (Q,)."""
         return _nearest(self.workload, answers, self.law, users)
 
+    def bounds_of(
+        self, asked: RangesOfTypes, aggregate: Aggregate, nearest: NearestHistogram, level: float
+    ) -> tuple[Floats, Floats] | None:
+        """(m,) ends of `asked` ranges that the band of all listed ones and the simplex imply, to cut intervals with.
+
+        None where the plan lists no ranges, where errors are not known to be normal, and where the band contradicts
+        the simplex.
+        """
+        ranges, users = RangesOfTypes.of(self.workload.operator), self.users(aggregate)
+        if ranges is None:
+            return None
+        found = self._assemble(self.unbiased(aggregate), nearest, users, level)
+        outer = found.reliability.band.outer
+        if outer is None:
+            return None
+        reach = np.where(found.standard_error > 0, outer * found.standard_error + found.bias_bound, 0.0)
+        return ranges.bounds(found.unbiased - reach, found.unbiased + reach, asked)
+
     def for_queries(self, workload: Workload, decoder: PlainDecoder, law: AnswerMoments) -> LinearEstimator:
         """The same plan made ready to answer other queries, with a decoder and the law of their answers."""
         if isinstance(self.law, BlanketedMoments):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,6 +65,17 @@ class LinearEstimate:
     warnings: tuple[str, ...]
     guess: BestGuess | None = None
     cut: NDArray[np.bool_] | None = None
+
+    def within(self, bounds: tuple[Floats, Floats]) -> LinearEstimate:
+        """The same with intervals that are cut with `bounds` (Q,) each, which err with OUTER_SHARE.
+
+        Intervals hold the best guess, and bands the intervals.
+        """
+        lower, upper, shorter = _cut(self.unbiased, self.standard_error, self.bias_bound, self.level, bounds)
+        lower, upper = np.minimum(lower, self.best), np.maximum(upper, self.best)
+        lower, upper = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
+        band_lower, band_upper = np.minimum(self.band_lower, lower), np.maximum(self.band_upper, upper)
+        return replace(self, lower=lower, upper=upper, band_lower=band_lower, band_upper=band_upper, cut=shorter)
 
     @property
     def uncut(self) -> Floats:
@@ -182,21 +193,14 @@ class AnswerErrors:
         """
         if band.outer is None:
             return None
-        reach, outer, inner = (
-            quantile * self.standard + np.where(self.variances > 0, self.bias, 0.0)
-            for quantile in (normal_quantile(1 - (1 - self.level) * (1 - OUTER_SHARE)), band.outer, band.quantile)
-        )
+        outer, inner = (_reach(quantile, self.standard, self.bias) for quantile in (band.outer, band.quantile))
         found = ranges.bounds(answers - outer, answers + outer)
         at_once = ranges.bounds(answers - inner, answers + inner)
         if found is None:
             return None
         if at_once is None:
             at_once = answers - inner, answers + inner
-        lower, upper = np.maximum(answers - reach, found[0]), np.minimum(answers + reach, found[1])
-        # Both cross where one of them errs: what all ranges say together stands.
-        crossed = lower > upper
-        lower, upper = np.where(crossed, found[0], lower), np.where(crossed, found[1], upper)
-        shorter = (lower > answers - reach) | (upper < answers + reach)
+        lower, upper, shorter = _cut(answers, self.standard, self.bias, self.level, found)
         return lower, upper, np.minimum(at_once[0], lower), np.maximum(at_once[1], upper), shorter
 
     def cut(self, values: Floats) -> Floats:
@@ -217,3 +221,20 @@ class AnswerErrors:
         # Wilson's interval for a share misses a type of one user in 500 in 8 % of samples; this one holds it.
         even = np.where(self.variances <= 0, 0.0, quantile * self.of_population + self.bias)
         return np.minimum(low, answers - even), np.maximum(high, answers + even)
+
+
+def _reach(quantile: float, errors: Floats, bias: float) -> Floats:
+    """(Q,) how far ends are from answers; nothing for those without error."""
+    return np.where(errors > 0, quantile * errors + bias, 0.0)
+
+
+def _cut(
+    answers: Floats, errors: Floats, bias: float, level: float, bounds: tuple[Floats, Floats]
+) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """(Q,) ends of what ± z standard errors and the bounds leave, and where the bounds make that shorter."""
+    reach = _reach(normal_quantile(1 - (1 - level) * (1 - OUTER_SHARE)), errors, bias)
+    lower, upper = np.maximum(answers - reach, bounds[0]), np.minimum(answers + reach, bounds[1])
+    # Both cross where one of them errs: what all ranges say together stands.
+    crossed = lower > upper
+    lower, upper = np.where(crossed, bounds[0], lower), np.where(crossed, bounds[1], upper)
+    return lower, upper, (lower > answers - reach) | (upper < answers + reach)

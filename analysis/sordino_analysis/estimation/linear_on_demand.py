@@ -22,6 +22,7 @@ from sordino_analysis.estimation.cumulative import (
 )
 from sordino_analysis.estimation.intervals import normal_quantile, smoothed
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimate, LinearEstimator
+from sordino_analysis.estimation.range_bounds import RangesOfTypes
 from sordino_analysis.estimation.sums_of_boxes import BoxSum, SumErrors, rows_of
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.variance import answer_moments
@@ -138,6 +139,8 @@ class LinearOnDemand:
         estimator = self._asked(boxes)
         bias = self._bias(estimator)
         found = estimator.estimate_among(self.nearest, self.aggregate, level, compared, bias, self.guess)
+        bounds = self._bounds(boxes, level)
+        found = found if bounds is None else found.within(bounds)
         return OnDemand(
             answers=share_answers([box.label for box in boxes], found, range(len(boxes))),
             compared=compared,
@@ -146,6 +149,15 @@ class LinearOnDemand:
             bias_bound=bias,
             warnings=found.warnings,
         )
+
+    def _bounds(self, boxes: Sequence[Box], level: float) -> tuple[Floats, Floats] | None:
+        """Of the shares in boxes of one ordered attribute; None of others."""
+        types = self.estimator.workload.size
+        if len(self.estimator.workload.domain.attributes) > 1 or self.estimator.workload.dithering is not None:
+            return None
+        first, last = np.array([box.sides[0] for box in boxes], dtype=np.intp).T
+        asked = RangesOfTypes(first, last + 1, types)
+        return self.estimator.bounds_of(asked, self.aggregate, self.nearest, level)
 
     def quantiles(self, questions: Sequence[Quantile], level: float) -> OnDemand:
         domain = self.estimator.workload.domain

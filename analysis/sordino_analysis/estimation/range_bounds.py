@@ -49,13 +49,28 @@ class RangesOfTypes:
     def _edges(self) -> Indices:
         return np.unique(np.concatenate([self.starts, self.stops, [0, self.size]]))
 
-    def bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats] | None:
-        """(Q,) each: the sharpest ends, given that `lower` (Q,) and `upper` (Q,) hold at once.
+    def bounds(self, lower: Floats, upper: Floats, asked: RangesOfTypes | None = None) -> tuple[Floats, Floats] | None:
+        """(m,) each: the sharpest ends of the `asked` ranges, or of these, where `lower` and `upper` (Q,) hold.
 
-        None where no histogram is within them.
+        An edge that none of these ranges has is between its neighbours. None where no histogram is within the ends.
         """
+        asked, edges = asked or self, self._edges
+        starts, stops = (
+            (np.searchsorted(edges, each, side="right") - 1, np.searchsorted(edges, each))
+            for each in (asked.starts, asked.stops)
+        )
         if self._are_prefixes:
-            return self._of_prefixes(lower, upper)
+            least, most = self._functions(lower, upper)
+            if (least > most + _ROUNDING).any():
+                return None
+            return np.maximum(least[stops[0]] - most[starts[1]], 0.0), most[stops[1]] - least[starts[0]]
+        paths = self._paths(lower, upper)
+        if paths.diagonal().min() < -_ROUNDING:
+            return None
+        return np.maximum(-paths[stops[0], starts[1]], 0.0), paths[starts[0], stops[1]]
+
+    def _paths(self, lower: Floats, upper: Floats) -> Floats:
+        """(n, n) the shortest path from each edge to each other one."""
         edges = self._edges
         starts, stops = np.searchsorted(edges, self.starts), np.searchsorted(edges, self.stops)
         most = np.full((len(edges), len(edges)), np.inf)
@@ -66,17 +81,14 @@ class RangesOfTypes:
         np.minimum.at(most, (stops, starts), -lower)
         for middle in range(len(edges)):
             np.minimum(most, most[:, middle, None] + most[middle], out=most)
-        if most.diagonal().min() < -_ROUNDING:
-            return None
-        return -most[stops, starts], most[starts, stops]
+        return most
 
-    def _of_prefixes(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats] | None:
-        """The largest lower end up to each edge, and the least upper end from it on."""
+    def _functions(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats]:
+        """(n,) each: of prefixes the largest lower end up to each edge, and the least upper end from it on."""
         edges = self._edges
         places = np.searchsorted(edges, self.stops)
         least, most = np.zeros(len(edges)), np.ones(len(edges))
         least[-1], most[0] = 1.0, 0.0
         np.maximum.at(least, places, lower)
         np.minimum.at(most, places, upper)
-        least, most = np.maximum.accumulate(least), np.minimum.accumulate(most[::-1])[::-1]
-        return None if (least > most + _ROUNDING).any() else (least[places], most[places])
+        return np.maximum.accumulate(least), np.minimum.accumulate(most[::-1])[::-1]
