@@ -150,6 +150,12 @@ def _candidates(size: int, epsilon: float, tuning: GridLevelsTuning) -> list[Gri
     """Hashed cells of every power of 2, and combs whose period is near the size of the domain."""
     response = hash_response(epsilon, tuning=tuning)
     levels = [response.level(1 << power, hashed=True) for power in range((size - 1).bit_length())]
+    return levels + combs(size, epsilon)
+
+
+def combs(size: int, epsilon: float) -> list[GridLevel]:
+    """Combs whose period is near the size of the domain, of every density that tells enough."""
+    levels: list[GridLevel] = []
     shares = [HashResponse(hits, labels, epsilon) for hits, labels in GRID_LEVELS.comb_shares]
     enough = GRID_LEVELS.least_information * math.sinh(epsilon / 2) ** 2
     first, last = (math.log(times, tuning.ratio) for times in GRID_LEVELS.comb_periods)

@@ -12,6 +12,27 @@ from sordino_analysis.request_terms import Objective
 
 
 @dataclass(frozen=True, kw_only=True)
+class CategoryGridLevelsTuning:
+    """Levels of grids on categories and one ordered attribute: `category_grid_levels.py`. Measured: `python -m
+    benchmarks.tuning mechanisms.category_levels`."""
+
+    chosen_at: int = 256
+    """Levels are chosen at up to so many bins, and their chances found once more at twice as many."""
+    wide: float = 0.25
+    """From this share of the bins on many widths are tried, below it powers of 2."""
+    widest: float = 2.0
+    """The widest cells over the bins; a device takes no wider ones."""
+    ratio: float = 1.15
+    """Of one wide width to the next: smaller tries more of them."""
+    steps: tuple[int, ...] = (20, 10, 10)
+    """Steps of the chances, after each of which levels of a small chance go."""
+    last_steps: int = 12
+    """Steps of the chosen levels at twice as many bins."""
+    least_chance: float = 3e-4
+    """A level of a smaller chance is left out: it costs bytes of the device part."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CoarsenedHistogramTuning:
     """Hashes of items: `coarsened_histogram.py`. Measured: `python -m benchmarks.tuning mechanisms.hashes`."""
 
@@ -327,6 +348,7 @@ class ApproximateFactorizationTuning:
     """An approximation of prefix sums over 256 types takes seconds on one core, and three or four of them are made."""
 
 
+CATEGORY_LEVELS = CategoryGridLevelsTuning()
 HASHES = CoarsenedHistogramTuning()
 COLUMN_GENERATION = ColumnGenerationTuning()
 DRAWN_FAMILIES = DrawnFamiliesTuning()

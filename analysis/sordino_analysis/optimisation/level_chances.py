@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
@@ -11,24 +14,49 @@ from sordino_analysis.arrays import Floats
 Indices = NDArray[np.intp]
 
 
+@dataclass(frozen=True, eq=False)
+class Component:
+    """tr(G T⁻¹) for T = `ones`·11ᵀ + Σ_ℓ p_ℓ R_ℓ, a block of an information matrix, and the `gram` G (k, k) of queries.
+
+    `kernels` R (L, k) are first columns of Toeplitz matrices, one for each level.
+    """
+
+    kernels: Floats
+    gram: Floats
+    ones: float
+
+
 def best_chances(kernels: Floats, gram: Floats, start: Floats, steps: int, places: Indices | None = None) -> Floats:
-    """p (L,) after `steps` multiplicative steps p ← p·√∂ towards the least tr(PGP M⁻¹), M = 11ᵀ + Σ_ℓ p_ℓ R_ℓ.
+    """p (L,) after `steps` steps towards the least tr(PGP M⁻¹), M = 11ᵀ + Σ_ℓ p_ℓ R_ℓ, P = 1 − 11ᵀ/k.
+
+    `kernels` R (L, k) are first columns of Toeplitz matrices, `gram` G is (k, k). `places` (k, k) says which entry of a
+    kernel each pair of types has; |x − x'| unless it is given.
+    """
+    return best_shares([Component(kernels, centred(gram), 1.0)], start, steps, places)
+
+
+def best_shares(components: Sequence[Component], start: Floats, steps: int, places: Indices | None = None) -> Floats:
+    """p (L,) after `steps` multiplicative steps p ← p·√∂ towards the least sum of the traces of all components.
 
     The objective is convex in p, and no step raises it (Silvey, Titterington, Torsney 1978). A chance of 0 stays 0.
-    `kernels` R (L, k) are first columns of Toeplitz matrices, `gram` G (k, k), P = 1 − 11ᵀ/k. `places` (k, k) says
-    which entry of a kernel each pair of types has; |x − x'| unless it is given.
     """
-    size = kernels.shape[1]
     if places is None:
+        size = components[0].kernels.shape[1]
         places = np.abs(np.subtract.outer(np.arange(size), np.arange(size)))
-    centred = gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean()
     chances = start / start.sum()
     for _ in range(steps):
-        inverse = _inverse((1 + chances @ kernels)[places])
-        slopes = kernels @ _diagonal_sums(inverse @ centred @ inverse, places)
+        slopes = np.zeros(len(chances))
+        for one in components:
+            inverse = _inverse((one.ones + chances @ one.kernels)[places])
+            slopes += one.kernels @ _diagonal_sums(inverse @ one.gram @ inverse, places)
         chances = chances * np.sqrt(np.maximum(slopes, 0.0))
         chances /= chances.sum()
     return np.asarray(chances)
+
+
+def centred(gram: Floats) -> Floats:
+    """PGP (k, k)."""
+    return np.asarray(gram - gram.mean(axis=0) - gram.mean(axis=1)[:, None] + gram.mean())
 
 
 def _inverse(matrix: Floats) -> Floats:

@@ -10,6 +10,7 @@ and all are listed.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,8 +20,8 @@ from numpy.typing import NDArray
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import LawsOfSome
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, gathered
-from sordino_analysis.evaluation.grids.levels import GridLevel, Pair
-from sordino_analysis.evaluation.grids.plane_levels import PlaneLevel, shift_sums
+from sordino_analysis.evaluation.grids.levels import CellLevel, Shape
+from sordino_analysis.evaluation.grids.plane_levels import shift_sums
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
 
 # The seed and the numbers of draws are part of the method. An event of chance 1/256 is in one draw of each level.
@@ -31,7 +32,7 @@ _DRAWS = 256
 _OFFSETS = 8
 # Cells whose contributions are drawn: the largest ones.
 _CELLS = 64
-# 3 and 8 have no divisor in common: offsets of the second attribute come in another order than those of the first.
+# 3 and 8 have no divisor in common: offsets of each attribute come in another order than those of the one before.
 _TURN = 3
 # Queries whose laws are drawn, in some milliseconds each; the others have that of the nearest of them.
 _MOST_DRAWN = 16
@@ -41,37 +42,37 @@ Atoms = tuple[Floats, Floats]
 
 @dataclass(frozen=True, eq=False)
 class DrawnLaws:
-    """Levels with draws that all answers share; `histogram` (k₁, k₂) are the shares of the users.
+    """Levels with draws that all answers share; `histogram` (k₁, k₂, …) are the shares of the users.
 
     A report counts `factors` (levels,). A line has k₂ = 1, and its levels leave the second attribute out.
     """
 
-    levels: Sequence[GridLevel | PlaneLevel]
+    levels: Sequence[CellLevel]
     factors: Sequence[float]
     histogram: Floats
 
     def of(self, query: Floats, weights: Floats, constant: float, variances: Floats) -> ContributionLaw:
-        """The law for a query v (k₁, k₂) of zeros and ones, with β, t and Var for each type, (k₁, k₂) too."""
+        """The law for a query v (k₁, k₂, …) of zeros and ones, with β, t and Var for each type, of its shape too."""
         held = np.stack([self.histogram * (1 - query), self.histogram * query])
-        shares = held.sum(axis=(1, 2))
-        held = (
-            np.where(shares[:, None, None] > 0, held, self.histogram) / np.where(shares > 0, shares, 1)[:, None, None]
-        )
+        types = tuple(range(1, held.ndim))
+        shares = held.sum(axis=types)
+        each = np.expand_dims(shares, types)
+        held = np.where(each > 0, held, self.histogram) / np.where(each > 0, each, 1)
         generator = np.random.Generator(np.random.PCG64(_SEED))
         levels = zip(self.levels, self.factors, strict=True)
         parts = [_atoms(level, factor, weights, held, generator) for level, factor in levels]
         values, chances = (np.concatenate(each) for each in zip(*parts, strict=True))
-        exact = (held * variances).sum(axis=(1, 2))
+        exact = (held * variances).sum(axis=types)
         return _scaled(constant + values, chances, shares, exact)
 
 
-def laws_of_some(operator: LinearMap, shape: Pair, laws: Callable[[Indices], Iterator[ContributionLaw]]) -> LawsOfSome:
+def laws_of_some(operator: LinearMap, shape: Shape, laws: Callable[[Indices], Iterator[ContributionLaw]]) -> LawsOfSome:
     """Those of queries far from each other: each next one is the farthest from all before it (Gonzalez 1985).
 
-    A query of `shape` (k₁, k₂) types stands where its size and the middle of its types on both attributes say.
+    A query of `shape` (k₁, k₂, …) types stands where its size and the middle of its types on each attribute say.
     """
     places = np.stack([np.ones(shape), *np.meshgrid(*(np.linspace(0, 1, size) for size in shape), indexing="ij")])
-    stands = operator.matvec(places.reshape(3, -1).T) / np.prod(shape)
+    stands = operator.matvec(places.reshape(1 + len(shape), -1).T) / np.prod(shape)
     rows, nearest = [0], np.zeros(len(stands), dtype=np.intp)
     apart = np.abs(stands - stands[0]).max(axis=1)
     while len(rows) < _MOST_DRAWN and apart.max() > 0:
@@ -96,13 +97,13 @@ def _scaled(values: Floats, chances: Floats, shares: Floats, variances: Floats) 
 
 
 def _atoms(
-    level: GridLevel | PlaneLevel, factor: float, weights: Floats, held: Floats, generator: np.random.Generator
+    level: CellLevel, factor: float, weights: Floats, held: Floats, generator: np.random.Generator
 ) -> Atoms:
     values, chances = _of_comb(level, weights, held) if level.sets else _of_cells(level, weights, held, generator)
     return factor * values, level.chance * chances
 
 
-def _of_comb(level: GridLevel | PlaneLevel, weights: Floats, held: Floats) -> Atoms:
+def _of_comb(level: CellLevel, weights: Floats, held: Floats) -> Atoms:
     """Every report of a comb: its set holds the users of a class that its shift holds."""
     assert level.sets is not None
     sums, *inside = (shift_sums(each, level.sets, level.periods).ravel() for each in (weights, *held))
@@ -111,7 +112,7 @@ def _of_comb(level: GridLevel | PlaneLevel, weights: Floats, held: Floats) -> At
     return gathered(values, chances)
 
 
-def _of_cells(level: GridLevel | PlaneLevel, weights: Floats, held: Floats, generator: np.random.Generator) -> Atoms:
+def _of_cells(level: CellLevel, weights: Floats, held: Floats, generator: np.random.Generator) -> Atoms:
     """Draws of a hashed level, each with the own cell hit and not, for a holder outside the query and one inside."""
     found: list[Atoms] = []
     offsets = list(_offsets(level.widths))
@@ -139,13 +140,13 @@ def _of_cells(level: GridLevel | PlaneLevel, weights: Floats, held: Floats, gene
     return values, chances
 
 
-def _offsets(widths: Pair) -> Iterator[Pair]:
+def _offsets(widths: Shape) -> Iterator[Shape]:
     """Some offsets below the widths, spread evenly: all where there are few."""
-    first, second = (max(1, width) for width in widths)
-    count = 1 << min(_OFFSETS, first * second).bit_length() - 1
+    below = [max(1, width) for width in widths]
+    count = 1 << min(_OFFSETS, math.prod(below)).bit_length() - 1
     for place in range(count):
-        turned = _TURN * place % count
-        yield int((place + 0.5) * first / count), int((turned + 0.5) * second / count)
+        turned = [_TURN**axis * place % count for axis in range(len(below))]
+        yield tuple(int((turn + 0.5) * width / count) for turn, width in zip(turned, below, strict=True))
 
 
 def _stratified(draws: int, chance: float, generator: np.random.Generator) -> Floats:
@@ -155,14 +156,14 @@ def _stratified(draws: int, chance: float, generator: np.random.Generator) -> Fl
 
 
 def _spread_types(shares: Floats, draws: int, generator: np.random.Generator) -> NDArray[np.intp]:
-    """(draws,) types, each as often as its share (k₁, k₂) says, to one, in any order."""
+    """(draws,) types, each as often as its share (k₁, k₂, …) says, to one, in any order."""
     sums = np.cumsum(shares.ravel())
     found = np.searchsorted(sums, (np.arange(draws) + 0.5) / draws * sums[-1])
     return generator.permutation(np.minimum(found, len(sums) - 1))
 
 
-def _cell_sums(weights: Floats, widths: Pair, offset: Pair) -> Floats:
-    """D (n₁, n₂): Σ β over each cell."""
+def _cell_sums(weights: Floats, widths: Shape, offset: Shape) -> Floats:
+    """D (n₁, n₂, …): Σ β over each cell."""
     found = weights
     for axis, (width, start) in enumerate(zip(widths, offset, strict=True)):
         size = found.shape[axis]
@@ -172,8 +173,8 @@ def _cell_sums(weights: Floats, widths: Pair, offset: Pair) -> Floats:
 
 
 def _cells_of(
-    types: NDArray[np.intp], shape: tuple[int, ...], widths: Pair, offset: Pair
+    types: NDArray[np.intp], shape: Shape, widths: Shape, offset: Shape
 ) -> tuple[NDArray[np.intp], ...]:
-    """The cells of both attributes that types are in."""
+    """The cells of each attribute that types are in."""
     places = zip(np.unravel_index(types, shape), widths, offset, strict=True)
     return tuple((place + start) // width if width else np.zeros_like(place) for place, width, start in places)

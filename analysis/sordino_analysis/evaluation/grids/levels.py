@@ -10,12 +10,50 @@ given x over that of an even draw.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 
 Pair = tuple[int, int]
+Shape = tuple[int, ...]
+
+
+class CellLevel(Protocol):
+    """What sums over reports and drawn laws need of a level on any number of attributes.
+
+    A width of 0 leaves an attribute out. `sets` has the lengths of the sides of a comb's sets, `periods` those after
+    which it repeats, 1 on an attribute that is left out; a hashed level has no sets.
+    """
+
+    @property
+    def chance(self) -> float:
+        """p."""
+
+    @property
+    def widths(self) -> Shape:
+        """Of each attribute."""
+
+    @property
+    def sets(self) -> Shape | None:
+        """None of a hashed level."""
+
+    @property
+    def periods(self) -> Shape:
+        """Of a comb."""
+
+    @property
+    def density(self) -> float:
+        """q."""
+
+    @property
+    def high(self) -> float:
+        """u in the set."""
+
+    @property
+    def low(self) -> float:
+        """u outside."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,6 +1,6 @@
-"""What answers from shifted grids have in common, on a line of types or on a plane: extremes, moments and decoding.
+"""What answers from shifted grids have in common, on a line, on a plane or beside categories: moments and decoding.
 
-A query v, its weights β and the variances of the types are arrays of the law's shape, (k,) or (k₁, k₂).
+A query v, its weights β and the variances of the types are arrays of the law's shape, (k,) or (k₁, k₂, …).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, BlanketMoments, LawsOfSome, regression_slopes
 from sordino_analysis.evaluation.coarsened.tables import reports_holding
 from sordino_analysis.evaluation.contribution_law import ContributionLaw
+from sordino_analysis.evaluation.grids.category_law import CategoryLaw
 from sordino_analysis.evaluation.grids.contributions import DrawnLaws, laws_of_some
 from sordino_analysis.evaluation.grids.law import GridLaw, PlaneLaw
-from sordino_analysis.evaluation.grids.levels import GridLevel, Pair
-from sordino_analysis.evaluation.grids.plane_levels import PlaneLevel
+from sordino_analysis.evaluation.grids.levels import CellLevel, Shape
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
@@ -34,7 +34,7 @@ class GridMoments(AnswerMoments):
 
     workload: Workload
     randomizer: Coarsened
-    law: GridLaw | PlaneLaw
+    law: GridLaw | PlaneLaw | CategoryLaw
 
     @abstractmethod
     def _queries(self, rows: Indices) -> Iterator[tuple[Indices, Floats]]:
@@ -50,10 +50,14 @@ class GridMoments(AnswerMoments):
         return replace(self, workload=workload)
 
     @property
-    def _plane(self) -> Pair:
-        """(k₁, k₂): a line of types is a plane with one side of 1."""
-        first, second = (*self.law.shape, 1)[:2]
-        return first, second
+    def _cube(self) -> Shape:
+        """(k₁, k₂, …): a line of types is a plane with one side of 1."""
+        return (*self.law.shape, 1) if len(self.law.shape) == 1 else self.law.shape
+
+    @property
+    def _levels(self) -> Sequence[CellLevel]:
+        """The levels on all attributes."""
+        return self.law.levels
 
     @property
     def _rows(self) -> Indices:
@@ -74,7 +78,7 @@ class GridMoments(AnswerMoments):
         A set of cells holds at most all types with a positive β. A device that lies chooses what it is said to draw.
         """
         least, most = np.empty((2, self.workload.queries))
-        levels = zip(self.law.factors, self.law.levels, strict=True)
+        levels = zip(self.law.factors, self._levels, strict=True)
         factor, high, low = np.array([[f, level.high - 1, level.low - 1] for f, level in levels]).T[:, :, None]
         for rows, queries in self._queries(np.unique(self._twins)):
             weights = self._weights(rows, queries)
@@ -120,29 +124,28 @@ class GridMoments(AnswerMoments):
         """
         if len(mean) == len(self.randomizer.levels):
             raise InvalidValue("tables of all values were too large to be kept: ask for fewer bins", len(mean))
-        levels: Sequence[GridLevel | PlaneLevel] = self.law.levels
-        excess, start = np.zeros(self._plane), 0
+        excess, start = np.zeros(self._cube), 0
         shipped = zip(self.randomizer.levels, self.randomizer.table_sizes, strict=True)
-        for factor, level, (part, entries) in zip(self.law.factors, levels, shipped, strict=True):
+        for factor, level, (part, entries) in zip(self.law.factors, self._levels, shipped, strict=True):
             share, table = mean[start], mean[start + 1 : start + 1 + entries]
-            looked_at = [size if width else 1 for size, width in zip(self._plane, level.widths, strict=True)]
+            looked_at = [size if width else 1 for size, width in zip(self._cube, level.widths, strict=True)]
             holding = reports_holding(part, self.randomizer.sizes, table).reshape(looked_at)
             excess += factor * ((level.high - level.low) * holding + (level.low - 1) * share)
             start += 1 + entries
         return self.law.histogram(excess.reshape(self.law.shape)).ravel()
 
     def drawn_laws(self, histogram: Floats) -> LawsOfSome:
-        return laws_of_some(self.workload.operator, self._plane, partial(self._laws, histogram))
+        return laws_of_some(self.workload.operator, self._cube, partial(self._laws, histogram))
 
     def _laws(self, histogram: Floats, rows: Indices) -> Iterator[ContributionLaw]:
-        plane = self._plane
-        drawn = DrawnLaws(self.law.levels, self.law.factors, histogram.reshape(plane))
+        cube = self._cube
+        drawn = DrawnLaws(self._levels, self.law.factors, histogram.reshape(cube))
         for row in rows:
             ((_, query),) = self._queries(np.array([row]))
             weights = self.law.weights(query)
             constant = float(self.law.constants(query, weights)[0])
-            variances = self._by_type[row].reshape(plane)
-            yield drawn.of(query.reshape(plane), weights.reshape(plane), constant, variances)
+            variances = self.law.variances(query).reshape(cube)
+            yield drawn.of(query.reshape(cube), weights.reshape(cube), constant, variances)
 
     def covariance_root(self, histogram: Floats) -> Floats | None:
         """None: not worked out for a `histogram` (k,) on a plane, whose band is Šidák's."""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.grids.levels import LabelledLevel, Pair
+from sordino_analysis.evaluation.grids.levels import LabelledLevel, Pair, Shape
 
 # Those of the plane; queries may come before them.
 _AXES = (-2, -1)
@@ -91,19 +91,20 @@ class PlaneLevel(LabelledLevel):
         return np.asarray(_whole(squares)[..., 0, 0] / math.prod(self.periods))
 
 
-def shift_sums(values: Floats, widths: Pair, periods: Pair) -> Floats:
+def shift_sums(values: Floats, widths: Shape, periods: Shape) -> Floats:
     """Σ over the set of each of the reports of a comb, (…, P₁, P₂), of `values` (…, k₁, k₂).
 
-    Sets are intervals of the `widths` that repeat after the `periods`; a width of 0 is a whole axis.
+    Sets are intervals of the `widths` that repeat after the `periods`, one for each of the last axes; a width of 0 is a
+    whole axis.
     """
     sums = _window_sums(values, widths)
-    for axis, period in zip(_AXES, periods, strict=True):
+    for axis, period in enumerate(periods, start=-len(periods)):
         sums = _folded(sums, period, axis)
     return sums
 
 
-def _window_sums(values: Floats, widths: Pair) -> Floats:
-    for axis, width in zip(_AXES, widths, strict=True):
+def _window_sums(values: Floats, widths: Shape) -> Floats:
+    for axis, width in enumerate(widths, start=-len(widths)):
         values = windows(values, width, axis)
     return values
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
 from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.evaluation.grids.plane_levels import PlaneLevel
 from sordino_shared.errors import InvalidValue
@@ -19,6 +20,10 @@ def shipped_levels(randomizer: Coarsened) -> tuple[GridLevel, ...]:
 def _shipped(level: Level, randomizer: Coarsened) -> GridLevel:
     if not isinstance(level.partition, GridPartition):
         raise InvalidValue("intervals are estimated from grids, not by places of attributes", level.partition)
+    return _on_a_line(level, randomizer, level.partition.widths[0])
+
+
+def _on_a_line(level: Level, randomizer: Coarsened, width: int) -> GridLevel:
     hashed = isinstance(level.label, LinearLabel)
     if not hashed and not isinstance(level.label, ResidueLabel):
         raise InvalidValue("sums of cells need linear labels or residues: of others their moments are not known", level)
@@ -28,13 +33,29 @@ def _shipped(level: Level, randomizer: Coarsened) -> GridLevel:
     mass = hits * randomizer.high + (labels - hits) * randomizer.low
     return GridLevel(
         chance=level.chance / (1 << CHANCE_BITS),
-        width=level.partition.widths[0],
+        width=width,
         labels=labels,
         hits=hits,
         high=labels * randomizer.high / mass,
         low=labels * randomizer.low / mass,
         hashed=hashed,
     )
+
+
+def shipped_category_levels(randomizer: Coarsened, axis: int) -> tuple[CategoryLevel, ...]:
+    """Every level of a randomizer whose attribute at `axis` is ordered; raises InvalidValue for one of another form."""
+    return tuple(_beside_categories(level, randomizer, axis) for level in randomizer.levels)
+
+
+def _beside_categories(level: Level, randomizer: Coarsened, axis: int) -> CategoryLevel:
+    if not isinstance(level.partition, GridPartition):
+        raise InvalidValue("categories are estimated from grids, not by places of attributes", level.partition)
+    widths = level.partition.widths
+    others = widths[:axis] + widths[axis + 1 :]
+    line = _on_a_line(level, randomizer, widths[axis] or 1)
+    if max(others) > 1 or (not line.hashed and (any(others) or not widths[axis])):
+        raise InvalidValue("members without an order have cells of their own, and combs leave them out", widths)
+    return CategoryLevel(line=line, axis=axis, apart=tuple(map(bool, others)), whole=not widths[axis])
 
 
 def shipped_plane_levels(randomizer: Coarsened) -> tuple[PlaneLevel, ...]:

@@ -7,7 +7,7 @@ from math import prod
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.questions.linear.operators import Indices, LinearMap, Prefix, Ranges, Symmetry
+from sordino_analysis.questions.linear.operators import Indices, LinearMap, OneAttribute, Prefix, Ranges, Symmetry
 
 
 class Kronecker(LinearMap):
@@ -29,6 +29,11 @@ class Kronecker(LinearMap):
     @property
     def shape(self) -> tuple[int, int]:
         return prod(self._heights), prod(self._widths)
+
+    @property
+    def factored(self) -> tuple[OneAttribute, ...] | None:
+        found = tuple(factor for factor in self.factors if isinstance(factor, OneAttribute))
+        return found if len(found) == len(self.factors) else None
 
     @property
     def _heights(self) -> tuple[int, ...]:
@@ -81,6 +86,10 @@ class WithoutRow(LinearMap):
     @property
     def intervals(self) -> Prefix | Ranges | None:
         return self.whole.intervals if self.omitted == self.whole.constant_row else None
+
+    @property
+    def factored(self) -> tuple[OneAttribute, ...] | None:
+        return self.whole.factored if self.omitted == self.whole.constant_row else None
 
     def varies(self) -> bool:
         return self.shape[0] > 0 and self.whole.varies()

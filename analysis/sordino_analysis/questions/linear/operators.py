@@ -65,6 +65,16 @@ class LinearMap(ABC):
         """Where the rows are all prefixes or all ranges of bins: that family, which nothing needs a list of."""
         return None
 
+    @property
+    def factored(self) -> "tuple[OneAttribute, ...] | None":
+        """One map for each attribute whose Kronecker product the rows are, up to a constant row; None where not known."""
+        return None
+
+    @property
+    def stacked(self) -> "tuple[tuple[LinearMap, float], ...]":
+        """The maps that the rows are of, one after the other, and the weights of their queries in an objective."""
+        return ((self, 1.0),)
+
     def merged(self) -> "MergedTypes | None":
         """The same rows over fewer types, where some are alike in all rows; None where that is not known."""
         return None
@@ -186,7 +196,19 @@ class Dense(LinearMap):
         return self.matrix[rows]
 
 
-class Identity(ZeroOneMap):
+class OneAttribute(ZeroOneMap):
+    """Queries of one of the built-in kinds about one attribute: each is a share of the members from one to another."""
+
+    @property
+    def factored(self) -> "tuple[OneAttribute, ...]":
+        return (self,)
+
+    @abstractmethod
+    def row(self, first: int, last: int) -> int:
+        """The index of the query about the members first…last."""
+
+
+class Identity(OneAttribute):
     """The histogram: query x is the share of type x."""
 
     symmetry = Symmetry.TYPES
@@ -194,6 +216,9 @@ class Identity(ZeroOneMap):
     def __init__(self, size: int) -> None:
         self.size = size
         self.constant_row = 0 if size == 1 else None
+
+    def row(self, first: int, last: int) -> int:
+        return first
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -209,13 +234,16 @@ class Identity(ZeroOneMap):
         return np.asarray(rows[:, None] == np.arange(self.size), dtype=float)
 
 
-class Total(ZeroOneMap):
+class Total(OneAttribute):
     """One query, the share of all types: 1, and of use as a factor that leaves an attribute out."""
 
     constant_row = 0
 
     def __init__(self, size: int) -> None:
         self.size = size
+
+    def row(self, first: int, last: int) -> int:
+        return 0
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -231,7 +259,7 @@ class Total(ZeroOneMap):
         return np.ones((len(rows), self.size))
 
 
-class Prefix(ZeroOneMap):
+class Prefix(OneAttribute):
     """Query j is the share of bins 0…j; members after the last bin (missing, other) are in none of them."""
 
     def __init__(self, bins: int, size: int) -> None:
@@ -246,7 +274,6 @@ class Prefix(ZeroOneMap):
         return self.size > 1
 
     def row(self, first: int, last: int) -> int:
-        """The index of the interval of bins first…last."""
         return last
 
     @property
@@ -266,7 +293,7 @@ class Prefix(ZeroOneMap):
         return np.asarray((cells <= rows[:, None]) & (cells < self.bins), dtype=float)
 
 
-class Ranges(ZeroOneMap):
+class Ranges(OneAttribute):
     """Every interval i…j of bins, in the order (0,0), (0,1), …, (1,1), …; later members are in none of them."""
 
     def __init__(self, bins: int, size: int) -> None:
@@ -281,7 +308,6 @@ class Ranges(ZeroOneMap):
         return self.size > 1
 
     def row(self, first: int, last: int) -> int:
-        """The index of the interval of bins first…last."""
         return first * self.bins - first * (first - 1) // 2 + last - first
 
     def interval(self, row: int) -> tuple[int, int]:

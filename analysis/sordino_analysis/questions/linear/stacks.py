@@ -31,6 +31,10 @@ class Stack(LinearMap):
     def shape(self) -> tuple[int, int]:
         return int(self.starts[-1]), self.parts[0].shape[1]
 
+    @property
+    def stacked(self) -> tuple[tuple[LinearMap, float], ...]:
+        return tuple(zip(self.parts, self.weights, strict=True))
+
     def matvec(self, histogram: Floats) -> Floats:
         return np.concatenate([part.matvec(histogram) for part in self.parts])
 

@@ -1,0 +1,171 @@
+"""Answers about categories and one ordered attribute: those that are listed, and any other one on demand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.answer_moments import ErrorProfile, regression_slopes
+from sordino_analysis.evaluation.grids.category_families import CategoryFamily, CategoryPart, category_family_of
+from sordino_analysis.evaluation.grids.category_law import CategoryLaw, Classes
+from sordino_analysis.evaluation.grids.category_listing import Listed, listed_categories, listed_of
+from sordino_analysis.evaluation.grids.category_means import category_mean_variances
+from sordino_analysis.evaluation.grids.families import Query
+from sordino_analysis.evaluation.grids.levels import CellLevel
+from sordino_analysis.evaluation.grids.moments import GridMoments
+from sordino_analysis.evaluation.grids.shipped import shipped_category_levels
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
+from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.boxes import Box, Boxes
+from sordino_analysis.questions.linear.operators import Indices, LinearMap
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import Coarsened
+
+# The worst query is sought among so many of each part that are spread over all, and then among some near the worst.
+_SPREAD, _NEAR = 65, 32
+
+
+@dataclass(frozen=True, eq=False)
+class CategoryAnswers(GridMoments):
+    """The moments of the answers; `workload` has the `listed` queries, `family` all of them, `law` the decoder."""
+
+    law: CategoryLaw
+    family: CategoryFamily
+    listed: tuple[Listed, ...]
+
+    @classmethod
+    def asks(cls, operator: LinearMap) -> bool:
+        """Whether the rows are about categories and one ordered attribute."""
+        return category_family_of(operator) is not None
+
+    @classmethod
+    def of(cls, randomizer: Coarsened, workload: Workload) -> Self:
+        """For all queries of a workload; raises InvalidValue where it does not fit the randomizer."""
+        family = category_family_of(workload.operator)
+        if family is None:
+            raise InvalidValue("these grids answer about categories and one ordered attribute", workload)
+        if randomizer.sizes != workload.domain.shape:
+            raise InvalidValue(f"the grids are for {randomizer.sizes} types, not {workload.domain.shape}", workload)
+        law = CategoryLaw(shipped_category_levels(randomizer, family.axis), family.shape)
+        return cls(listed_categories(workload, family), randomizer, law, family, tuple(listed_of(family)))
+
+    @property
+    def _levels(self) -> Sequence[CellLevel]:
+        return self.law.levels
+
+    def _of_boxes(self, boxes: Sequence[Box]) -> Boxes:
+        return Boxes(boxes, self.family.shape)
+
+    def _queries(self, rows: Indices) -> Iterator[tuple[Indices, Floats]]:
+        for row in rows:
+            some = np.array([row])
+            yield some, self.workload.operator.take(some).reshape(1, *self.family.shape)
+
+    @cached_property
+    def _twins(self) -> Indices:
+        """(Q,) the first listed query that is each one with members exchanged, which levels do not tell apart."""
+        seen: dict[bytes, int] = {}
+        found = np.arange(self.workload.queries)
+        for row in self._rows:
+            found[row] = seen.setdefault(_pattern(self._classes(row)), row)
+        return found
+
+    def _classes(self, row: int) -> Classes:
+        ((_, query),) = self._queries(np.array([row]))
+        return self.law.classes(query[0])
+
+    @cached_property
+    def _solved(self) -> dict[bytes, Floats]:
+        """Variances of the types of each class by what queries are up to an exchange of members."""
+        return {}
+
+    def _variances(self, query: Classes) -> Floats:
+        pattern = _pattern(query)
+        if pattern not in self._solved:
+            self._solved[pattern] = self.law.class_variances(query)
+        return self._solved[pattern]
+
+    def mixed_variances(self, histogram: Floats) -> Floats:
+        found, shares = np.empty(self.workload.queries), self._shares(histogram)
+        for row in self._rows:
+            query = self._classes(row)
+            found[row] = float((query.sums(shares) * self._variances(query)).sum())
+        return found
+
+    def variance_slopes(self, histogram: Floats) -> Floats:
+        slopes, shares = np.empty(self.workload.queries), self._shares(histogram)
+        for row in self._rows:
+            query = self._classes(row)
+            columns = query.values.reshape(1, -1), self._variances(query).reshape(1, -1), query.sums(shares).ravel()
+            slopes[row] = regression_slopes(*columns)[0]
+        return slopes
+
+    def _shares(self, histogram: Floats) -> Floats:
+        """Of the types, the ordered attribute last."""
+        return np.moveaxis(histogram.reshape(self.family.shape), self.family.axis, -1)
+
+    def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
+        seen: dict[tuple[int, Query], float] = {}
+        every = [(number, query) for number, part in enumerate(self.family.parts) for query in part.samples(_SPREAD)]
+        some = every if len(self.listed) < self.family.count else []
+        together = [*dict.fromkeys((one.part, one.query) for one in self.listed), *some]
+        for place, (number, query) in enumerate(together):
+            self._worst(number, query, seen)
+            progress(Progress(place / len(together)))
+        weights = np.array([self.family.parts[one.part].weight for one in self.listed])
+        sought = max((self._ascended(number, seen) for number in range(len(self.family.parts))), default=0.0) if some else 0.0
+        by_type = np.maximum(category_mean_variances(self.law, self.family), 0.0)
+        over = f"{len(some)} of {self._intervals} intervals within a member spread over all, and {_NEAR} near the worst"
+        return ErrorProfile(
+            variance=np.array([self._worst(one.part, one.query, seen) for one in self.listed]),
+            bias=np.full(len(self.listed), self._bias()),
+            type_variance=by_type,
+            weights=weights,
+            sought=sought,
+            over=over if some else None,
+            uniform=float(by_type.mean()),
+        )
+
+    @property
+    def _intervals(self) -> int:
+        return sum(part.intervals for part in self.family.parts)
+
+    def _of(self, part: CategoryPart, query: Query) -> Classes:
+        """The query about the first member of each attribute that the part tells apart."""
+        return self.law.classes(part.query(self.family.shape, self.family.axis, query))
+
+    def _worst(self, number: int, query: Query, seen: dict[tuple[int, Query], float]) -> float:
+        """The largest variance over the types of a query of part `number`, whatever the members are."""
+        if (number, query) not in seen:
+            seen[number, query] = float(self.law.class_variances(self._of(self.family.parts[number], query)).max())
+        return seen[number, query]
+
+    def _ascended(self, number: int, seen: dict[tuple[int, Query], float]) -> float:
+        """The weighed largest variance met on a way uphill from the worst of a part, by steps that halve."""
+        part = self.family.parts[number]
+        query = max((one for of, one in seen if of == number), key=lambda one: self._worst(number, one, seen))
+        step, tries = max(1, self.family.bins // _SPREAD), 0
+        while step and tries < _NEAR:
+            near = part.family.neighbours(query, step)
+            tries += max(1, len(near))
+            top = max(near, key=lambda one: self._worst(number, one, seen), default=query)
+            if self._worst(number, top, seen) > self._worst(number, query, seen):
+                query = top
+            else:
+                step //= 2
+        return part.weight * self._worst(number, query, seen)
+
+    def _bias(self) -> float:
+        """The largest bias of some answers: all are what rounding leaves of a solution."""
+        some = [(part, query) for part in self.family.parts for query in part.samples(3)]
+        return max(self.law.class_bias(self._of(part, query)) for part, query in some)
+
+
+def _pattern(query: Classes) -> bytes:
+    """The same for queries that are one another with members exchanged; not always for all that are."""
+    return b"|".join([query.values.tobytes(), *(count.tobytes() for count in query.counts)])

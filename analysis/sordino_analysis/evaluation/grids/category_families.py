@@ -1,0 +1,154 @@
+"""Queries about an interval of one ordered attribute within members of other attributes, or among all of these."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.grids.families import CellFamily, IntervalFamily, PrefixFamily, Query, RangeFamily
+from sordino_analysis.evaluation.grids.levels import Shape
+from sordino_analysis.questions.linear.operators import Identity, LinearMap, OneAttribute, Prefix, Ranges, Total
+
+
+class WholeFamily(IntervalFamily):
+    """The one interval of all types."""
+
+    @property
+    def count(self) -> int:
+        return 1
+
+    def gram(self, vectors: Floats) -> Floats:
+        return np.asarray(vectors.sum(axis=-1, keepdims=True) * np.ones(self.size))
+
+    def squared_distances(self, density: Floats) -> Floats:
+        return np.full(self.size, (1 - float(density.sum())) ** 2)
+
+    def mirrored(self, query: Query) -> Query:
+        return query
+
+    def place(self, query: Query) -> int:
+        return 0
+
+    def all(self) -> list[Query]:
+        return [(0, self.size)]
+
+    def neighbours(self, query: Query, step: int) -> list[Query]:
+        return []
+
+    def samples(self, count: int) -> list[Query]:
+        return self.all()
+
+
+@dataclass(frozen=True)
+class CategoryPart:
+    """Each interval of the `family`, for each member of the attributes that are told `apart`, one flag for each.
+
+    With `whole` that of all types is among them, which the family leaves out. The variances of the queries count
+    `weight` times in an objective.
+    """
+
+    apart: tuple[bool, ...]
+    family: IntervalFamily
+    whole: bool = False
+    weight: float = 1.0
+
+    @property
+    def intervals(self) -> int:
+        """How many queries there are about each combination of members."""
+        return self.family.count + self.whole
+
+    def categories(self, sizes: Shape) -> int:
+        """How many combinations of members are told apart, of attributes of these `sizes`."""
+        return math.prod(size for size, apart in zip(sizes, self.apart, strict=True) if apart)
+
+    def all(self) -> list[Query]:
+        """Every interval."""
+        return self.family.all() + self._last
+
+    def samples(self, count: int) -> list[Query]:
+        """About `count` of the intervals, spread over all."""
+        found = self.family.samples(count)
+        return found[:: max(1, len(found) // max(1, count))] + self._last
+
+    @property
+    def _last(self) -> list[Query]:
+        return [(0, self.family.size)] if self.whole else []
+
+    def resized(self, bins: int) -> CategoryPart:
+        """Of fewer bins, without further members."""
+        return replace(self, family=self.family.resized(bins))
+
+    def query(self, shape: Shape, axis: int, interval: Query) -> Floats:
+        """v of this shape, about the first member of each attribute that is told apart."""
+        found = np.zeros(shape)
+        sides: list[slice] = [slice(0, 1) if apart else slice(None) for apart in self.apart]
+        sides.insert(axis, slice(*interval))
+        found[tuple(sides)] = 1.0
+        return found
+
+
+@dataclass(frozen=True)
+class CategoryFamily:
+    """The `parts` of a workload on attributes of `shape` sizes, of which the one at `axis` is ordered."""
+
+    shape: Shape
+    axis: int
+    parts: tuple[CategoryPart, ...]
+
+    @cached_property
+    def sizes(self) -> Shape:
+        """Of the attributes without an order."""
+        return self.shape[: self.axis] + self.shape[self.axis + 1 :]
+
+    @property
+    def bins(self) -> int:
+        """k, the members of the ordered attribute."""
+        return self.shape[self.axis]
+
+    @property
+    def count(self) -> int:
+        """Q, without queries that are constant."""
+        return sum(part.categories(self.sizes) * part.intervals for part in self.parts)
+
+    def resized(self, bins: int) -> CategoryFamily:
+        """The same questions about fewer bins."""
+        shape = (*self.shape[: self.axis], bins, *self.shape[self.axis + 1 :])
+        return CategoryFamily(shape, self.axis, tuple(part.resized(bins) for part in self.parts))
+
+
+def category_family_of(operator: LinearMap) -> CategoryFamily | None:
+    """What the rows of an operator ask of categories and one ordered attribute; None where they ask something else."""
+    pieces = [(factors, weight) for part, weight in operator.stacked if (factors := part.factored) is not None]
+    if len(pieces) < len(operator.stacked) or len(pieces[0][0]) < 2:
+        return None
+    ordered = {axis for factors, _ in pieces for axis, one in enumerate(factors) if isinstance(one, Prefix | Ranges)}
+    if len(ordered) != 1:
+        return None
+    axis = ordered.pop()
+    shape = tuple(factor.shape[1] for factor in pieces[0][0])
+    return CategoryFamily(shape, axis, tuple(_part(factors, axis, weight) for factors, weight in pieces))
+
+
+def _part(factors: Sequence[OneAttribute], axis: int, weight: float) -> CategoryPart:
+    others = [factor for place, factor in enumerate(factors) if place != axis]
+    apart = tuple(isinstance(other, Identity) and other.size > 1 for other in others)
+    family = _family(factors[axis])
+    varies = any(apart) and family.bins == family.size and not isinstance(family, CellFamily | WholeFamily)
+    return CategoryPart(apart, family, varies, weight)
+
+
+def _family(factor: OneAttribute) -> IntervalFamily:
+    match factor:
+        case Prefix(bins=bins, size=size):
+            return PrefixFamily(bins, size)
+        case Ranges(bins=bins, size=size):
+            return RangeFamily(bins, size)
+        case Total(size=size):
+            return WholeFamily(size, size)
+        case _:
+            return CellFamily(factor.shape[1], factor.shape[1])

@@ -1,0 +1,136 @@
+"""Which levels grids on categories and one ordered attribute have, and how often.
+
+As on a line, a design for a few hundred bins is one for any number. The information of levels adds up on each part of
+the functions of the categories, those of sum 0 on some attributes and constant on the others, so that the chances of
+levels that tell different attributes apart are found together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.grids.category_families import CategoryFamily, CategoryPart
+from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
+from sordino_analysis.mechanisms.grid_levels import HashResponse, combs, hash_response
+from sordino_analysis.mechanisms.tuning import CATEGORY_LEVELS, GRID_LEVELS
+from sordino_analysis.optimisation.level_chances import Component, best_shares, centred
+
+Subset = tuple[bool, ...]
+
+
+def designed_categories(family: CategoryFamily, epsilon: float) -> list[CategoryLevel]:
+    """Levels with chances that sum to 1, for the mean variance of the family's queries."""
+    return _designed(family, [hash_response(epsilon)], epsilon)
+
+
+def _designed(family: CategoryFamily, responses: Sequence[HashResponse], epsilon: float) -> list[CategoryLevel]:
+    chosen_at = _halved(family.bins, CATEGORY_LEVELS.chosen_at)
+    few = family.resized(chosen_at)
+    levels = _candidates(few, responses, epsilon)
+    chances = np.ones(len(levels))
+    for steps in CATEGORY_LEVELS.steps:
+        levels, chances = _kept(levels, best_shares(_components(few, levels), chances, steps))
+    refined_at = _halved(family.bins, 2 * CATEGORY_LEVELS.chosen_at)
+    if refined_at > chosen_at:
+        more = family.resized(refined_at)
+        levels = _scaled(_with_chances(levels, chances), chosen_at, refined_at)
+        start = np.array([level.chance for level in levels])
+        levels, chances = _kept(levels, best_shares(_components(more, levels), start, CATEGORY_LEVELS.last_steps))
+    return _scaled(_with_chances(levels, chances), refined_at, family.bins)
+
+
+def _halved(size: int, most: int) -> int:
+    while size > most:
+        size //= 2
+    return size
+
+
+def _candidates(family: CategoryFamily, responses: Sequence[HashResponse], epsilon: float) -> list[CategoryLevel]:
+    """Hashed cells of powers of 2, and of many widths near the size of the domain; of the line alone combs, too."""
+    narrow = [1 << power for power in range(family.bins.bit_length()) if (1 << power) < CATEGORY_LEVELS.wide * family.bins]
+    first, last = (math.log(times, CATEGORY_LEVELS.ratio) for times in (CATEGORY_LEVELS.wide, CATEGORY_LEVELS.widest))
+    periods = [CATEGORY_LEVELS.ratio**power for power in np.arange(first, last)]
+    widths = sorted({*narrow, *(max(1, round(family.bins * times)) for times in periods)})
+    levels: list[CategoryLevel] = []
+    for apart, response in product(_told(family), responses):
+        lines = [response.level(width, hashed=True) for width in widths]
+        levels += [CategoryLevel(line=line, axis=family.axis, apart=apart) for line in lines]
+        if any(apart):
+            levels.append(CategoryLevel(line=lines[0], axis=family.axis, apart=apart, whole=True))
+    if not all(any(part.apart) for part in family.parts):
+        nothing = (False,) * len(family.sizes)
+        levels += [CategoryLevel(line=line, axis=family.axis, apart=nothing) for line in combs(family.bins, epsilon)]
+    return levels
+
+
+def _told(family: CategoryFamily) -> list[Subset]:
+    """Which attributes levels tell apart: those of each part, and of parts together."""
+    found = {part.apart for part in family.parts}
+    for one, other in product(tuple(found), repeat=2):
+        found.add(tuple(a or b for a, b in zip(one, other, strict=True)))
+    return sorted(found, reverse=True)
+
+
+def _components(family: CategoryFamily, levels: Sequence[CategoryLevel]) -> list[Component]:
+    """One for each part of the functions of the categories that a query has."""
+    bins, sizes = family.bins, family.sizes
+    grams = [part.weight * part.family.gram(np.eye(bins)) for part in family.parts]
+    base = [level.factor(sizes, bins) * level.kernel(bins) for level in levels]
+    found = []
+    for subset in product((False, True), repeat=len(sizes)):
+        shares = [_share(part, subset, sizes) for part in family.parts]
+        if not any(shares):
+            continue
+        gram = sum((share * gram for share, gram in zip(shares, grams, strict=True)), np.zeros((bins, bins)))
+        kernels = np.array([_left(level, subset, sizes) * kernel for level, kernel in zip(levels, base, strict=True)])
+        constant = 0.0 if any(subset) else float(math.prod(sizes))
+        found.append(Component(kernels, gram if any(subset) else centred(gram), constant))
+    return found
+
+
+def _share(part: CategoryPart, subset: Subset, sizes: Sequence[int]) -> float:
+    """How often the queries of a part are in the functions of sum 0 on the `subset`, added up over the members."""
+    share = 1.0
+    for size, named, zero in zip(sizes, part.apart, subset, strict=True):
+        share *= (size - 1 if zero else 1) if named else (0 if zero else size)
+    return share
+
+
+def _left(level: CategoryLevel, subset: Subset, sizes: Sequence[int]) -> float:
+    """How much of a level's information there is on the functions of sum 0 on the `subset`."""
+    if any(zero and not told for zero, told in zip(subset, level.apart, strict=True)):
+        return 0.0
+    return math.prod(size for size, told in zip(sizes, level.apart, strict=True) if not told)
+
+
+def _kept(levels: Sequence[CategoryLevel], chances: Floats) -> tuple[list[CategoryLevel], Floats]:
+    held = np.flatnonzero(chances >= CATEGORY_LEVELS.least_chance)
+    return [levels[place] for place in held], chances[held] / chances[held].sum()
+
+
+def _with_chances(levels: Sequence[CategoryLevel], chances: Floats) -> list[CategoryLevel]:
+    shares = (chances / chances.sum()).tolist()
+    return [
+        replace(level, line=replace(level.line, chance=share)) for level, share in zip(levels, shares, strict=True)
+    ]
+
+
+def _scaled(levels: Sequence[CategoryLevel], bins: int, larger: int) -> list[CategoryLevel]:
+    """Levels for `bins` as levels for the `larger` number, which is about a power of 2 times it."""
+    octaves = round(math.log2(larger / bins))
+    if not octaves:
+        return list(levels)
+    found: list[CategoryLevel] = []
+    for level in levels:
+        narrow = level.whole or (level.line.hashed and level.line.width <= GRID_LEVELS.plateau)
+        widths = [level.line.width] if narrow else [round(level.line.width * larger / bins)]
+        if level.line.width == GRID_LEVELS.plateau and narrow and not level.whole:
+            widths = [level.line.width << octave for octave in range(octaves + 1)]
+        found += [replace(level, line=replace(level.line, width=width)) for width in widths]
+    return _with_chances(found, np.array([level.chance for level in found]))
