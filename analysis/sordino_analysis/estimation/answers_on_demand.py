@@ -14,7 +14,7 @@ from sordino_analysis.estimation.answer_on_demand import (
     QuantileAnswer,
     ShareAnswer,
 )
-from sordino_analysis.estimation.grids_on_demand import GridsOnDemand, PlanesOnDemand
+from sordino_analysis.estimation.grids_on_demand import FORMS
 from sordino_analysis.estimation.groups import group_answers
 from sordino_analysis.estimation.items import ItemEstimator
 from sordino_analysis.estimation.items_on_demand import CountItems, ItemsOnDemand, count_in_table
@@ -24,8 +24,6 @@ from sordino_analysis.estimation.marginals import MarginalEstimator
 from sordino_analysis.estimation.marginals_on_demand import MarginalsOnDemand
 from sordino_analysis.estimation.means_on_demand import RoundedOnDemand, mean_answers
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.evaluation.grids.answers import GridAnswers
-from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments
 from sordino_analysis.questions.linear.on_demand import QuestionKind, parse_boxes, parse_quantiles
 from sordino_shared.domains import Domain
@@ -67,13 +65,8 @@ def answerer_of(
 
 def on_demand_of(estimator: LinearEstimator, aggregate: Aggregate) -> LinearOnDemand:
     """What answers other queries about a closed round, whose types are those of the estimator's workload."""
-    match estimator.law:
-        case GridAnswers() as law:
-            return GridsOnDemand(estimator, aggregate, law)
-        case PlaneAnswers() as law:
-            return PlanesOnDemand(estimator, aggregate, law)
-        case _:
-            return LinearOnDemand(estimator, aggregate)
+    form = FORMS.get(type(estimator.law))
+    return LinearOnDemand(estimator, aggregate) if form is None else form(estimator, aggregate, estimator.law)
 
 
 def _among_random_reports(

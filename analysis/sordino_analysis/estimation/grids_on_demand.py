@@ -1,10 +1,11 @@
-"""Answers on demand from shifted grids: any query about an ordered attribute, or any rectangle of two."""
+"""Answers on demand from shifted grids: queries about one ordered attribute and categories, or rectangles."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,15 @@ from sordino_analysis.estimation.consistency import (
     nearest_distribution,
     nearest_histogram,
 )
-from sordino_analysis.estimation.cumulative import spread_bins
+from sordino_analysis.estimation.cumulative import looked_at, spread_bins
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.estimation.linear_on_demand import LinearOnDemand
-from sordino_analysis.evaluation.accumulate import mean_accumulator
+from sordino_analysis.evaluation.accumulate import Aggregate, mean_accumulator
+from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.grids.answers import GridAnswers
+from sordino_analysis.evaluation.grids.category_answers import CategoryAnswers
 from sordino_analysis.evaluation.grids.moments import GridMoments
+from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
 
@@ -96,3 +100,24 @@ class PlanesOnDemand(_GridsAlone):
 
     def _looked_at(self, bins: int) -> Indices:
         return np.arange(bins) if bins <= _ALL_BINS else spread_bins(bins, _SPREAD, _NEAR)
+
+
+@dataclass(frozen=True, eq=False)
+class CategoriesOnDemand(PlanesOnDemand):
+    """A closed round of grids on categories and one ordered attribute, whose law is known for all sums of cells."""
+
+    law: CategoryAnswers
+
+    def asked(self, operator: LinearMap, label: Callable[[int], str]) -> LinearEstimator:
+        return self._of(self.law.for_rows(operator, label))
+
+    def _looked_at(self, bins: int) -> Indices:
+        return looked_at(bins)
+
+
+# The form of answers on demand for each form of grids.
+FORMS: Mapping[type[AnswerMoments], Callable[[LinearEstimator, Aggregate, Any], LinearOnDemand]] = {
+    GridAnswers: GridsOnDemand,
+    PlaneAnswers: PlanesOnDemand,
+    CategoryAnswers: CategoriesOnDemand,
+}

@@ -20,11 +20,12 @@ from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
 from sordino_analysis.mechanisms.grid_levels import HashResponse, combs, hash_response
 from sordino_analysis.mechanisms.tuning import CATEGORY_LEVELS, GRID_LEVELS
 from sordino_analysis.optimisation.level_chances import Component, best_shares, centred
+from sordino_analysis.request_terms import Objective
 
 Subset = tuple[bool, ...]
 
 
-def designed_categories(family: CategoryFamily, epsilon: float) -> list[CategoryLevel]:
+def designed_categories(family: CategoryFamily, epsilon: float, objective: Objective = "mean") -> list[CategoryLevel]:
     """Levels with chances that sum to 1, for the mean variance of the family's queries."""
     return _designed(family, [hash_response(epsilon)], epsilon)
 
@@ -53,7 +54,9 @@ def _halved(size: int, most: int) -> int:
 
 def _candidates(family: CategoryFamily, responses: Sequence[HashResponse], epsilon: float) -> list[CategoryLevel]:
     """Hashed cells of powers of 2, and of many widths near the size of the domain; of the line alone combs, too."""
-    narrow = [1 << power for power in range(family.bins.bit_length()) if (1 << power) < CATEGORY_LEVELS.wide * family.bins]
+    narrow = [
+        1 << power for power in range(family.bins.bit_length()) if (1 << power) < CATEGORY_LEVELS.wide * family.bins
+    ]
     first, last = (math.log(times, CATEGORY_LEVELS.ratio) for times in (CATEGORY_LEVELS.wide, CATEGORY_LEVELS.widest))
     periods = [CATEGORY_LEVELS.ratio**power for power in np.arange(first, last)]
     widths = sorted({*narrow, *(max(1, round(family.bins * times)) for times in periods)})
@@ -110,15 +113,13 @@ def _left(level: CategoryLevel, subset: Subset, sizes: Sequence[int]) -> float:
 
 
 def _kept(levels: Sequence[CategoryLevel], chances: Floats) -> tuple[list[CategoryLevel], Floats]:
-    held = np.flatnonzero(chances >= CATEGORY_LEVELS.least_chance)
+    held = np.flatnonzero(chances >= CATEGORY_LEVELS.least_chance).tolist()
     return [levels[place] for place in held], chances[held] / chances[held].sum()
 
 
 def _with_chances(levels: Sequence[CategoryLevel], chances: Floats) -> list[CategoryLevel]:
     shares = (chances / chances.sum()).tolist()
-    return [
-        replace(level, line=replace(level.line, chance=share)) for level, share in zip(levels, shares, strict=True)
-    ]
+    return [replace(level, line=replace(level.line, chance=share)) for level, share in zip(levels, shares, strict=True)]
 
 
 def _scaled(levels: Sequence[CategoryLevel], bins: int, larger: int) -> list[CategoryLevel]:

@@ -45,6 +45,7 @@ MAX_DENSE_TYPES = 2048
 MOST_DENSE_INTERVALS = 512
 # 128 MiB of doubles for W; the factor L and the decoder of the vector mechanism are as large each.
 MAX_DENSE_ENTRIES = 1 << 24
+_GRIDS = ("shifted_grids", "plane_grids", "category_grids")
 # Of the factorization that all mechanisms share: no plan by it is further above the least. Measured: `python -m
 # benchmarks.planning`.
 FACTORIZATION_GAP = 0.01
@@ -150,7 +151,7 @@ class SharedWork:
     def _left_to_grids(self) -> bool:
         """Whether grids take seconds where a dense design takes minutes, unless the request names the mechanism."""
         workload, named = self.request.workload, self.request.options.mechanism
-        if workload.size <= MOST_DENSE_INTERVALS or named not in (None, "shifted_grids", "plane_grids"):
+        if workload.size <= MOST_DENSE_INTERVALS or named not in (None, *_GRIDS):
             return False
         # Of a matrix that somebody wrote a dense design is made as far as it goes, for it may be no sums of neighbours.
         return answered_by_grids(workload) and not isinstance(workload.operator, Dense)

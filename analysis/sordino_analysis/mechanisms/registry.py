@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sordino_analysis.mechanisms.approximate_factorization import ApproximateFactorizationMechanism
 from sordino_analysis.mechanisms.biased_characters import BiasedCharactersMechanism
+from sordino_analysis.mechanisms.category_grids import CategoryGridsMechanism
 from sordino_analysis.mechanisms.coarsened_histogram import CoarsenedHistogramMechanism
 from sordino_analysis.mechanisms.column_generation import ColumnGenerationMechanism
 from sordino_analysis.mechanisms.extreme_rows import ExtremeRowsMechanism
@@ -32,6 +33,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     CoarsenedHistogramMechanism(),
     ShiftedGridsMechanism(),
     PlaneGridsMechanism(),
+    CategoryGridsMechanism(),
     HadamardResponseMechanism(),
     HaarMechanism(),
     HierarchyMechanism(),
@@ -50,7 +52,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
 )
 
 # Made for what the queries have in common, so nothing else is built where its formula says that it cannot win.
-_FIRST = ("coarsened_histogram", "shifted_grids", "plane_grids", "orbit_kernel")
+_FIRST = ("coarsened_histogram", "shifted_grids", "plane_grids", "category_grids", "orbit_kernel")
 
 
 def in_order_of_evaluation() -> tuple[Mechanism, ...]:

@@ -33,6 +33,17 @@ class CategoryGridLevelsTuning:
 
 
 @dataclass(frozen=True, kw_only=True)
+class CategoryGridsTuning:
+    """Grids on categories and one ordered attribute as a mechanism: `category_grids.py`. Measured: `python -m
+    benchmarks.tuning mechanisms.category_grids`."""
+
+    fewest_types: int = 256
+    """Below, dense designs are better and take seconds."""
+    most_levels: int = 64
+    """Levels that are kept; each has a table of all types that it looks at, and together these are limited."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class CoarsenedHistogramTuning:
     """Hashes of items: `coarsened_histogram.py`. Measured: `python -m benchmarks.tuning mechanisms.hashes`."""
 
@@ -349,6 +360,7 @@ class ApproximateFactorizationTuning:
 
 
 CATEGORY_LEVELS = CategoryGridLevelsTuning()
+CATEGORY_GRIDS = CategoryGridsTuning()
 HASHES = CoarsenedHistogramTuning()
 COLUMN_GENERATION = ColumnGenerationTuning()
 DRAWN_FAMILIES = DrawnFamiliesTuning()

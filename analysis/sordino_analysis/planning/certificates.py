@@ -17,6 +17,7 @@ from sordino_analysis.documents.certificate import (
     PinnedBound,
     SubsetBound,
 )
+from sordino_analysis.evaluation.grids.category_families import category_family_of
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.evaluation.grids.stacked import family_of
 from sordino_analysis.mechanisms.mechanism import MOST_DENSE_INTERVALS, SharedWork
@@ -28,6 +29,7 @@ from sordino_analysis.optimisation.symmetry.pinned_bound import best_member_weig
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_bound
 from sordino_analysis.planning.interval_certificates import (
+    categories_bound,
     interval_bound,
     plane_bound,
 )
@@ -58,6 +60,9 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     plane = plane_of(workload.operator)
     if plane is not None and workload.size > MOST_DENSE_INTERVALS:
         return plane_bound(plane, epsilon)
+    beside = category_family_of(workload)
+    if beside is not None and workload.size > MOST_DENSE_INTERVALS:
+        return categories_bound(beside, epsilon)
     if work.deadline.passed():
         return some_types_certificate(workload, epsilon, objective, SOME_TYPES.cut_short)
     if isinstance(workload.operator, CharacterMap) and workload.operator.invariant:

@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from sordino_analysis.documents.certificate import IntervalBound
+from sordino_analysis.evaluation.grids.category_families import CategoryFamily, WholeFamily
+from sordino_analysis.evaluation.grids.families import CellFamily, IntervalFamily, PrefixFamily, RangeFamily
 from sordino_analysis.evaluation.grids.plane_prefixes import PlanePrefixes
+from sordino_analysis.optimisation.bounds.categories import (
+    CategoryTerms,
+    Spectrum,
+    category_bound,
+    cell_spectrum,
+    prefix_spectrum,
+    range_spectrum,
+    whole_spectrum,
+)
 from sordino_analysis.optimisation.bounds.intervals import (
     best_prefix_densities,
     even_plane_bound,
@@ -17,6 +30,12 @@ from sordino_analysis.request_terms import Objective
 from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
 
+_SPECTRA: Mapping[type[IntervalFamily], Spectrum] = {
+    PrefixFamily: prefix_spectrum,
+    RangeFamily: range_spectrum,
+    CellFamily: cell_spectrum,
+    WholeFamily: whole_spectrum,
+}
 _EVEN = array_of(np.ones(1), "<f8")
 # Rechecking takes the square of the number of types, and these are a minute.
 _MOST_RECHECKED = 1 << 16
@@ -56,6 +75,23 @@ def recheck_plane(bound: IntervalBound, plane: PlanePrefixes, epsilon: float) ->
     """The value that even densities prove, for either objective; None for others."""
     even = len(ndarray(bound.query_density)) == len(ndarray(bound.type_density)) == 1
     return _of_plane(plane, epsilon) if even else None
+
+
+def categories_bound(family: CategoryFamily, epsilon: float) -> IntervalBound:
+    """The bound of intervals within members of other attributes; only the bins have weight, even ones."""
+    return IntervalBound(_of_categories(family, epsilon), _EVEN, _EVEN)
+
+
+def recheck_categories(bound: IntervalBound, family: CategoryFamily, epsilon: float) -> float | None:
+    """The value that even densities prove, for either objective; None for others."""
+    even = len(ndarray(bound.query_density)) == len(ndarray(bound.type_density)) == 1
+    return _of_categories(family, epsilon) if even else None
+
+
+def _of_categories(family: CategoryFamily, epsilon: float) -> float:
+    parts = [CategoryTerms(part.apart, _SPECTRA[type(part.family)], part.weight) for part in family.parts]
+    bins = min(part.family.bins for part in family.parts)
+    return category_bound(family.sizes, bins, parts, family.count, epsilon)
 
 
 def _of_plane(plane: PlanePrefixes, epsilon: float) -> float:

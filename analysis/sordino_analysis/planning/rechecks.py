@@ -24,6 +24,7 @@ from sordino_analysis.documents.certificate import (
     StackBound,
     SubsetBound,
 )
+from sordino_analysis.evaluation.grids.category_families import category_family_of
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.optimisation.bounds import recheck
 from sordino_analysis.optimisation.bounds.odd import recheck_odd
@@ -32,7 +33,7 @@ from sordino_analysis.optimisation.symmetry.odd_characters import recheck_odd_ch
 from sordino_analysis.optimisation.symmetry.pinned_bound import recheck_pinned
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import recheck_subset_sizes
-from sordino_analysis.planning.interval_certificates import recheck_intervals, recheck_plane
+from sordino_analysis.planning.interval_certificates import recheck_categories, recheck_intervals, recheck_plane
 from sordino_analysis.planning.listed_row_certificates import recheck_listed_rows_certificate
 from sordino_analysis.planning.mixed_type_certificates import recheck_mixed_types_certificate
 from sordino_analysis.planning.own_type_certificates import recheck_own_types_certificate
@@ -64,6 +65,9 @@ def _intervals(bound: IntervalBound, workload: Workload, epsilon: float, objecti
     plane = plane_of(workload.operator)
     if plane is not None:
         return recheck_plane(bound, plane, epsilon)
+    beside = category_family_of(workload)
+    if beside is not None:
+        return recheck_categories(bound, beside, epsilon)
     return recheck_intervals(bound, workload.operator.intervals, epsilon, objective)
 
 

@@ -77,7 +77,7 @@ def test_answers_of_simulated_devices_are_as_far_off_as_stated_and_another_law_i
     asked = plane_of(workload.operator)
     assert isinstance(randomizer, Coarsened)
     assert asked is not None
-    answers = PlaneAnswers.of(randomizer, workload, asked)
+    answers = PlaneAnswers.of(randomizer, workload)
     random = np.random.default_rng(3)
     members = (random.beta(2, 5, (2, REPORTS)) * 64).astype(np.int64)
     cells = members[0] * 64 + (members[0] + members[1]) % 64
@@ -103,7 +103,7 @@ def test_two_attributes_that_look_alike_are_evaluated_once_and_figures_are_those
     asked = plane_of(workload.operator)
     assert isinstance(randomizer, Coarsened)
     assert asked is not None
-    answers = PlaneAnswers.of(randomizer, workload, asked)
+    answers = PlaneAnswers.of(randomizer, workload)
     weights, solved, told = PlaneLaw.weights, [], []
 
     def counted(law: PlaneLaw, queries: Floats) -> Floats:
@@ -151,7 +151,7 @@ def test_the_mean_over_some_queries_overstates_that_over_all_by_a_tenth_at_most(
     assert isinstance(randomizer, Coarsened)
     assert asked is not None
     monkeypatch.setattr(plane_prefixes, "_ALL_LISTED", 512)
-    some = PlaneAnswers.of(randomizer, plan.request.workload, asked).profile().figures()
+    some = PlaneAnswers.of(randomizer, plan.request.workload).profile().figures()
     assert some.mean_variance_over == "36 of 639 prefix sums spread over all"
     assert whole.mean_variance < some.mean_variance < 1.1 * whole.mean_variance
     assert whole.uniform_mean_variance is not None

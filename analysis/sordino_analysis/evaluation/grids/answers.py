@@ -46,6 +46,14 @@ class GridAnswers(GridMoments):
     listed: tuple[Query, ...] | None
 
     @classmethod
+    def asks(cls, workload: Workload) -> bool:
+        return family_of(workload) is not None
+
+    @classmethod
+    def listing(cls, workload: Workload) -> Workload:
+        return listed_on_a_line(workload)
+
+    @classmethod
     def of(cls, randomizer: Coarsened, workload: Workload) -> Self:
         """For all queries of a workload; raises InvalidValue where randomizer and workload do not fit together."""
         family = family_of(workload)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Self
 
@@ -26,33 +26,48 @@ from sordino_analysis.questions.linear.operators import Indices, LinearMap
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
 
+# A query of a part by its number, about any members.
+Place = tuple[int, Query]
 # The worst query is sought among so many of each part that are spread over all, and then among some near the worst.
 _SPREAD, _NEAR = 65, 32
 
 
 @dataclass(frozen=True, eq=False)
 class CategoryAnswers(GridMoments):
-    """The moments of the answers; `workload` has the `listed` queries, `family` all of them, `law` the decoder."""
+    """The moments of the answers; `workload` has the `listed` queries, `family` all of them, `law` the decoder.
+
+    Where the workload's are others, asked on demand, `listed` is None.
+    """
 
     law: CategoryLaw
     family: CategoryFamily
-    listed: tuple[Listed, ...]
+    listed: tuple[Listed, ...] | None
 
     @classmethod
-    def asks(cls, operator: LinearMap) -> bool:
-        """Whether the rows are about categories and one ordered attribute."""
-        return category_family_of(operator) is not None
+    def asks(cls, workload: Workload) -> bool:
+        return category_family_of(workload) is not None
+
+    @classmethod
+    def listing(cls, workload: Workload) -> Workload:
+        family = category_family_of(workload)
+        return workload if family is None else listed_categories(workload, family)
 
     @classmethod
     def of(cls, randomizer: Coarsened, workload: Workload) -> Self:
-        """For all queries of a workload; raises InvalidValue where it does not fit the randomizer."""
-        family = category_family_of(workload.operator)
+        family = category_family_of(workload)
         if family is None:
             raise InvalidValue("these grids answer about categories and one ordered attribute", workload)
         if randomizer.sizes != workload.domain.shape:
             raise InvalidValue(f"the grids are for {randomizer.sizes} types, not {workload.domain.shape}", workload)
         law = CategoryLaw(shipped_category_levels(randomizer, family.axis), family.shape)
         return cls(listed_categories(workload, family), randomizer, law, family, tuple(listed_of(family)))
+
+    def for_rows(self, operator: LinearMap, label: Callable[[int], str]) -> Self:
+        """The moments of the answers to any rows that the levels tell."""
+        return replace(self, workload=replace(self.workload, operator=operator, name_query=label), listed=None)
+
+    def for_boxes(self, boxes: Sequence[Box]) -> Self:
+        return self.for_rows(self._of_boxes(boxes), lambda query: boxes[query].label)
 
     @property
     def _levels(self) -> Sequence[CellLevel]:
@@ -110,55 +125,65 @@ class CategoryAnswers(GridMoments):
         return np.moveaxis(histogram.reshape(self.family.shape), self.family.axis, -1)
 
     def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
-        seen: dict[tuple[int, Query], float] = {}
-        every = [(number, query) for number, part in enumerate(self.family.parts) for query in part.samples(_SPREAD)]
-        some = every if len(self.listed) < self.family.count else []
-        together = [*dict.fromkeys((one.part, one.query) for one in self.listed), *some]
-        for place, (number, query) in enumerate(together):
-            self._worst(number, query, seen)
-            progress(Progress(place / len(together)))
-        weights = np.array([self.family.parts[one.part].weight for one in self.listed])
-        sought = max((self._ascended(number, seen) for number in range(len(self.family.parts))), default=0.0) if some else 0.0
+        if self.listed is None:
+            return self._profile_of_rows()
+        seen: dict[Place, float] = {}
+        spread = [(number, query) for number, part in enumerate(self.family.parts) for query in part.samples(_SPREAD)]
+        further = spread if len(self.listed) < self.family.count else []
+        together = [*dict.fromkeys(one.place for one in self.listed), *further]
+        for done, place in enumerate(together):
+            self._worst(place, seen)
+            progress(Progress(done / len(together)))
         by_type = np.maximum(category_mean_variances(self.law, self.family), 0.0)
-        over = f"{len(some)} of {self._intervals} intervals within a member spread over all, and {_NEAR} near the worst"
+        tops = [self._ascended(number, seen) for number in range(len(self.family.parts))] if further else []
         return ErrorProfile(
-            variance=np.array([self._worst(one.part, one.query, seen) for one in self.listed]),
+            variance=np.array([self._worst(one.place, seen) for one in self.listed]),
             bias=np.full(len(self.listed), self._bias()),
             type_variance=by_type,
-            weights=weights,
-            sought=sought,
-            over=over if some else None,
+            weights=np.array([self.family.parts[one.part].weight for one in self.listed]),
+            sought=max((seen[top] for top in tops), default=0.0),
+            weighted_sought=max((self.family.parts[top[0]].weight * seen[top] for top in tops), default=0.0),
+            over=self._over(len(further)),
             uniform=float(by_type.mean()),
         )
 
-    @property
-    def _intervals(self) -> int:
-        return sum(part.intervals for part in self.family.parts)
+    def _profile_of_rows(self) -> ErrorProfile:
+        """Of rows asked on demand, each of which counts once; its types are not listed."""
+        worst, bias = np.empty((2, self.workload.queries))
+        for row in self._rows:
+            query = self._classes(row)
+            worst[row], bias[row] = self._variances(query).max(), self.law.class_bias(query)
+        return ErrorProfile(worst, bias, np.array([worst.mean()]), np.ones(len(worst)))
+
+    def _over(self, spread: int) -> str | None:
+        intervals = sum(part.intervals for part in self.family.parts)
+        told = f"{spread} of {intervals} intervals of any member spread over all, and {_NEAR} near the worst"
+        return told if spread else None
 
     def _of(self, part: CategoryPart, query: Query) -> Classes:
         """The query about the first member of each attribute that the part tells apart."""
         return self.law.classes(part.query(self.family.shape, self.family.axis, query))
 
-    def _worst(self, number: int, query: Query, seen: dict[tuple[int, Query], float]) -> float:
-        """The largest variance over the types of a query of part `number`, whatever the members are."""
-        if (number, query) not in seen:
-            seen[number, query] = float(self.law.class_variances(self._of(self.family.parts[number], query)).max())
-        return seen[number, query]
+    def _worst(self, place: Place, seen: dict[Place, float]) -> float:
+        """The largest variance over the types of a query of a part, whatever its members are."""
+        if place not in seen:
+            number, query = place
+            seen[place] = float(self.law.class_variances(self._of(self.family.parts[number], query)).max())
+        return seen[place]
 
-    def _ascended(self, number: int, seen: dict[tuple[int, Query], float]) -> float:
-        """The weighed largest variance met on a way uphill from the worst of a part, by steps that halve."""
-        part = self.family.parts[number]
-        query = max((one for of, one in seen if of == number), key=lambda one: self._worst(number, one, seen))
+    def _ascended(self, number: int, seen: dict[Place, float]) -> Place:
+        """The worst query met on a way uphill from the worst of a part, its ends moved by steps that halve."""
+        best = max((place for place in seen if place[0] == number), key=seen.__getitem__)
         step, tries = max(1, self.family.bins // _SPREAD), 0
         while step and tries < _NEAR:
-            near = part.family.neighbours(query, step)
+            near = [(number, query) for query in self.family.parts[number].family.neighbours(best[1], step)]
             tries += max(1, len(near))
-            top = max(near, key=lambda one: self._worst(number, one, seen), default=query)
-            if self._worst(number, top, seen) > self._worst(number, query, seen):
-                query = top
+            top = max(near, key=lambda place: self._worst(place, seen), default=best)
+            if self._worst(top, seen) > self._worst(best, seen):
+                best = top
             else:
                 step //= 2
-        return part.weight * self._worst(number, query, seen)
+        return best
 
     def _bias(self) -> float:
         """The largest bias of some answers: all are what rounding leaves of a solution."""

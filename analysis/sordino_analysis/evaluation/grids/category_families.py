@@ -12,7 +12,8 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.grids.families import CellFamily, IntervalFamily, PrefixFamily, Query, RangeFamily
 from sordino_analysis.evaluation.grids.levels import Shape
-from sordino_analysis.questions.linear.operators import Identity, LinearMap, OneAttribute, Prefix, Ranges, Total
+from sordino_analysis.questions.linear.operators import Identity, OneAttribute, Prefix, Ranges, Total
+from sordino_analysis.questions.linear.workload import Workload
 
 
 class WholeFamily(IntervalFamily):
@@ -121,17 +122,21 @@ class CategoryFamily:
         return CategoryFamily(shape, self.axis, tuple(part.resized(bins) for part in self.parts))
 
 
-def category_family_of(operator: LinearMap) -> CategoryFamily | None:
-    """What the rows of an operator ask of categories and one ordered attribute; None where they ask something else."""
-    pieces = [(factors, weight) for part, weight in operator.stacked if (factors := part.factored) is not None]
-    if len(pieces) < len(operator.stacked) or len(pieces[0][0]) < 2:
+def category_family_of(workload: Workload) -> CategoryFamily | None:
+    """What queries ask of categories and one ordered attribute; None where they ask something else."""
+    if workload.dithering is not None or len(workload.domain.attributes) < 2:
+        return None
+    stacked = workload.operator.stacked
+    pieces = [(factors, weight) for part, weight in stacked if (factors := part.factored) is not None]
+    if len(pieces) < len(stacked):
         return None
     ordered = {axis for factors, _ in pieces for axis, one in enumerate(factors) if isinstance(one, Prefix | Ranges)}
     if len(ordered) != 1:
         return None
     axis = ordered.pop()
-    shape = tuple(factor.shape[1] for factor in pieces[0][0])
-    return CategoryFamily(shape, axis, tuple(_part(factors, axis, weight) for factors, weight in pieces))
+    return CategoryFamily(
+        workload.domain.shape, axis, tuple(_part(factors, axis, weight) for factors, weight in pieces)
+    )
 
 
 def _part(factors: Sequence[OneAttribute], axis: int, weight: float) -> CategoryPart:

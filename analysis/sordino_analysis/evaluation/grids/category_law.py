@@ -108,7 +108,9 @@ class CategoryLaw:
     def inverses(self) -> dict[Subset, ToeplitzInverse]:
         """T_U⁻¹ for each U that the levels tell of."""
         columns = {subset: self._column(subset) for subset in _subsets(len(self.sizes))}
-        return {subset: ToeplitzInverse(SymmetricToeplitz(column)) for subset, column in columns.items() if column.any()}
+        return {
+            subset: ToeplitzInverse(SymmetricToeplitz(column)) for subset, column in columns.items() if column.any()
+        }
 
     def _column(self, subset: Subset) -> Floats:
         column = np.zeros(self.bins) if any(subset) else np.full(self.bins, float(math.prod(self.sizes)))

@@ -25,6 +25,11 @@ class Listed:
     members: tuple[int, ...]
     query: Query
 
+    @property
+    def place(self) -> tuple[int, Query]:
+        """The query whatever its members are."""
+        return self.part, self.query
+
 
 def listed_of(family: CategoryFamily) -> Iterator[Listed]:
     """The listed queries in the order of the workload."""
@@ -65,7 +70,7 @@ def _row(workload: Workload, family: CategoryFamily, one: Listed) -> int:
     factors = pieces[one.part].factored
     assert factors is not None
     sides = _sides(family, one)
-    places = [factor.row_of(*side) for factor, side in zip(factors, sides, strict=True)]
+    places = [factor.row(*side) for factor, side in zip(factors, sides, strict=True)]
     heights = [factor.shape[0] for factor in factors]
     row = int(np.ravel_multi_index(places, heights))
     before = sum(piece.shape[0] for piece in pieces[: one.part])

@@ -28,7 +28,7 @@ Kind = tuple[int, ...]
 
 
 def category_mean_variances(law: CategoryLaw, family: CategoryFamily) -> Floats:
-    """(k,) the mean of w_q Var_q(x) over the family's queries, exactly, for the types x of any combination of members."""
+    """(k,) the mean of w_q Var_q(x) over the family's queries, exactly, for the types x of any members."""
     found = np.zeros(law.bins)
     for part in family.parts:
         found += part.weight * _PartMeans(law, part).variances()

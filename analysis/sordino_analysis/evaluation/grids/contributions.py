@@ -96,9 +96,7 @@ def _scaled(values: Floats, chances: Floats, shares: Floats, variances: Floats) 
     return ContributionLaw(*gathered(np.concatenate(moved), apart), shares, truth)
 
 
-def _atoms(
-    level: CellLevel, factor: float, weights: Floats, held: Floats, generator: np.random.Generator
-) -> Atoms:
+def _atoms(level: CellLevel, factor: float, weights: Floats, held: Floats, generator: np.random.Generator) -> Atoms:
     values, chances = _of_comb(level, weights, held) if level.sets else _of_cells(level, weights, held, generator)
     return factor * values, level.chance * chances
 
@@ -172,9 +170,7 @@ def _cell_sums(weights: Floats, widths: Shape, offset: Shape) -> Floats:
     return found
 
 
-def _cells_of(
-    types: NDArray[np.intp], shape: Shape, widths: Shape, offset: Shape
-) -> tuple[NDArray[np.intp], ...]:
+def _cells_of(types: NDArray[np.intp], shape: Shape, widths: Shape, offset: Shape) -> tuple[NDArray[np.intp], ...]:
     """The cells of each attribute that types are in."""
     places = zip(np.unravel_index(types, shape), widths, offset, strict=True)
     return tuple((place + start) // width if width else np.zeros_like(place) for place, width, start in places)

@@ -1,19 +1,28 @@
-"""Which queries grids list: all of one attribute or of two, or some that are spread over all."""
+"""The forms of grids: which one answers a workload, and which of its queries are listed."""
 
 from __future__ import annotations
 
-from sordino_analysis.evaluation.grids.answers import listed_on_a_line
-from sordino_analysis.evaluation.grids.plane_prefixes import listed_plane, plane_of
-from sordino_analysis.evaluation.grids.stacked import family_of
+from sordino_analysis.evaluation.grids.answers import GridAnswers
+from sordino_analysis.evaluation.grids.category_answers import CategoryAnswers
+from sordino_analysis.evaluation.grids.moments import GridMoments
+from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
 from sordino_analysis.questions.linear import Workload
+
+# No workload is asked of two of them.
+FORMS: tuple[type[GridMoments], ...] = (GridAnswers, PlaneAnswers, CategoryAnswers)
+
+
+def form_of(workload: Workload) -> type[GridMoments] | None:
+    """The form whose grids decode all queries of a workload without a list of them; None where there is none."""
+    return next((form for form in FORMS if form.asks(workload)), None)
 
 
 def listed_by_grids(workload: Workload) -> Workload:
-    """The workload with the listed queries only; one that is no family of grids is returned as it is."""
-    plane = plane_of(workload.operator)
-    return listed_on_a_line(workload) if plane is None else listed_plane(workload, plane)
+    """The workload with the listed queries only; one that no grids answer is returned as it is."""
+    form = form_of(workload)
+    return workload if form is None else form.listing(workload)
 
 
 def answered_by_grids(workload: Workload) -> bool:
-    """Whether all queries are sums of cells of ordered attributes that grids decode without a list of them."""
-    return plane_of(workload.operator) is not None or family_of(workload) is not None
+    """Whether all queries are sums of cells that grids decode without a list of them."""
+    return form_of(workload) is not None

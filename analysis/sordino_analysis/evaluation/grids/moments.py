@@ -36,6 +36,21 @@ class GridMoments(AnswerMoments):
     randomizer: Coarsened
     law: GridLaw | PlaneLaw | CategoryLaw
 
+    @classmethod
+    @abstractmethod
+    def asks(cls, workload: Workload) -> bool:
+        """Whether this form of grids answers all queries of a workload."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, randomizer: Coarsened, workload: Workload) -> Self:
+        """For all queries of a workload; raises InvalidValue where it does not fit the randomizer."""
+
+    @classmethod
+    @abstractmethod
+    def listing(cls, workload: Workload) -> Workload:
+        """The workload with the listed queries only; others are asked one by one."""
+
     @abstractmethod
     def _queries(self, rows: Indices) -> Iterator[tuple[Indices, Floats]]:
         """The listed queries v (b, …) of `rows` (m,) with their rows (b,), a few at a time."""

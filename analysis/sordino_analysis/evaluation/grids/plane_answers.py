@@ -15,7 +15,7 @@ from sordino_analysis.evaluation.answer_moments import ErrorProfile, check_dense
 from sordino_analysis.evaluation.grids.law import PlaneLaw
 from sordino_analysis.evaluation.grids.levels import Pair
 from sordino_analysis.evaluation.grids.moments import GridMoments
-from sordino_analysis.evaluation.grids.plane_prefixes import PlanePrefixes, listed_plane
+from sordino_analysis.evaluation.grids.plane_prefixes import PlanePrefixes, listed_plane, plane_of
 from sordino_analysis.evaluation.grids.shipped import shipped_plane_levels
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
@@ -36,8 +36,19 @@ class PlaneAnswers(GridMoments):
     plane: PlanePrefixes
 
     @classmethod
-    def of(cls, randomizer: Coarsened, workload: Workload, plane: PlanePrefixes) -> Self:
-        """For all prefix sums of a workload; raises InvalidValue where it does not fit the randomizer."""
+    def asks(cls, workload: Workload) -> bool:
+        return plane_of(workload.operator) is not None
+
+    @classmethod
+    def listing(cls, workload: Workload) -> Workload:
+        plane = plane_of(workload.operator)
+        return workload if plane is None else listed_plane(workload, plane)
+
+    @classmethod
+    def of(cls, randomizer: Coarsened, workload: Workload) -> Self:
+        plane = plane_of(workload.operator)
+        if plane is None:
+            raise InvalidValue("grids on a plane answer for prefix sums of two attributes", workload)
         if randomizer.sizes != workload.domain.shape:
             raise InvalidValue(f"the grids are for {randomizer.sizes} types, not {workload.domain.shape}", workload)
         law = PlaneLaw(shipped_plane_levels(randomizer), plane.shape)

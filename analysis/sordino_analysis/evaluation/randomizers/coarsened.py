@@ -15,10 +15,8 @@ from sordino_analysis.documents.decoders import GridDecoder, PlainDecoder, Scale
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.coarsened.tables import add_reports, check_table, is_walsh, split_sums
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
-from sordino_analysis.evaluation.grids.answers import GridAnswers
-from sordino_analysis.evaluation.grids.listing import listed_by_grids
-from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
-from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
+from sordino_analysis.evaluation.grids.listing import form_of, listed_by_grids
+from sordino_analysis.evaluation.grids.moments import GridMoments
 from sordino_analysis.evaluation.item_answers import ItemAnswers
 from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
 from sordino_analysis.evaluation.randomizers.server_half import MAX_SUM, Ends, Integers, ServerHalf
@@ -98,15 +96,15 @@ class CoarsenedHalf(ServerHalf):
         if isinstance(decoder, ScaledHistogramDecoder):
             yield from ItemAnswers(workload, self.randomizer, decoder).contribution_laws(histogram, queries)
 
-    def _answers(self, decoder: PlainDecoder, workload: Workload) -> ItemAnswers | GridAnswers | PlaneAnswers:
+    def _answers(self, decoder: PlainDecoder, workload: Workload) -> ItemAnswers | GridMoments:
         match decoder:
             case ScaledHistogramDecoder():
                 return ItemAnswers(workload, self.randomizer, decoder)
             case GridDecoder():
-                plane = plane_of(workload.operator)
-                if plane is not None:
-                    return PlaneAnswers.of(self.randomizer, workload, plane)
-                return GridAnswers.of(self.randomizer, workload)
+                form = form_of(workload)
+                if form is None:
+                    raise InvalidValue("shifted grids do not answer these queries", workload)
+                return form.of(self.randomizer, workload)
             case _:
                 raise InvalidValue(f"reports of cells are not decoded by a decoder of kind {decoder.kind!r}", decoder)
 

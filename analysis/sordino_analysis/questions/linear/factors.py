@@ -117,8 +117,12 @@ def range_count(attribute: Ordered) -> int:
 
 
 def rectangle_count(domain: Domain) -> int:
-    """How many products of ranges of ordered attributes there are, without the one that holds every user."""
-    return prod(range_count(a) + 1 for a in domain.attributes if isinstance(a, Ordered)) - 1
+    """How many products of ranges of ordered attributes and members of others there are, and of all of an attribute.
+
+    The one that holds every user is left out.
+    """
+    sides = (range_count(a) if isinstance(a, Ordered) else a.size * (a.size > 1) for a in domain.attributes)
+    return prod(side + 1 for side in sides) - 1
 
 
 def interval_label(attribute: Ordered, first: int, last: int) -> str:

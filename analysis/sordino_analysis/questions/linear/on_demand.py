@@ -1,9 +1,9 @@
 """Questions that are asked of a closed round, from text: ranges, rectangles, cells, marginals and quantiles.
 
-`delay:10..20` is a range, `delay:10..20,size:..5` a rectangle, `os:linux,wifi:yes` a cell or a marginal, `delay:0.5` a
-quantile, `delay` a mean. `os=linux` or `delay=10..20` is a group of users that answers are given for. Where only one
-attribute can be meant its name may be left out, but for a rectangle, a mean and a group. A member whose name has a
-comma or a colon is written as JSON: `{"os": "a,b"}`.
+`delay:10..20` is a range, `delay:10..20,size:..5` or `os:linux,delay:10..20` a rectangle, `os:linux,wifi:yes` a cell or
+a marginal, `delay:0.5` a quantile, `delay` a mean. `os=linux` or `delay=10..20` is a group of users that answers are
+given for. Where only one attribute can be meant its name may be left out, but for a rectangle, a mean and a group. A
+member whose name has a comma or a colon is written as JSON: `{"os": "a,b"}`.
 """
 
 from __future__ import annotations
@@ -139,11 +139,18 @@ def _range(domain: Domain, text: str) -> Box:
 def _rectangle(domain: Domain, text: str) -> Box:
     sides = _whole(domain)
     given = _pairs(domain, text)
-    if not given:
-        raise _refused(text, "name at least one ordered attribute, as delay:10..20,size:..5")
+    names = {attribute.name: place for place, attribute in enumerate(domain.attributes)}
+    if not any(isinstance(domain.attributes[names[name]], Ordered) for name, _ in given if name in names):
+        raise _refused(text, "name at least one ordered attribute, as delay:10..20,size:..5 or os:linux,delay:10..20")
     for name, span in given:
-        place, attribute, _ = _ordered(domain, f"{name}:")
-        sides[place] = _side(attribute, span, text)
+        if name not in names:
+            raise _refused(text, f"the domain has no attribute {name!r}; it has {', '.join(names)[:1000]}")
+        attribute = domain.attributes[names[name]]
+        if isinstance(attribute, Ordered):
+            sides[names[name]] = _side(attribute, span, text)
+        else:
+            code = _member(attribute, span)
+            sides[names[name]] = (code, code)
     return Box(box_label(domain, sides), tuple(sides))
 
 

@@ -67,7 +67,7 @@ class LinearMap(ABC):
 
     @property
     def factored(self) -> "tuple[OneAttribute, ...] | None":
-        """One map for each attribute whose Kronecker product the rows are, up to a constant row; None where not known."""
+        """A map for each attribute, whose Kronecker product the rows are but for a constant one; None if not known."""
         return None
 
     @property

@@ -1,0 +1,70 @@
+"""Grids on categories and one ordered attribute as a candidate: intervals within each member, or among all."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from sordino_analysis.documents.decoders import GridDecoder
+from sordino_analysis.evaluation.grids.category_families import CategoryFamily, category_family_of
+from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
+from sordino_analysis.mechanisms.category_grid_levels import designed_categories
+from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.tuning import CATEGORY_GRIDS
+from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
+from sordino_shared.randomizers.coarsened.level import CHANCE_BITS
+from sordino_shared.randomizers.coarsened.randomizer import MAX_TABLES
+
+
+class CategoryGridsMechanism:
+    """Grids of an ordered attribute whose cells are told apart by the members of other attributes, too.
+
+    A cell is hashed together with its members, so that one report tells of all of them. Nothing of the plan grows with
+    the number of members or bins.
+    """
+
+    name = "category_grids"
+
+    def reason_against(self, work: SharedWork) -> str | None:
+        workload = work.request.workload
+        family = category_family_of(workload)
+        if family is None:
+            return "the queries are not about intervals of one ordered attribute and members of others"
+        if workload.size < CATEGORY_GRIDS.fewest_types:
+            return f"{workload.size} types; from {CATEGORY_GRIDS.fewest_types} on grids are worth their levels"
+        most = MAX_TABLES // CATEGORY_GRIDS.most_levels
+        if workload.size > most:
+            return (
+                f"{math.prod(family.sizes)} categories × {family.bins} bins are {workload.size} types, and at most "
+                f"{most} are planned: with these categories use at most {most // math.prod(family.sizes)} bins"
+            )
+        return None
+
+    def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
+        request = work.request
+        family = category_family_of(request.workload)
+        if family is None:
+            raise MechanismFailed("the queries are not about intervals within members of other attributes")
+        levels = designed_categories(family, request.guarantee.epsilon, request.options.objective)
+        progress(Progress(0.3))
+        return Proposal(shipped_categories(levels, family, request.guarantee), GridDecoder())
+
+
+def shipped_categories(levels: list[CategoryLevel], family: CategoryFamily, guarantee: PureEpsilon) -> Coarsened:
+    """The levels in integers: chances that sum to 2^32, and the largest weight whose ratio to the low one is in e^ε."""
+    whole = 1 << CHANCE_BITS
+    levels = sorted(levels, key=lambda level: -level.chance)[: CATEGORY_GRIDS.most_levels]
+    shares = np.array([level.chance for level in levels])
+    chances = np.maximum(1, np.rint(shares / shares.sum() * whole)).astype(np.int64)
+    chances[chances.argmax()] += whole - chances.sum()
+    made = [_shipped(level, int(chance)) for level, chance in zip(levels, chances, strict=True)]
+    return Coarsened.for_guarantee(family.shape, made, guarantee)
+
+
+def _shipped(level: CategoryLevel, chance: int) -> Level:
+    line = level.line
+    label = LinearLabel(line.labels.bit_length() - 1) if line.hashed else ResidueLabel((line.labels,))
+    return Level.of_first(chance, GridPartition(level.widths), label, line.hits)
