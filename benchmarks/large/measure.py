@@ -22,6 +22,7 @@ from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.vectorized.randomizers import randomize_codes
 from sordino_analysis.vectorized.randomness import SeededRandomness
+from sordino_shared.domains import Ordered
 from sordino_shared.randomizers import Coarsened
 
 _MEBI = 1 << 20
@@ -142,12 +143,13 @@ class _Decoded:
         self.decoding = adding + solving
 
     def _rectangle(self, aggregate: Aggregate) -> None:
-        """The middle ninth of the plane; what answers has answered once before."""
+        """The middle third of each ordered attribute in a category; what answers has answered once before."""
         device, analyst = self.plan.device, self.plan.analyst
         answerer, sides = answerer_of(device, analyst, aggregate), []
         for attribute in device.domain.attributes:
             third = attribute.size // 3
-            sides.append(f"{attribute.name}:{third}..{2 * third}")
+            side = f"{third}..{2 * third}" if isinstance(attribute, Ordered) else attribute.label(third)
+            sides.append(f"{attribute.name}:{side}")
         texts = [",".join(sides)]
         answer(answerer, device.domain, "rectangle", texts)
         self.answering, _ = _timed(lambda: answer(answerer, device.domain, "rectangle", texts))

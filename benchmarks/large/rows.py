@@ -82,6 +82,24 @@ def _stack(types: int, mean: float, largest: float, epsilon: float = 1) -> Row:
     )
 
 
+def _categories(members: int, types: int, mean: float | None, largest: float | None, epsilon: float = 1) -> Row:
+    category = {"name": "category", "kind": "categorical", "labels": [f"v{member}" for member in range(members)]}
+    return Row(
+        name=f"{members} categories × prefix {types:,}"
+        + ("" if epsilon == 1 else f", ε = {epsilon:g}")
+        + (", max" if largest else ""),
+        specification={
+            "name": "categories",
+            "domain": [category, _bins("value", types)],
+            "queries": {"category": "histogram", "value": "prefix"},
+        },
+        epsilon=epsilon,
+        objective="max" if largest else "mean",
+        target_mean=mean,
+        target_max=largest,
+    )
+
+
 _GRID = {"name": "grid", "domain": [_bins("x", 256), _bins("y", 256)], "queries": "prefix"}
 
 ROWS = (
@@ -100,6 +118,9 @@ ROWS = (
     _stack(4096, 22.1, 44),
     _stack(65536, 34.9, 73),
     _stack(4096, 4.8, 14.1, 2),
+    _categories(50, 1024, 35.5, None),
+    _categories(20, 4096, 46.5, None),
+    _categories(4, 16384, 58, None),
     Row(name="grid 256 × 256, prefix", specification=_GRID, target_mean=180),
     _marginals(20, 2, 94),
     _marginals(20, 3, 248),

@@ -41,6 +41,13 @@ def _linear(queries: Any, *sides: int, **options: Any) -> Callable[[], Outcome]:
     return partial(_planned, {"name": "case", "domain": domain, "queries": queries}, options)
 
 
+def _beside_categories(members: int, bins: int, **options: Any) -> Callable[[], Outcome]:
+    category = {"name": "c", "kind": "categorical", "labels": [f"v{member}" for member in range(members)]}
+    queries = {"c": "histogram", "x": "prefix"}
+    document = {"name": "case", "domain": [category, _line("x", bins)], "queries": queries}
+    return partial(_planned, document, {"mechanism": "category_grids", **options})
+
+
 def _planned(document: dict[str, Any], options: dict[str, Any]) -> Outcome:
     specification = parse_specification(document)
     finished = LinearRequest.of(specification, PlanningOptions.of(**options)).compile()
@@ -150,6 +157,7 @@ CASES: Mapping[str, Callable[[], Outcome]] = {
         "prefix", 600, epsilon=4, objective="mean", mechanism="shifted_grids"
     ),
     "plane grids, 24 × 24, ε = 1": _linear("prefix", 24, 24, epsilon=1, objective="mean", mechanism="plane_grids"),
+    "category grids, 3 × 256, ε = 1": _beside_categories(3, 256, epsilon=1, objective="mean"),
     "one query of 5 types, ε = 1": _linear({"matrix": [[1, 2, 0, -1, 0]]}, 5, epsilon=1, mechanism="query_kernel"),
     "one query of 24 types, ε = 4": _linear(
         {"matrix": [[number**2 for number in range(24)]]}, 24, epsilon=4, mechanism="query_kernel"

@@ -68,6 +68,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     "coarsened_histogram": (Sample("items", reports=10**6), Sample("items", "mean", reports=10**6)),
     "shifted_grids": (Sample("many_bins"), Sample("many_bins", "mean")),
     "plane_grids": (Sample("plane", "mean", reports=10**5),),
+    "category_grids": (Sample("categories", "mean", reports=10**5),),
     "hadamard_response": (Sample("histogram"), Sample("prefix", "mean")),
     "haar": (Sample("prefix"), Sample("histogram", "mean")),
     "hierarchy": (Sample("prefix"), Sample("histogram", "mean")),
@@ -96,6 +97,11 @@ def workload(name: str) -> Workload:
     if name == "plane":
         sides = [{"name": side, "kind": "integers", "low": 0, "high": 47} for side in "ab"]
         return parse_specification({"name": name, "domain": sides, "queries": "prefix"}).build()
+    if name == "categories":
+        carrier = {"name": "carrier", "kind": "categorical", "labels": ["a", "b", "c"]}
+        delay = {"name": "delay", "kind": "integers", "low": 0, "high": 255}
+        queries = {"carrier": "histogram", "delay": "prefix"}
+        return parse_specification({"name": name, "domain": [carrier, delay], "queries": queries}).build()
     if name == "thresholds":
         domain = [
             {"name": "x", "kind": "ordinal", "edges": [1.0, 2.0, 3.0]},
