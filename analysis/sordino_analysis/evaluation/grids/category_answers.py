@@ -30,6 +30,8 @@ from sordino_shared.randomizers import Coarsened
 Place = tuple[int, Query]
 # The worst query is sought among so many of each part that are spread over all, and then among some near the worst.
 _SPREAD, _NEAR = 65, 32
+# Queries of each part whose bias is computed.
+_BIASES = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,7 +189,7 @@ class CategoryAnswers(GridMoments):
 
     def _bias(self) -> float:
         """The largest bias of some answers: all are what rounding leaves of a solution."""
-        some = [(part, query) for part in self.family.parts for query in part.samples(3)]
+        some = [(part, query) for part in self.family.parts for query in part.samples(_BIASES)]
         return max(self.law.class_bias(self._of(part, query)) for part, query in some)
 
 

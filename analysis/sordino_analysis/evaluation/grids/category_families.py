@@ -85,7 +85,7 @@ class CategoryPart:
         return replace(self, family=self.family.resized(bins))
 
     def query(self, shape: Shape, axis: int, interval: Query) -> Floats:
-        """v of this shape, about the first member of each attribute that is told apart."""
+        """v (k₁, k₂, …) of this shape, about the first member of each attribute that is told apart."""
         found = np.zeros(shape)
         sides: list[slice] = [slice(0, 1) if apart else slice(None) for apart in self.apart]
         sides.insert(axis, slice(*interval))

@@ -71,7 +71,7 @@ class Classes:
         return values
 
     def total(self, values: Floats) -> float:
-        """Σ over all types."""
+        """Σ over all types of `values` (r₁, …, k)."""
         for count in self.counts:
             values = np.tensordot(count, values, (0, 0))
         return float(values.sum())
@@ -137,7 +137,7 @@ class CategoryLaw:
         return np.asarray(self.flat + self.centre * (1 - math.prod(self.sizes) * self.flat.sum()))
 
     def classes(self, query: Floats) -> Classes:
-        """The classes of a query v of the law's shape."""
+        """The classes of a query v (k₁, k₂, …) of the law's shape."""
         return Classes.of(np.moveaxis(query, self.axis, -1))
 
     def solved(self, query: Classes) -> Floats:
@@ -202,7 +202,7 @@ class CategoryLaw:
         return means, variances
 
     def histogram(self, excess: Floats) -> Floats:
-        """ĥ of the law's shape, unbiased and of sum 1, from Σ_reports f(u_x − 1)/n for every type."""
+        """ĥ (k₁, k₂, …), unbiased and of sum 1, from Σ_reports f(u_x − 1)/n for every type, `excess` (k₁, k₂, …)."""
         cube = np.moveaxis(1 + excess, self.axis, -1)
         whole = Classes(cube, tuple(map(np.arange, self.sizes)), tuple(map(np.ones, self.sizes)))
         found = np.zeros(cube.shape)

@@ -90,7 +90,7 @@ class CategoryLevel:
         return np.asarray(self.line.second_moments(sums) + (self._over_cells(even, counts) - even)[..., None])
 
     def even_moment(self, weights: Floats, counts: Sequence[Floats]) -> float:
-        """E[(Σ β(u−1))²] of a report whose label is even, for β of classes as in `second_moments`."""
+        """E[(Σ β(u−1))²] of a report whose label is even, for β (r₁, …, k) of classes as in `second_moments`."""
         sums = WindowSums.of(self._cells(weights, counts))
         return float(self._over_cells(self.line.even_moment(sums), counts))
 

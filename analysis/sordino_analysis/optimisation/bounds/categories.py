@@ -62,7 +62,7 @@ def _spectrum_on(subset: Sequence[bool], sizes: Sequence[int], bins: int, parts:
 
 
 def prefix_spectrum(bins: int, centred: bool) -> Floats:
-    """Of [0, j) for j = 1 … k: (2 sin((2j − 1)π/(4k + 2)))⁻², about the mean (2 sin(πj/2k))⁻² for j < k."""
+    """Of [0, j) for j = 1 … k, (k,): (2 sin((2j − 1)π/(4k + 2)))⁻², about the mean (2 sin(πj/2k))⁻² for j < k."""
     if centred:
         angles = np.pi * np.arange(1, bins) / (2 * bins)
     else:
@@ -71,7 +71,7 @@ def prefix_spectrum(bins: int, centred: bool) -> Floats:
 
 
 def range_spectrum(bins: int, centred: bool) -> Floats:
-    """Of all ranges: (k + 1)/(2 sin(πi/(2k + 2)))² for i = 1 … k, and about the mean as in `even_range_bound`."""
+    """Of all ranges (k,): (k + 1)/(2 sin(πi/(2k + 2)))² for i = 1 … k, and about the mean as in `even_range_bound`."""
     if centred:
         odd = np.pi * np.arange(1, bins // 2 + 1) / (bins + 1)
         angles = np.concatenate([odd, np.pi * np.arange(1, (bins + 1) // 2) / bins])
@@ -81,10 +81,10 @@ def range_spectrum(bins: int, centred: bool) -> Floats:
 
 
 def cell_spectrum(bins: int, centred: bool) -> Floats:
-    """Of single bins: ones."""
+    """Of single bins: ones, (k,) or one fewer about the mean."""
     return np.ones(bins - centred)
 
 
 def whole_spectrum(bins: int, centred: bool) -> Floats:
-    """Of the interval of all bins: k, and nothing about the mean."""
+    """Of the interval of all bins: k, (1,), and nothing about the mean."""
     return np.zeros(0) if centred else np.array([float(bins)])
