@@ -15,7 +15,7 @@ from sordino_analysis.mechanisms.tuning import CATEGORY_GRIDS
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
-from sordino_shared.randomizers.coarsened.level import CHANCE_BITS
+from sordino_shared.randomizers.coarsened.level import CHANCE_BITS, MAX_LEVELS
 from sordino_shared.randomizers.coarsened.randomizer import MAX_TABLES
 
 
@@ -35,7 +35,7 @@ class CategoryGridsMechanism:
             return "the queries are not about intervals of one ordered attribute and members of others"
         if workload.size < CATEGORY_GRIDS.fewest_types:
             return f"{workload.size} types; from {CATEGORY_GRIDS.fewest_types} on grids are worth their levels"
-        most = MAX_TABLES // CATEGORY_GRIDS.most_levels
+        most = CATEGORY_GRIDS.most_types
         if workload.size > most:
             return (
                 f"{math.prod(family.sizes)} categories × {family.bins} bins are {workload.size} types, and at most "
@@ -56,7 +56,9 @@ class CategoryGridsMechanism:
 def shipped_categories(levels: list[CategoryLevel], family: CategoryFamily, guarantee: PureEpsilon) -> Coarsened:
     """The levels in integers: chances that sum to 2^32, and the largest weight whose ratio to the low one is in e^ε."""
     whole = 1 << CHANCE_BITS
-    levels = sorted(levels, key=lambda level: -level.chance)[: CATEGORY_GRIDS.most_levels]
+    # Each has a table of the types that it looks at.
+    most = MAX_TABLES // (math.prod(family.shape) + 1)
+    levels = sorted(levels, key=lambda level: -level.chance)[: min(most, MAX_LEVELS)]
     shares = np.array([level.chance for level in levels])
     chances = np.maximum(1, np.rint(shares / shares.sum() * whole)).astype(np.int64)
     chances[chances.argmax()] += whole - chances.sum()

@@ -150,10 +150,10 @@ def _candidates(size: int, epsilon: float, tuning: GridLevelsTuning) -> list[Gri
     """Hashed cells of every power of 2, and combs whose period is near the size of the domain."""
     response = hash_response(epsilon, tuning=tuning)
     levels = [response.level(1 << power, hashed=True) for power in range((size - 1).bit_length())]
-    return levels + combs(size, epsilon)
+    return levels + combs(size, epsilon, tuning)
 
 
-def combs(size: int, epsilon: float) -> list[GridLevel]:
+def combs(size: int, epsilon: float, tuning: GridLevelsTuning = GRID_LEVELS) -> list[GridLevel]:
     """Combs whose period is near the size of the domain, of every density that tells enough."""
     levels: list[GridLevel] = []
     shares = [HashResponse(hits, labels, epsilon) for hits, labels in GRID_LEVELS.comb_shares]

@@ -39,8 +39,8 @@ class CategoryGridsTuning:
 
     fewest_types: int = 256
     """Below, dense designs are better and take seconds."""
-    most_levels: int = 64
-    """Levels that are kept; each has a table of all types that it looks at, and together these are limited."""
+    most_types: int = 1 << 20
+    """An aggregator holds tables of 2^25 entries: of so many types those of 32 levels, and plans have 24 to 30."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.grids.families import CellFamily, IntervalFamily, PrefixFamily, Query, RangeFamily
 from sordino_analysis.evaluation.grids.levels import Shape
-from sordino_analysis.questions.linear.operators import Identity, OneAttribute, Prefix, Ranges, Total
+from sordino_analysis.questions.linear.operators import Identity, Indices, OneAttribute, Prefix, Ranges, Total
 from sordino_analysis.questions.linear.workload import Workload
 
 
@@ -25,6 +25,9 @@ class WholeFamily(IntervalFamily):
 
     def gram(self, vectors: Floats) -> Floats:
         return np.asarray(vectors.sum(axis=-1, keepdims=True) * np.ones(self.size))
+
+    def cell_gram(self, edges: Indices) -> Floats:
+        return np.ones((len(edges) - 1, len(edges) - 1))
 
     def squared_distances(self, density: Floats) -> Floats:
         return np.full(self.size, (1 - float(density.sum())) ** 2)

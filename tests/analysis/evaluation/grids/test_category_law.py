@@ -144,7 +144,7 @@ def test_a_level_that_merges_two_cells_is_told_apart() -> None:
 @pytest.mark.parametrize("bins", [6, 5])
 def test_the_mean_over_all_queries_is_that_of_each_query(family: type[IntervalFamily], bins: int) -> None:
     law, line = law_of("one"), family(bins, 6)
-    parts = (CategoryPart((True,), line, 0.7), CategoryPart((False,), line, 1.6))
+    parts = (CategoryPart((True,), line, bins == 6, 0.7), CategoryPart((False,), line, weight=1.6))
     asked = CategoryFamily((3, 6), 1, parts)
     ends = [(0, b) for b in range(1, bins + 1)]
     if family is RangeFamily:
@@ -165,7 +165,7 @@ def test_the_mean_over_all_queries_is_that_of_each_query(family: type[IntervalFa
 def test_the_mean_over_queries_about_two_categories_is_that_of_each_query() -> None:
     law, line = law_of("two"), PrefixFamily(4, 4)
     kinds = [(True, True), (True, False), (False, True)]
-    asked = CategoryFamily((2, 4, 2), 1, tuple(CategoryPart(kind, line) for kind in kinds))
+    asked = CategoryFamily((2, 4, 2), 1, tuple(CategoryPart(kind, line, whole=True) for kind in kinds))
     total, count = np.zeros((2, 4, 2)), 0
     for kind, stop in product(kinds, range(1, 5)):
         for first, second in product(*(range(2) if named else [slice(None)] for named in kind)):
