@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
@@ -20,36 +20,58 @@ from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
 from sordino_analysis.mechanisms.grid_levels import HashResponse, combs, hash_response
 from sordino_analysis.mechanisms.tuning import CATEGORY_LEVELS, GRID_LEVELS
 from sordino_analysis.optimisation.level_chances import Component, best_shares, centred
-from sordino_analysis.request_terms import Objective
 
 Subset = tuple[bool, ...]
 
 
-def designed_categories(family: CategoryFamily, epsilon: float, objective: Objective = "mean") -> list[CategoryLevel]:
+@dataclass(frozen=True, eq=False)
+class CategoryDesign:
+    """Levels with chances for the queries of a `family`."""
+
+    family: CategoryFamily
+    levels: list[CategoryLevel]
+
+    @classmethod
+    def of(cls, family: CategoryFamily, responses: Sequence[HashResponse], epsilon: float) -> CategoryDesign:
+        """The candidates, with even chances."""
+        levels = _candidates(family, responses, epsilon)
+        return cls(family, _with_chances(levels, np.ones(len(levels))))
+
+    def stepped(self, grams: Sequence[Floats], steps: int) -> CategoryDesign:
+        """After some steps towards the least trace of `grams` (k, k), one for each part; small chances go."""
+        start = np.array([level.chance for level in self.levels])
+        chances = best_shares(_components(self.family, self.levels, grams), start, steps)
+        held = np.flatnonzero(chances >= CATEGORY_LEVELS.least_chance).tolist()
+        return CategoryDesign(self.family, _with_chances([self.levels[place] for place in held], chances[held]))
+
+    def scaled(self, bins: int) -> CategoryDesign:
+        """The same for more bins, about a power of 2 times as many."""
+        return CategoryDesign(self.family.resized(bins), _scaled(self.levels, self.family.bins, bins))
+
+
+def designed_categories(family: CategoryFamily, epsilon: float) -> list[CategoryLevel]:
     """Levels with chances that sum to 1, for the mean variance of the family's queries."""
-    return _designed(family, [hash_response(epsilon)], epsilon)
-
-
-def _designed(family: CategoryFamily, responses: Sequence[HashResponse], epsilon: float) -> list[CategoryLevel]:
-    chosen_at = _halved(family.bins, CATEGORY_LEVELS.chosen_at)
-    few = family.resized(chosen_at)
-    levels = _candidates(few, responses, epsilon)
-    chances = np.ones(len(levels))
+    chosen_at = halved(family.bins, CATEGORY_LEVELS.chosen_at)
+    design = CategoryDesign.of(family.resized(chosen_at), [hash_response(epsilon)], epsilon)
     for steps in CATEGORY_LEVELS.steps:
-        levels, chances = _kept(levels, best_shares(_components(few, levels), chances, steps))
-    refined_at = _halved(family.bins, 2 * CATEGORY_LEVELS.chosen_at)
+        design = design.stepped(_grams(design.family), steps)
+    refined_at = halved(family.bins, 2 * CATEGORY_LEVELS.chosen_at)
     if refined_at > chosen_at:
-        more = family.resized(refined_at)
-        levels = _scaled(_with_chances(levels, chances), chosen_at, refined_at)
-        start = np.array([level.chance for level in levels])
-        levels, chances = _kept(levels, best_shares(_components(more, levels), start, CATEGORY_LEVELS.last_steps))
-    return _scaled(_with_chances(levels, chances), refined_at, family.bins)
+        design = design.scaled(refined_at)
+        design = design.stepped(_grams(design.family), CATEGORY_LEVELS.last_steps)
+    return design.scaled(family.bins).levels
 
 
-def _halved(size: int, most: int) -> int:
+def halved(size: int, most: int) -> int:
+    """The size, halved until it is `most` at most."""
     while size > most:
         size //= 2
     return size
+
+
+def _grams(family: CategoryFamily) -> list[Floats]:
+    """Σ w v vᵀ of the intervals of each part, (k, k) each."""
+    return [part.weight * part.family.gram(np.eye(family.bins)) for part in family.parts]
 
 
 def _candidates(family: CategoryFamily, responses: Sequence[HashResponse], epsilon: float) -> list[CategoryLevel]:
@@ -80,10 +102,9 @@ def _told(family: CategoryFamily) -> list[Subset]:
     return sorted(found, reverse=True)
 
 
-def _components(family: CategoryFamily, levels: Sequence[CategoryLevel]) -> list[Component]:
+def _components(family: CategoryFamily, levels: Sequence[CategoryLevel], grams: Sequence[Floats]) -> list[Component]:
     """One for each part of the functions of the categories that a query has."""
     bins, sizes = family.bins, family.sizes
-    grams = [part.weight * part.family.gram(np.eye(bins)) for part in family.parts]
     base = [level.factor(sizes, bins) * level.kernel(bins) for level in levels]
     found = []
     for subset in product((False, True), repeat=len(sizes)):
@@ -110,11 +131,6 @@ def _left(level: CategoryLevel, subset: Subset, sizes: Sequence[int]) -> float:
     if any(zero and not told for zero, told in zip(subset, level.apart, strict=True)):
         return 0.0
     return math.prod(size for size, told in zip(sizes, level.apart, strict=True) if not told)
-
-
-def _kept(levels: Sequence[CategoryLevel], chances: Floats) -> tuple[list[CategoryLevel], Floats]:
-    held = np.flatnonzero(chances >= CATEGORY_LEVELS.least_chance).tolist()
-    return [levels[place] for place in held], chances[held] / chances[held].sum()
 
 
 def _with_chances(levels: Sequence[CategoryLevel], chances: Floats) -> list[CategoryLevel]:

@@ -10,9 +10,11 @@ from sordino_analysis.documents.decoders import GridDecoder
 from sordino_analysis.evaluation.grids.category_families import CategoryFamily, category_family_of
 from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
 from sordino_analysis.mechanisms.category_grid_levels import designed_categories
+from sordino_analysis.mechanisms.category_grid_maximum import designed_for_the_worst
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.tuning import CATEGORY_GRIDS
 from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.questions.linear import Workload
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
 from sordino_shared.randomizers.coarsened.level import CHANCE_BITS, MAX_LEVELS
@@ -32,7 +34,7 @@ class CategoryGridsMechanism:
         workload = work.request.workload
         family = category_family_of(workload)
         if family is None:
-            return "the queries are not about intervals of one ordered attribute and members of others"
+            return _other_queries(workload)
         if workload.size < CATEGORY_GRIDS.fewest_types:
             return f"{workload.size} types; from {CATEGORY_GRIDS.fewest_types} on grids are worth their levels"
         most = CATEGORY_GRIDS.most_types
@@ -48,9 +50,22 @@ class CategoryGridsMechanism:
         family = category_family_of(request.workload)
         if family is None:
             raise MechanismFailed("the queries are not about intervals within members of other attributes")
-        levels = designed_categories(family, request.guarantee.epsilon, request.options.objective)
+        designed = designed_categories if request.options.objective == "mean" else designed_for_the_worst
+        levels = designed(family, request.guarantee.epsilon)
         progress(Progress(0.3))
         return Proposal(shipped_categories(levels, family, request.guarantee), GridDecoder())
+
+
+def _other_queries(workload: Workload) -> str:
+    """What queries ask that these grids do not answer."""
+    factors = [part.factored or () for part, _ in workload.operator.stacked]
+    ordered = {place for each in factors for place, one in enumerate(each) if one.intervals is not None}
+    if len(ordered) > 1:
+        return (
+            f"the queries are about {len(ordered)} ordered attributes at once: use `total` for all but one, or the "
+            "histogram of a few wide bins"
+        )
+    return "the queries are not about intervals of one ordered attribute and members of others"
 
 
 def shipped_categories(levels: list[CategoryLevel], family: CategoryFamily, guarantee: PureEpsilon) -> Coarsened:

@@ -30,6 +30,20 @@ class CategoryGridLevelsTuning:
     """Steps of the chosen levels at twice as many bins."""
     least_chance: float = 3e-4
     """A level of a smaller chance is left out: it costs bytes of the device part."""
+    compared: int = 17
+    """Queries of each part whose largest variances are made alike for the maximum."""
+    worst_rounds: int = 8
+    """Times that their weights are changed; the best chances met are kept."""
+    worst_steps: int = 8
+    """Steps of the chances for each."""
+    worst_power: float = 4.0
+    """Weights go with this power of the variances: larger is faster, and overshoots."""
+    shares_of_mean: tuple[float, ...] = (0.0, 0.25, 0.5)
+    """Densities tried: the geometric means of the one for the worst type and the one for the mean with these shares."""
+    worst_label_bits: int = 6
+    """Bits of a label at most; each is a word of the report."""
+    near_density: float = 0.07
+    """A density so near to the best one is taken where it has fewer bits."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,6 +62,15 @@ def test_plans_reach_their_targets(members: int, count: int) -> None:
     assert "and category_grids has less" in (reasons["subset_selection"] or "")
 
 
+def test_a_plan_for_the_worst_query_has_denser_sets_and_other_chances() -> None:
+    worst, mean = planned(50, 1024, objective="max").summary, planned(50, 1024).summary
+    assert worst.max_variance <= 45.2
+    assert worst.mean_variance <= 37.5
+    assert mean.max_variance > 48
+    # With the density for the mean it is 8.4 at the least.
+    assert planned(50, 1024, epsilon=4, objective="max").summary.max_variance < 5.85
+
+
 def test_an_audit_makes_every_claim_again_and_refuses_a_higher_bound() -> None:
     plan = planned(50, 1024)
     assert all(check.holds for check in audit_plan(plan.device, plan.analyst))
