@@ -368,7 +368,7 @@ def test_what_the_plan_does_not_tell_is_refused():
         ("range", "..1000", "the nearest are 60"),
         ("range", "20..5", "empty"),
         ("range", "speed:5..20", "no ordered attribute 'speed'"),
-        ("range", "wifi:5..20", "no ordered attribute 'wifi'"),
+        ("range", "wifi:5..20", "attribute 'wifi' has no, yes"),
         ("range", "1e999999999..", "LOW..HIGH"),
         ("rectangle", "5..20", "NAME:VALUE"),
         ("rectangle", "delay:5", "LOW..HIGH"),
