@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, singledispatch
 
-from sordino_analysis.analyst.arguments import FLAG, NAMES, NONE, NUMBER, Kind, WrongType, takes
+from sordino_analysis.analyst.arguments import FLAG, NAMES, NONE, NUMBER, TEXT, Kind, WrongType, takes
 from sordino_analysis.analyst.display import AnswersShown, shown
 from sordino_analysis.analyst.estimates import Estimate
 from sordino_analysis.analyst.simulation import Simulation
@@ -15,9 +15,11 @@ from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.arrays import Floats
 from sordino_analysis.comparisons.columns import columns_of_difference
-from sordino_analysis.comparisons.difference import Side, Verdict
+from sordino_analysis.comparisons.difference import Side, Verdict, check_level
+from sordino_analysis.comparisons.matching import NotComparable
 from sordino_analysis.comparisons.measures import AnyDifference, compared
 from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.kinds.asked_side import quantiles_of_side, side_of_distribution, side_of_quantiles
 from sordino_analysis.kinds.measured_side import with_measures
 from sordino_analysis.panel.period_answers import PeriodAnswers
 from sordino_shared.errors import InvalidValue
@@ -67,6 +69,16 @@ class EstimateComparison(AnswersShown):
         return self.found.population_interval
 
     @property
+    def lifts(self) -> Floats:
+        """(Q,) right over left less 1: .1 is 10 % more; NaN where the left answer may be 0 or less."""
+        return self.found.lift
+
+    @property
+    def lift_intervals(self) -> Floats:
+        """(Q, 2) of the lifts, about those whom the band is about; NaN as `lifts`."""
+        return self.found.lift_interval
+
+    @property
     def verdicts(self) -> tuple[Verdict, ...]:
         """(Q,) "higher" or "lower" where the band says that the right answer is, else "undecided"."""
         return self.found.verdict
@@ -100,7 +112,7 @@ class EstimateComparison(AnswersShown):
         )
 
     def _shown(self) -> ShownAnswers:
-        parts = ("answer", "std. error", "interval", "band", "verdict")
+        parts = ("answer", "std. error", "interval", "band", "lift", "verdict")
         answers = shown_answers(self.table, answer="difference", rows=shown(len(self.table)), parts=parts)
         return answers.titled(f"{self.right} less {self.left}", *self.findings)
 
@@ -111,7 +123,16 @@ COMPARABLE = Kind(
 )
 
 
-@takes(left=COMPARABLE, right=COMPARABLE, level=NUMBER, population=FLAG, only=NAMES | NONE, names=NAMES)
+@takes(
+    left=COMPARABLE,
+    right=COMPARABLE,
+    level=NUMBER,
+    population=FLAG,
+    only=NAMES | NONE,
+    names=NAMES,
+    quantiles=NAMES | NONE,
+    distribution=TEXT | NONE,
+)
 def compare(
     left: Comparable,
     right: Comparable,
@@ -120,26 +141,53 @@ def compare(
     *,
     only: Sequence[str] | None = None,
     names: Sequence[str] = ("left", "right"),
+    quantiles: Sequence[str] | None = None,
+    distribution: str | None = None,
 ) -> EstimateComparison:
-    """The answers of `right` less those of `left`, with intervals, a band over all of them, and a verdict on each.
+    """The answers of `right` less those of `left`, with intervals, a band over all of them, lifts, and verdicts.
 
     The two are estimates, simulations, or periods or windows of two series, over the same domain; their queries are
-    matched by label and row, measures of numbers by their labels, `only` those with these labels. Their plans and ε may
-    differ. Answers are about the users who reported on either side; with `population` also about the people that these
-    are samples of, which assumes different people on the two sides. Raises NotComparable with the first difference
-    between two domains or rows, and where there is no query in common, EstimationError for a level that is not between
-    0 and 1, and InvalidValue for one that is not that of a series.
+    matched by label and row, measures of numbers by their labels, `only` those with these labels. In place of them
+    `quantiles`, as "delay:0.5", are compared, or all steps of the `distribution` function of an ordered attribute.
+    Their plans and ε may differ. Answers are about the users who reported on either side; with `population` also about
+    the people that these are samples of, which assumes different people on the two sides. Raises NotComparable with the
+    first difference between two domains or rows, and where there is no query in common, EstimationError for a level
+    that is not between 0 and 1, WorkloadError for what is no quantile, and InvalidValue for a level that is not that of
+    a series, and where more than one of `only`, `quantiles` and `distribution` is given.
 
     >>> before, after = (Aggregate(6000, np.array([3000, 2000, 1000])), Aggregate(6000, np.array([2000, 3000, 1000])))
-    >>> print(*compare(estimate(three, before), estimate(three, after)).findings, sep="\\n")
+    >>> print(*compare(estimate(three, before), estimate(three, after)).findings, sep="\n")
     2 of 3 answers differ
     value: ≤ 1 is lower: right − left = −45.8 % (band −51.1 … −40.4 %)
     value: (1, 2] is higher: right − left = 45.8 % (band 40.4 … 51.1 %)
     """
     if len(names) != 2:
         raise WrongType(f"compare: names must be two names, for the left and the right side, not {names!r}", names)
-    found = compared(side_of(left, level), side_of(right, level), only=only, population=population)
+    if sum(each is not None for each in (only, quantiles, distribution)) > 1:
+        raise InvalidValue("compare: give one of only, quantiles and distribution", (only, quantiles, distribution))
+    check_level(level)
+    sides = [asked_side_of(each, level, quantiles, distribution) for each in (left, right)]
+    # Tests of quantiles count the users as a sample.
+    found = compared(*sides, only=only, population=population or quantiles is not None)
     return EstimateComparison(found, *names)
+
+
+def asked_side_of(given: Comparable, level: float, quantiles: Sequence[str] | None, distribution: str | None) -> Side:
+    """The side that is compared at this level, or what is asked of it; raises as `compare` does."""
+    estimate = given.estimate if isinstance(given, Simulation) else given
+    if quantiles is None and distribution is None:
+        return side_of(estimate, level)
+    if not isinstance(estimate, Estimate):
+        if quantiles is None:
+            raise NotComparable(
+                "a distribution is asked of estimates: of a series compare its prefix sums", distribution
+            )
+        return quantiles_of_side(side_of(estimate, level), quantiles)
+    plan, terms = estimate.plan, {"blanket": estimate.blanket}
+    if quantiles is not None:
+        return side_of_quantiles(plan.device, plan.analyst, estimate.aggregate, level, quantiles, **terms)
+    assert distribution is not None
+    return side_of_distribution(plan.device, plan.analyst, estimate.aggregate, level, distribution, **terms)
 
 
 @singledispatch

@@ -8,10 +8,12 @@ from functools import cached_property
 from typing import Any
 
 from sordino_analysis.analyst.arguments import MAPPING, NUMBER, TEXT, WHOLE, takes
-from sordino_analysis.analyst.estimates import PLAN
+from sordino_analysis.analyst.comparisons import EstimateComparison, asked_side_of
+from sordino_analysis.analyst.estimates import PLAN, estimate
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.simulated_experiments import ExperimentUsers, SimulatedExperiments
 from sordino_analysis.analyst.simulation import Values, codes_of
+from sordino_analysis.comparisons.measures import compared_arms
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.experiments.always import PlannedContributions
@@ -92,6 +94,45 @@ class Experiment:
                 )
             )
         return Looked(tuple(found), finding_of(found, self.design.looks, self.design.days))
+
+    def compare(
+        self,
+        aggregates: Sequence[Aggregate],
+        right: str,
+        left: str | None = None,
+        *,
+        only: Sequence[str] | None = None,
+        quantiles: Sequence[str] | None = None,
+        distribution: str | None = None,
+    ) -> EstimateComparison:
+        """All answers of the arm `right` less those of `left`, the first arm, at the experiment's level.
+
+        `aggregates` (arms,) are of all reports of each arm at the end; the band holds all arms less the left one at
+        once. What is compared is as in `compare`. It is no look: the primary query is decided by `look`. Raises
+        InvalidValue for an arm that there is not, and for aggregates that are not one for each arm.
+        """
+        names = [arm.name for arm in self.design.arms]
+        base = names[0] if left is None else left
+        for name in (right, base):
+            if name not in names:
+                raise InvalidValue(f"there is no arm {name!r}: the arms are {', '.join(names)}", name)
+        if base == right:
+            raise InvalidValue(f"{right} is the left arm too: compare two arms", right)
+        if not self._are_sums(aggregates):
+            raise InvalidValue(f"give the sums of {len(names)} arms", aggregates)
+        held = {name: each for name, each in zip(names, aggregates, strict=True) if each.count > self._blanket}
+        others = [name for name in names if name != base and (name in held or name == right)]
+        sides = [
+            asked_side_of(
+                estimate(self.plan, aggregates[names.index(name)], self.design.level, blanket=self._blanket),
+                self.design.level,
+                quantiles,
+                distribution,
+            )
+            for name in (base, *others)
+        ]
+        compared = compared_arms(sides[0], sides[1:], only=only)
+        return EstimateComparison(compared[others.index(right)], base, right)
 
     def simulate(
         self, values: Values, *, seed: int, effect: float = 0.0, runs: int = _USUAL_RUNS

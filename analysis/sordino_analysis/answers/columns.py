@@ -63,6 +63,7 @@ _NO_QUANTILE = "unless it is a quantile"
 _OF_SERIES = "unless the campaign is a series"
 _OF_WINDOW = "unless it is a window of a series"
 _NO_COMPARISON = "unless two answers are compared"
+_NO_LIFT = "where the left answer may be 0 or less, and unless two answers are compared"
 _NO_GUESS = "where no best guess was made"
 _NO_CUT = "where intervals are not cut"
 _NO_TRUTH = "unless it was simulated"
@@ -106,6 +107,11 @@ COLUMNS: tuple[Column, ...] = (
     _answer("population_standard_error", "number", "error of the answer in the population that the users came from"),
     _answer("population_lower", "number", "lower end of the interval of the population's answer", _NO_RULE),
     _answer("population_upper", "number", "upper end of the interval of the population's answer", _NO_RULE),
+    _answer("lift", "number", "`right_value` over `left_value` less 1: .1 is 10 % more", _NO_LIFT, exported=False),
+    _answer("lift_lower", "number", "lower end of its interval, about whom the band is", _NO_LIFT, exported=False),
+    _answer("lift_upper", "number", "upper end of its interval", _NO_LIFT, exported=False),
+    _answer("lift_band_lower", "number", "lower end for all compared answers at once", _NO_LIFT, exported=False),
+    _answer("lift_band_upper", "number", "upper end for all compared answers at once", _NO_LIFT, exported=False),
     _answer("share_lower", "number", "lower end of a count as a share of the rows", _OF_RELEASE, exported=False),
     _answer("share_upper", "number", "upper end of a count as a share of the rows", _OF_RELEASE, exported=False),
     _answer("best", "number", "the answer of the best guess at the histogram: nearest on average, biased", _NO_GUESS),

@@ -17,6 +17,8 @@ _PAIRS = {
     "population_interval": ("population_lower", "population_upper"),
     "group_interval": ("group_lower", "group_upper"),
     "share_interval": ("share_lower", "share_upper"),
+    "lift_interval": ("lift_lower", "lift_upper"),
+    "lift_band": ("lift_band_lower", "lift_band_upper"),
 }
 _ARRAYS = [column.name for column in COLUMNS if column.place == "answer" and column.type in ("number", "truth")]
 

@@ -58,8 +58,15 @@ def _cells(table: AnswerTable) -> list[tuple[str, list[Cell]]]:
 
 
 def open_ends(table: AnswerTable, name: str) -> Sequence[Cell]:
-    """A column; of quantiles an end below all edges is −∞, one above all of them or beyond all numbers ∞."""
+    """A column; of quantiles an end below all edges is −∞, one above all of them or beyond all numbers ∞.
+
+    So is an end of the shift of a quantile between two sides.
+    """
     cells = table.cells(name)
+    if name in _QUANTILE_ENDS and "verdict" in table.columns:
+        low = -math.inf if name.endswith("lower") else math.inf
+        kinds = zip(cells, table.cells("kind"), strict=True)
+        return [low if cell is None and kind == "quantile" else cell for cell, kind in kinds]
     if name not in _QUANTILE_ENDS or "member" not in table.columns:
         return cells
     rows = zip(cells, table.cells("member"), table.cells("beyond"), strict=True)

@@ -115,7 +115,7 @@ def _number(name: str) -> Callable[[Row], str]:
 
 
 def _ends(prefix: str) -> Callable[[Row], str]:
-    """Both ends of an interval, of a quantile those of its members."""
+    """Both ends of an interval, of a quantile those of its members; its shift between two sides may have one end."""
 
     def text(row: Row) -> str:
         low, high = row.get(f"{prefix}lower"), row.get(f"{prefix}upper")
@@ -126,6 +126,16 @@ def _ends(prefix: str) -> Callable[[Row], str]:
         return span((low, high), row.get("unit") or "", _error(row))
 
     return text
+
+
+def _lift(row: Row) -> str:
+    """A lift with its interval, in per cent of the left answer."""
+    ends = (row.get("lift_lower"), row.get("lift_upper"))
+    if row.get("lift") is None or None in ends:
+        return _NONE
+    # Four standard errors, as far as an interval of 95 % says: the digits follow it.
+    error = (ends[1] - ends[0]) / 4
+    return f"{amount(row['lift'], SHARE, error)} ({span(ends, SHARE, error)})"
 
 
 def _member(row: Row) -> str:
@@ -195,6 +205,7 @@ _PARTS = (
     _Part("share of the group", "group", _group),
     _Part("p-value of the assumption", "p_value", _p_value),
     _Part("may be the best", "may_be_best", _yes("may_be_best")),
+    _Part("lift", "lift", _lift),
     _Part("verdict", "verdict", _text("verdict")),
     _Part("inside", "inside", _yes("inside")),
 )

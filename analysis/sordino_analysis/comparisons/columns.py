@@ -10,6 +10,7 @@ from sordino_analysis.answers.filling import cells_of_estimate
 from sordino_analysis.comparisons.measures import AnyDifference
 from sordino_analysis.comparisons.quantile_shift import QuantileShift
 from sordino_analysis.estimation.normality import columns_of_laws
+from sordino_analysis.figures import SHARE
 
 
 def columns_of_difference(found: AnyDifference, left: str, right: str) -> dict[str, Sequence[Cell]]:
@@ -19,9 +20,10 @@ def columns_of_difference(found: AnyDifference, left: str, right: str) -> dict[s
         "left": [left] * rows,
         "right": [right] * rows,
         **found.described,
-        **cells_of_estimate(found),
-        "left_value": found.left.tolist(),
-        "right_value": found.right.tolist(),
+        **{name: list(map(_told, cells)) for name, cells in cells_of_estimate(found).items()},
+        **_lifts(found),
+        "left_value": list(map(_told, found.left.tolist())),
+        "right_value": list(map(_told, found.right.tolist())),
         "verdict": list(found.verdict),
         **columns_of_laws(found.normality),
     }

@@ -12,6 +12,7 @@ import numpy as np
 
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.arrays import Floats
+from sordino_analysis.comparisons.lifts import Answered, lifts
 from sordino_analysis.comparisons.matching import NotComparable, common_queries, measures_left_out, queries_by_label
 from sordino_analysis.comparisons.parts import MeasuredSide, NormalPart, SomeRows
 from sordino_analysis.documents.analyst_part import AnalystPart
@@ -133,9 +134,9 @@ class Difference:
     """Right less left of Q queries that both answer, in the order of the left one; all arrays (Q,) or (Q, 2).
 
     `queries` (Q,) are their numbers in the workload of the right side. `mean` has the errors, of which `unasked` says
-    what sampling adds. Unbiased answers are subtracted, never best guesses. With `population` the
-    band is about the populations that the users are samples of. `common` is the quantile of a band that holds further
-    differences too.
+    what sampling adds; its first `of_left` parts are those of the left side. Unbiased answers are subtracted, never
+    best guesses. With `population` the band is about the populations that the users are samples of.
+    `common` is the quantile of a band that holds further differences too.
     """
 
     workload: Workload
@@ -143,6 +144,7 @@ class Difference:
     left: Floats
     right: Floats
     mean: WeightedMean
+    of_left: int
     users: int
     level: float
     population: bool
@@ -206,9 +208,30 @@ class Difference:
         return max(simultaneous_quantile(np.hstack(known), self.level), normal_quantile(self.level))
 
     @property
+    def lift(self) -> Floats:
+        """(Q,) right over left less 1; NaN where the left answer may be 0 or less."""
+        return self._lifted(normal_quantile(self.level))[0]
+
+    @property
+    def lift_interval(self) -> Floats:
+        """(Q, 2) about whom the band is, for a query that was chosen before anybody looked; NaN as `lift`."""
+        return self._lifted(normal_quantile(self.level))[1]
+
+    @property
+    def lift_band(self) -> Floats:
+        """(Q, 2) for all compared queries at once; NaN where the band of the left answer reaches 0."""
+        return self._lifted(self.quantile)[1]
+
+    @property
     def verdict(self) -> tuple[Verdict, ...]:
         """(Q,) whether the right answer is surely higher or lower, by the band."""
         return tuple(verdict_of(low, high) for low, high in self.band.tolist())
+
+    def _lifted(self, quantile: float) -> tuple[Floats, Floats]:
+        unasked = self.mean.unasked if self.population else 0.0
+        left = [(-weight, part) for weight, part in self.mean.parts[: self.of_left]]
+        sides = [WeightedMean(parts, unasked) for parts in (left, self.mean.parts[self.of_left :])]
+        return lifts(*(Answered(side.answers, side.recovered(quantile, unasked)) for side in sides))
 
     @cached_property
     def normality(self) -> tuple[Normality | None, ...]:
@@ -235,6 +258,7 @@ def difference(left: Side, right: Side, *, only: Sequence[str] | None = None, po
         left=_answers(left, ours),
         right=_answers(right, theirs),
         mean=mean,
+        of_left=len(left.parts),
         users=left.users + right.users,
         level=left.level,
         population=population,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -21,23 +21,27 @@ from sordino_analysis.comparisons.difference import (
     Side,
     Verdict,
     check_sides,
-    difference,
     verdict_of,
 )
+from sordino_analysis.comparisons.lifts import Answered, lifts
 from sordino_analysis.comparisons.matching import NotComparable, check_same_domain, common_labels
 from sordino_analysis.comparisons.parts import MeasureCells, MeasuredSide
+from sordino_analysis.comparisons.quantile_shift import QuantileShift, shift_of
+from sordino_analysis.comparisons.several import differences
 from sordino_analysis.estimation.normality import Normality
 from sordino_shared.quantities import quantity
 
 # What a row says of its measure, besides the bounds of its attributes.
 _ABOUT = ("kind", "label", "unit")
+Rows = Sequence[MeasureCells]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class MeasuresDifference:
     """Right less left of Q measures that both answer; all arrays are (Q,) or (Q, 2), in the measure's own unit.
 
-    `about` has kind, label, unit and bounds of each. With `population` the band is about the populations.
+    `about` has kind, label, unit and bounds of each. With `population` the band is about the populations. A quantile
+    has no number but NaN; its interval and band hold its shift about the populations, and may be without an end.
     """
 
     about: Sequence[MeasureCells]
@@ -46,11 +50,15 @@ class MeasuresDifference:
     standard_error: Floats
     interval: Floats
     band: Floats
+    lift: Floats
+    lift_interval: Floats
+    lift_band: Floats
     population_standard_error: Floats | None
     population_interval: Floats | None
     users: int
     level: float
     bias_bound: float
+    verdict: tuple[Verdict, ...]
     warnings: tuple[str, ...]
 
     @property
@@ -62,11 +70,6 @@ class MeasuresDifference:
     def value(self) -> Floats:
         """(Q,) unbiased, right less left."""
         return np.asarray(self.right - self.left)
-
-    @property
-    def verdict(self) -> tuple[Verdict, ...]:
-        """(Q,) whether the right measure is surely higher or lower, by the band."""
-        return tuple(verdict_of(low, high) for low, high in self.band.tolist())
 
     @property
     def normality(self) -> tuple[Normality | None, ...]:
@@ -85,10 +88,48 @@ AnyDifference = Difference | MeasuresDifference
 
 def compared(left: Side, right: Side, *, only: Sequence[str] | None = None, population: bool = False) -> AnyDifference:
     """Right less left: of measures of numbers where both sides ask them, else of queries as `difference` has it."""
-    if left.measures is None or right.measures is None:
-        return difference(left, right, only=only, population=population)
-    check_sides(left, right)
-    return measures_difference(left.measures, right.measures, left.level, only=only, population=population)
+    return compared_with(left, [right], only=only, population=population)[0]
+
+
+def compared_with(
+    base: Side, others: Sequence[Side], *, only: Sequence[str] | None = None, population: bool = False
+) -> list[AnyDifference]:
+    """Each of the `others` less the `base`, as `compared` has it; their bands hold all of them at once.
+
+    Of queries by the exact covariance of all errors, of measures by Bonferroni's inequality.
+    """
+    if base.measures is None or any(each.measures is None for each in others):
+        return [*differences(base, others, only=only, population=population)]
+    found: list[AnyDifference] = []
+    for other in others:
+        check_sides(base, other)
+        assert other.measures is not None
+        found.append(
+            measures_difference(
+                base.measures, other.measures, base.level, only=only, population=population, pairs=len(others)
+            )
+        )
+    return found
+
+
+def compared_arms(base: Side, others: Sequence[Side], *, only: Sequence[str] | None = None) -> list[AnyDifference]:
+    """Arms of one experiment less the `base`, as `compared_with` has it about their one population.
+
+    A sum is over the users of an arm: where these are not as many a warning says so.
+    """
+    found = compared_with(base, others, only=only, population=True)
+    return [replace(each, warnings=_of_arms(each, base, other)) for each, other in zip(found, others, strict=True)]
+
+
+def _of_arms(found: AnyDifference, base: Side, other: Side) -> tuple[str, ...]:
+    # Arms are samples of one population, whose devices each have one arm.
+    kept = tuple(each for each in found.warnings if each != DIFFERENT_PEOPLE)
+    if base.users == other.users or "sum" not in found.described["kind"]:
+        return kept
+    return (
+        *kept,
+        f"sums are over the users of each arm, {base.users:,} and {other.users:,}: compare means, and lifts of these",
+    )
 
 
 def measures_difference(
@@ -98,58 +139,101 @@ def measures_difference(
     *,
     only: Sequence[str] | None = None,
     population: bool = False,
+    pairs: int = 1,
 ) -> MeasuresDifference:
     """Right less left of the measures that both sides ask, `only` those with these labels.
 
-    The band holds all of them at once by Bonferroni's inequality, however their errors depend; where it is too wide for
-    ends of its own, as of a small category, it ends where the measure's numbers do. A measure that has no
-    number on one side, as a mean of a category that may be empty, is left out with a warning. Raises NotComparable for
-    another domain, for a label that a side does not ask, and where no measure is left.
+    The band holds all of them, in so many `pairs` of sides, at once by Bonferroni's inequality, however their errors
+    depend; where it is too wide for ends of its own, as of a small category, it ends where the measure's numbers do. A
+    measure that has no number on one side, as a mean of a category that may be empty, is left out with a warning.
+    Raises NotComparable for another domain, for a label that a side does not ask, and where no measure is left.
     """
     check_same_domain(left.domain, right.domain)
     ours, theirs = (_by_label(side.at(level)) for side in (left, right))
     labels = common_labels((ours, theirs), only)
-    banded = 1 - (1 - level) / len(labels)
+    banded = 1 - (1 - level) / (len(labels) * pairs)
     wide = [_with_ends(side, _by_label(side.at(banded))) for side in (left, right)]
-    told = [label for label in labels if _has_number(ours[label]) and _has_number(theirs[label])]
+    told = [label for label in labels if _is_told(ours[label]) and _is_told(theirs[label])]
     warnings = [*_left_out(labels, told, ours, theirs), *_unasked(ours, theirs, only)]
     if not told:
         raise NotComparable(warnings[0], tuple(labels))
+    shifts = {label: _shifts(left, right, label, (level, banded)) for label in told if label in left.quantiles}
     sides = [[rows[label] for label in told] for rows in (ours, theirs, *wide)]
-    values = [_numbers(rows, "uncut") for rows in sides[:2]]
-    whom = "population_" if population else ""
-    reporters = [_numbers(rows, "standard_error") for rows in sides[:2]]
-    populations = [_numbers(rows, "population_standard_error") for rows in sides[:2]]
+    ends = [_shifted(_recovered(_sides(*each)), told, shifts, place) for place, each in _levelled(sides, population)]
+    lifted = [lifts(*_sides(*each)) for _, each in _levelled(sides, population)]
+    of_population = [_numbers(rows, "population_standard_error") for rows in sides[:2]]
+    own = _shifted(_recovered(_sides(sides[0], sides[1], "")), told, shifts, 0)
     return MeasuresDifference(
         about=[_about(row) for row in sides[0]],
-        left=values[0],
-        right=values[1],
-        standard_error=np.hypot(*reporters),
-        interval=_recovered(values, sides[:2], ""),
-        band=_recovered(values, sides[2:], whom),
-        population_standard_error=np.hypot(*populations) if population else None,
-        population_interval=_recovered(values, sides[:2], "population_") if population else None,
+        left=_numbers(sides[0], "uncut"),
+        right=_numbers(sides[1], "uncut"),
+        standard_error=np.hypot(*(_numbers(rows, "standard_error") for rows in sides[:2])),
+        interval=own,
+        band=ends[1],
+        lift=lifted[0][0],
+        lift_interval=lifted[0][1],
+        lift_band=lifted[1][1],
+        population_standard_error=np.hypot(*of_population) if population else None,
+        population_interval=ends[0] if population else None,
         users=left.users + right.users,
         level=level,
         bias_bound=left.bias + right.bias,
+        verdict=tuple(
+            shifts[label][1].verdict if label in shifts else verdict_of(low, high)
+            for label, (low, high) in zip(told, ends[1].tolist(), strict=True)
+        ),
         warnings=(*warnings, *([DIFFERENT_PEOPLE] if population else [])),
     )
 
 
-def _recovered(values: Sequence[Floats], rows: Sequence[Sequence[MeasureCells]], whom: str) -> Floats:
-    """(Q, 2) r − l ∓ √((r − its end)² + (l − its other end)²), of the ends at the rows' level."""
-    (left, right), ends = values, [(_numbers(each, f"{whom}lower"), _numbers(each, f"{whom}upper")) for each in rows]
-    # An end that was cut to what is possible may be past the unbiased answer.
-    below = [np.maximum(value - low, 0.0) for value, (low, _) in zip(values, ends, strict=True)]
-    above = [np.maximum(high - value, 0.0) for value, (_, high) in zip(values, ends, strict=True)]
-    value = right - left
-    return np.column_stack([value - np.hypot(below[1], above[0]), value + np.hypot(above[1], below[0])])
+def _levelled(sides: Sequence[Rows], population: bool) -> list[tuple[int, tuple[Rows, Rows, str]]]:
+    """The rows of both sides at the level, and at that of the band, with whom their ends are about."""
+    whom = "population_" if population else ""
+    return [(0, (sides[0], sides[1], whom)), (1, (sides[2], sides[3], whom))]
+
+
+def _sides(left: Rows, right: Rows, whom: str) -> tuple[Answered, Answered]:
+    """Answers and ends of both sides; the answers of one measure are the same at every level."""
+    found = [
+        Answered(
+            _numbers(rows, "uncut"), np.column_stack([_numbers(rows, f"{whom}{end}") for end in ("lower", "upper")])
+        )
+        for rows in (left, right)
+    ]
+    return found[0], found[1]
+
+
+def _recovered(sides: tuple[Answered, Answered]) -> Floats:
+    """(Q, 2) r − l ∓ √((r − its end)² + (l − its other end)²)."""
+    left, right = sides
+    (ours_below, ours_above), (below, above) = left.reaches, right.reaches
+    value = right.values - left.values
+    return np.column_stack([value - np.hypot(below, ours_above), value + np.hypot(above, ours_below)])
+
+
+def _shifts(
+    left: MeasuredSide, right: MeasuredSide, label: str, levels: tuple[float, float]
+) -> tuple[QuantileShift, QuantileShift]:
+    """Of a quantile, at the level of one and at that of the band."""
+    tests = left.quantiles[label](), right.quantiles[label]()
+    return shift_of(*tests, levels[0]), shift_of(*tests, levels[1])
+
+
+def _shifted(
+    ends: Floats, labels: Sequence[str], shifts: Mapping[str, tuple[QuantileShift, QuantileShift]], place: int
+) -> Floats:
+    """The ends (Q, 2) with those of shifts in the rows of quantiles."""
+    found = ends.copy()
+    for row, label in enumerate(labels):
+        if label in shifts:
+            found[row] = shifts[label][place].interval
+    return found
 
 
 def _with_ends(side: MeasuredSide, rows: Mapping[str, MeasureCells]) -> Mapping[str, MeasureCells]:
     """The rows at a higher level, where one that no longer tells its category from nobody may be any number."""
     return {
-        label: row if _has_number(row) or label not in side.reaches else {**row, **_any_number(side.reaches[label])}
+        label: row if _is_told(row) or label not in side.reaches else {**row, **_any_number(side.reaches[label])}
         for label, row in rows.items()
     }
 
@@ -163,13 +247,16 @@ def _by_label(rows: Sequence[MeasureCells]) -> dict[str, MeasureCells]:
     return {str(row["label"]): row for row in rows}
 
 
-def _has_number(row: MeasureCells) -> bool:
+def _is_told(row: MeasureCells) -> bool:
+    """Whether a measure has a number, or is a quantile of users who are some."""
     cell = row.get("uncut")
-    return isinstance(cell, int | float) and math.isfinite(cell)
+    is_quantile = row.get("kind") == "quantile" and not row.get("sentence")
+    return is_quantile or (isinstance(cell, int | float) and math.isfinite(cell))
 
 
-def _numbers(rows: Sequence[MeasureCells], name: str) -> Floats:
-    return np.array([row[name] for row in rows], dtype=float)
+def _numbers(rows: Rows, name: str) -> Floats:
+    """NaN where a row has none, as that of a quantile."""
+    return np.array([cell if isinstance(cell := row.get(name), int | float) else np.nan for row in rows], dtype=float)
 
 
 def _about(row: MeasureCells) -> MeasureCells:

@@ -18,9 +18,6 @@ from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_shared.domains import Domain, Ordered
 from sordino_shared.errors import InvalidValue
 
-# Entries of a workload that are looked at for its steps: 32 MiB of doubles.
-_MOST_ENTRIES = 1 << 22
-
 
 @dataclass(frozen=True, kw_only=True)
 class QuantileShift:
@@ -49,11 +46,10 @@ class QuantileShift:
 
 
 def quantile_shift(left: Side, right: Side, share: float) -> QuantileShift:
-    """The shifts δ with min over x of t_left(x) + t_right(x + δ) ≤ χ²₁ at the sides' level.
+    """The shift between two sides whose plans answer the distribution function of one ordered attribute.
 
-    t(x) = max(0, (s − F̂(x))/se(x), (F̂(x − 1) − s)/se(x − 1))² is what says that the quantile s is not in bin x; errors
-    are about the populations that both sides are samples of. Raises NotComparable for sides without the distribution
-    function of one ordered attribute, and InvalidValue for a share that is not between 0 and 1.
+    Errors are about the populations that both sides are samples of. Raises NotComparable for other sides, and
+    InvalidValue for a share that is not between 0 and 1.
     """
     if not 0 < share < 1:
         raise InvalidValue(f"a quantile lies between 0 and 1, such as .5, not {share}", share)
@@ -78,7 +74,7 @@ def quantile_shift(left: Side, right: Side, share: float) -> QuantileShift:
             float((ends[kept[:, 1], 1] - ends[kept[:, 0], 0]).max()),
         ),
         bins=(int(apart.min()), int(apart.max())),
-        unit=attribute.unit,
+        unit=left.unit,
     )
 
 
@@ -146,7 +142,8 @@ def _below(asked: AskedNumbers, number: NumberPlace) -> Sequence[int]:
 def _check_whole(attribute: Ordered, *, has_others: bool) -> None:
     if has_others:
         raise NotComparable(
-            f"{attribute.name!r} has `missing` or `other`, and quantiles of those with a number are not compared yet",
+            f"{attribute.name!r} has `missing` or `other`: compare its quantiles with "
+            f"compare(left, right, quantiles=['{attribute.name}:0.5'])",
             attribute,
         )
 

@@ -224,12 +224,13 @@ class LinearOnDemand:
 
     def sums(self, rows: Sequence[BoxSum], level: float) -> SumErrors:
         labels = [each[0][1].label for each in rows]
-        asked = self.asked(rows_of(rows, self.estimator.workload.domain.shape), labels.__getitem__)
+        return self.errors_of_rows(rows_of(rows, self.estimator.workload.domain.shape), labels.__getitem__, level)
+
+    def errors_of_rows(self, operator: LinearMap, label: Callable[[int], str], level: float) -> SumErrors:
+        """Answers to rows over the types of the plan, with their errors; raises EstimationError as `sums` does."""
+        asked = self.asked(operator, label)
         _ = self._bias(asked)
-        operator, plausible = (
-            asked.workload.operator,
-            smoothed(self.nearest.histogram, self.users, normal_quantile(level)),
-        )
+        plausible = smoothed(self.nearest.histogram, self.users, normal_quantile(level))
         return SumErrors(
             answers=asked.unbiased(self.aggregate),
             noise=asked.law.mixed_variances(plausible),
@@ -265,6 +266,17 @@ class LinearOnDemand:
         some = self.asked(Dense(rows - share * whole), lambda place: label)
         values = some.unbiased(self.aggregate)
         return self._function_of(some, values, np.arange(len(values)), level, share).quantile(share)
+
+    def distribution(self, place: int) -> LinearEstimator:
+        """The plan made ready for all steps of the distribution function of an ordered attribute; raises as `asked`."""
+        domain = self.estimator.workload.domain
+        attribute = domain.attributes[place]
+        assert isinstance(attribute, Ordered)
+        # The prefix of all types is known.
+        steps = attribute.bins - (attribute.bins == attribute.size)
+        found = self._asked([prefix_box(domain, place, last) for last in range(steps)])
+        _ = self._bias(found)
+        return found
 
     def asked(self, operator: LinearMap, label: Callable[[int], str]) -> LinearEstimator:
         """The plan made ready for other rows; raises EstimationError where its queries do not determine one."""

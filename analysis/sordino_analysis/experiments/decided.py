@@ -79,9 +79,24 @@ def decided_row(
     cells |= {"value": -one["value"] if mirrored else one["value"]}
     cells |= {"verdict": _MIRRORED.get(one["verdict"], one["verdict"]) if mirrored else one["verdict"]}
     cells |= dict.fromkeys(_ERRORS, one["standard_error"]) | dict.fromkeys(_LOWER, low) | dict.fromkeys(_UPPER, high)
+    cells |= _lifted(one["lift"], mirrored=mirrored)
     alarm = made[-1]["sample_ratio"]["alarm"]
     cells |= dict.fromkeys(_UNKNOWN)
     return DecidedRow(primary=primary, level=level, day=first["day"], cells=cells, alarm=alarm)
+
+
+def _lifted(lift: Mapping[str, Any] | None, *, mirrored: bool) -> dict[str, Cell]:
+    """The cells of a lift as the look has it; of A over B where it is that of B over A. Empty where it has no ends."""
+    names = ("lift", "lift_lower", "lift_upper", "lift_band_lower", "lift_band_upper")
+    if lift is None or lift["lower"] is None:
+        return dict.fromkeys(names)
+    value, low, high = (float(lift[name]) for name in ("value", "lower", "upper"))
+    if mirrored and low <= -1:
+        # The other arm may be 0, so that nothing is a share of it.
+        return dict.fromkeys(names)
+    if mirrored:
+        value, low, high = (1 / (1 + ratio) - 1 for ratio in (value, high, low))
+    return dict(zip(names, (value, low, high, low, high), strict=True))
 
 
 def _of_arms(look: Mapping[str, Any], left: str, right: str) -> Mapping[str, Any] | None:

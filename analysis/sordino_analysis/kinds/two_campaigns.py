@@ -51,7 +51,7 @@ class ComparisonKind(KindOfAnswers):
     extras = ComparisonExtras
     terms = ("users", "compared", "bias_bound")
     common_terms = ("level",)
-    parts = ("answer", "std. error", "interval", "band", "verdict", "holds in")
+    parts = ("answer", "std. error", "interval", "band", "lift", "verdict", "holds in")
 
     def statements(self, estimate: EstimateDocument) -> Sequence[str]:
         """Which answers differ, by the band."""

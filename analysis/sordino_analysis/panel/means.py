@@ -358,7 +358,7 @@ class WeightedMean:
         return Normality.of_coverages(coverage, population, users, level)
 
     def _ends(self, quantile: float, unasked: float) -> Floats:
-        ends = self._recovered(quantile, unasked)
+        ends = self.recovered(quantile, unasked)
         tail, sampled = float(ndtr(-quantile)), unasked > 0
         widened = self._bias
         for query in np.flatnonzero(self.noise > 0).tolist():
@@ -368,7 +368,8 @@ class WeightedMean:
                 ends[query] = low - widened, high + widened
         return ends
 
-    def _recovered(self, quantile: float, unasked: float) -> Floats:
+    def recovered(self, quantile: float, unasked: float) -> Floats:
+        """(Q, 2) as `interval`, from the ends of the parts alone, with a factor `unasked` of the draws' variance."""
         below, above = np.zeros(len(self.answers)), np.zeros(len(self.answers))
         for weight, mean in self.parts:
             low, high = weight * (mean.scored(quantile, unasked).T - mean.answers)

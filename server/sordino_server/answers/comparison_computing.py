@@ -20,6 +20,7 @@ from sordino_analysis.comparisons.several import differences
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.experiments.decided import DecidedRow, decided_row
+from sordino_analysis.kinds.asked_side import quantiles_of_side, side_of_distribution, side_of_quantiles
 from sordino_analysis.kinds.measured_side import side_of_plan
 from sordino_analysis.kinds.two_campaigns import ComparedCampaign, ComparisonExtras, ComparisonKind
 from sordino_server.aggregates import LogPurged, aggregate
@@ -30,6 +31,7 @@ from sordino_server.answers.repository import rule_and_looks
 from sordino_server.answers.series_computing import window_of_series
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart, Problem
 
 Plan = tuple[DevicePart, AnalystPart]
@@ -102,7 +104,7 @@ def _shifts(
 
 def _arms(
     database: Database, left: ComparedRound, right: ComparedRound, sides: Sequence[_Planned], terms: ComparisonTerms
-) -> Difference:
+) -> AnyDifference:
     """The right arm less the left one, with a band that holds every arm less the left one at once."""
     others: dict[int | None, Side] = {}
     # In the order of the arms, so that draws behind the quantile are the same whichever arm is asked about.
@@ -111,8 +113,8 @@ def _arms(
             others[arm] = sides[1].side
         elif arm != left.arm:
             with suppress(EstimationError):  # An arm without reports is compared with none.
-                others[arm] = _side(database, replace(left, arm=arm), sides[0].plan, terms.level)
-    found = differences(sides[0].side, list(others.values()), only=terms.queries or None, population=True)
+                others[arm] = _side(database, replace(left, arm=arm), sides[0].plan, terms)
+    found = compared_arms(sides[0].side, list(others.values()), only=terms.queries or None)
     return found[list(others).index(right.arm)]
 
 
@@ -125,9 +127,15 @@ def _decided(database: Database, of: ComparedRound, left: str, right: str) -> De
         return decided_row(rule.primary_query, rule.level, [json.loads(each) for each in looks], left, right)
 
 
-def _side(database: Database, of: ComparedRound, plan: Plan, level: float) -> Side:
+def _side(database: Database, of: ComparedRound, plan: Plan, terms: ComparisonTerms) -> Side:
     total = aggregate(database, of.closed.number, plan[0].randomizer, arm=of.arm)
-    return side_of_plan(*plan, total, level, of.closed.blanket_of(of.arm))
+    given = (*plan, total, terms.level)
+    blanket = of.closed.blanket_of(of.arm)
+    if terms.quantiles:
+        return side_of_quantiles(*given, terms.quantiles, blanket)
+    if terms.distribution is not None:
+        return side_of_distribution(*given, terms.distribution, blanket)
+    return side_of_plan(*given, blanket)
 
 
 @dataclass(frozen=True)
@@ -139,21 +147,27 @@ class _Planned:
 
 
 @singledispatch
-def _planned(of: object, database: Database, level: float) -> _Planned:
+def _planned(of: object, database: Database, terms: ComparisonTerms) -> _Planned:
     """The side of what is compared, at this level."""
     raise TypeError(f"{type(of).__name__} is not compared")
 
 
 @_planned.register
-def _(of: ComparedRound, database: Database, level: float) -> _Planned:
+def _(of: ComparedRound, database: Database, terms: ComparisonTerms) -> _Planned:
     plan = plan_of(database, of.closed)
-    return _Planned(_side(database, of, plan, level), plan)
+    return _Planned(_side(database, of, plan, terms), plan)
 
 
 @_planned.register
-def _(of: ComparedWindow, database: Database, level: float) -> _Planned:
-    found = window_of_series(database, of.campaign, of.question(level), of.now)
-    return _Planned(Side.of_window(found.answers), (found.estimator.device, found.estimator.analyst))
+def _(of: ComparedWindow, database: Database, terms: ComparisonTerms) -> _Planned:
+    if terms.distribution is not None:
+        raise InvalidValue(
+            "/query/distribution: it is asked of campaigns: of a series compare its prefix sums", terms.distribution
+        )
+    found = window_of_series(database, of.campaign, of.question(terms.level), of.now)
+    side = Side.of_window(found.answers)
+    side = quantiles_of_side(side, terms.quantiles) if terms.quantiles else side
+    return _Planned(side, (found.estimator.device, found.estimator.analyst))
 
 
 def _described(of: Compared, name: str, planned: _Planned) -> ComparedCampaign:

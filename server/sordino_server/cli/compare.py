@@ -25,6 +25,13 @@ def compare(
     query: Annotated[
         list[str] | None, typer.Option(metavar="LABEL", help="Compare this query; repeat it. Default: all of both.")
     ] = None,
+    quantile: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME:Q", help="In place of queries a quantile, as delay:0.5; repeat it."),
+    ] = None,
+    distribution: Annotated[
+        str | None, typer.Option(metavar="NAME", help="In place of queries the whole distribution of an attribute.")
+    ] = None,
     level: Annotated[float, typer.Option(metavar="LEVEL", help="Level of intervals and band, between 0 and 1.")] = 0.95,
     population: Annotated[
         bool, typer.Option("--population", help="Compare the populations; assumes different people.")
@@ -48,6 +55,7 @@ def compare(
     of one ordered attribute; it prints ranges, about the populations.
     """
     asked: dict[str, Any] = {"left": _compared(remote, left), "right": _compared(remote, right), "level": level}
+    asked |= ({"quantile": quantile} if quantile else {}) | ({"distribution": distribution} if distribution else {})
     asked |= ({"query": query} if query else {}) | ({"population": "true"} if population else {})
     asked |= {"quantile": quantile} if quantile else {}
     document = remote.get("/v1/comparisons", **asked)

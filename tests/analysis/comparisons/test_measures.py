@@ -20,6 +20,7 @@ from sordino_shared.domains import Domain, Integers
 CAMPAIGNS = 120
 COUNTRY = {"name": "country", "kind": "categorical", "labels": ["DE", "FR"]}
 FEW = {"name": "n", "kind": "integers", "low": 0, "high": 9}
+_ENDS = (("lower", -1), ("upper", 1))
 LOAD = {"name": "load_ms", "kind": "number", "low": 0, "high": 10_000, "unit": "ms"}
 
 
@@ -171,3 +172,42 @@ def test_intervals_are_recovered_from_the_ends_of_both_sides() -> None:
     assert found.verdict == ("undecided",)
     assert found.value.tolist() == [2]
     assert found.standard_error.tolist() == [np.sqrt(2)]
+
+
+def test_quantiles_that_are_measures_are_compared_by_their_shifts() -> None:
+    """Of all users and of a category, beside a mean; six bins of 1,000 and a shift of 4,000 ms."""
+    asked = {"name": "load", "domain": [COUNTRY, LOAD], "queries": {"load_ms": ["mean", {"quantile": [0.5]}]}}
+    plan, rng = sa.plan(sa.workload(asked), epsilon=4, effort="quick"), np.random.default_rng(8)
+
+    def users(mean: float) -> dict[str, Any]:
+        return {"country": rng.choice(["DE", "FR"], 6000), "load_ms": rng.normal(mean, 300, 6000)}
+
+    sides = [sa.simulate(plan, users(mean), seed=int(mean)) for mean in (3000, 7000)]
+    found = sa.compare(*sides)
+    quantiles = [row for row, label in enumerate(found.labels) if "quantile" in label]
+    assert len(quantiles) == 3
+    for row in quantiles:
+        low, high = found.intervals[row]
+        assert 0 < low <= 4000 <= high < 7000
+        assert found.verdicts[row] == "higher"
+        assert np.isnan(found.values[row])
+    assert any("quantile of load_ms is higher: right − left is " in text for text in found.findings)
+    back = sa.compare(*reversed(sides))
+    np.testing.assert_allclose(back.intervals[quantiles], -found.intervals[quantiles][:, ::-1])
+    # One without an end is infinite in a frame, and empty in a table.
+    (first,) = (found.to_pandas()["lower"][quantiles[0]],)
+    assert first == found.intervals[quantiles[0]][0]
+
+
+def test_more_pairs_have_wider_bands() -> None:
+    def cells(level: float) -> list[dict[str, Any]]:
+        reach = {0.95: 1.0, 0.975: 2.0}[round(level, 6)]
+        ends = {f"{whom}{end}": 5 + sign * reach for whom in ("", "population_") for end, sign in _ENDS}
+        return [{"label": "of all", "uncut": 5.0, "standard_error": 1.0, "population_standard_error": 1.0, **ends}]
+
+    side = MeasuredSide(domain=Domain((Integers("n", 0, 9),)), users=10, bias=0.0, at=cells)
+    np.testing.assert_allclose(measures_difference(side, side, 0.95).band, [[-np.hypot(1, 1), np.hypot(1, 1)]])
+    found = measures_difference(side, side, 0.95, pairs=2)
+    np.testing.assert_allclose(found.band, [[-np.hypot(2, 2), np.hypot(2, 2)]])
+    np.testing.assert_allclose(found.lift_interval, [[5 / 6 - 1 - 0.0, 0.0]], atol=0.3)
+    assert found.lift_interval[0, 0] < 0 < found.lift_interval[0, 1]
