@@ -31,3 +31,6 @@ Neighbours = Literal["replace", "add-remove"]
 MOST_QUESTIONS = 16
 # Characters of a question: a line of a table.
 LONGEST_QUESTION = 900
+
+# Of a comparison or an experiment: what a band of a million answers leaves to each is then still seen in doubles.
+MOST_LEVEL = 1 - 1e-9

@@ -21,6 +21,7 @@ from sordino_analysis.experiments.findings import finding_of
 from sordino_analysis.experiments.looking import ExperimentDesign, look, made, planned_noise, planned_random, query_of
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.power import PowerTerms
+from sordino_analysis.request_terms import MOST_LEVEL
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Arm
 
@@ -221,8 +222,8 @@ def experiment(
         raise InvalidValue("behind a shuffler no report is opened before the end: give looks='end'", looks)
     if daily < 1 or not 1 <= days <= _MOST_DAYS:
         raise InvalidValue("an experiment has 1 to 366 days and a user a day or more", (days, daily))
-    if not (0 < spread <= 0.5 and 0 < level < 1):
-        raise InvalidValue("spread lies between 0 and .5, the level between 0 and 1", (spread, level))
+    if not (0 < spread <= 0.5 and 0 < level <= MOST_LEVEL):
+        raise InvalidValue("spread lies between 0 and .5, the level between 0 and 1 − 10⁻⁹", (spread, level))
     design = ExperimentDesign(
         arms=_arms(named),
         primary=primary,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -29,6 +28,7 @@ from sordino_analysis.panel.means import MeanPart, PooledMean, WeightedMean
 from sordino_analysis.panel.period_answers import PeriodAnswers
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.columns import columns_of_queries
+from sordino_analysis.request_terms import MOST_LEVEL
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
@@ -285,9 +285,13 @@ def verdict_of(low: float, high: float) -> Verdict:
 
 
 def check_level(level: float) -> float:
-    """The level; raises EstimationError unless it lies between 0 and 1, and its quantile within the doubles."""
-    if not 0 < level < 1 or math.isinf(normal_quantile(level)):
+    """The level; raises EstimationError unless it lies between 0 and the largest that is told, `MOST_LEVEL`."""
+    if not 0 < level < 1:
         raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
+    if level > MOST_LEVEL:
+        raise EstimationError(
+            f"a level is at most 1 − 10⁻⁹, got 1 − {1 - level:.0e}: beyond it a band has no ends in double precision"
+        )
     return float(level)
 
 

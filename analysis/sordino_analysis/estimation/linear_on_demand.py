@@ -28,7 +28,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.boxes import Box, Boxes, meet
-from sordino_analysis.questions.linear.factors import prefix_count, range_count, rectangle_count
+from sordino_analysis.questions.linear.factors import interval_label, prefix_count, range_count, rectangle_count
 from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile, prefix_box, unnamed_prefixes
 from sordino_analysis.questions.linear.operators import Dense, Indices, LinearMap
 from sordino_analysis.vectorized.arrays import array_of, ndarray
@@ -274,7 +274,9 @@ class LinearOnDemand:
         assert isinstance(attribute, Ordered)
         # The prefix of all types is known.
         steps = attribute.bins - (attribute.bins == attribute.size)
-        found = self._asked([prefix_box(domain, place, last) for last in range(steps)])
+        prefixes = unnamed_prefixes(domain, place, steps)
+        boxes = [replace(each, label=interval_label(attribute, 0, last)) for last, each in enumerate(prefixes)]
+        found = self._asked(boxes)
         _ = self._bias(found)
         return found
 

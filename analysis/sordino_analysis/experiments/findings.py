@@ -17,12 +17,21 @@ def finding_of(made: Sequence[Mapping[str, Any]], looks: Looks, days: int) -> st
     if "error" in last:
         return f"the look of day {last['day']} could not be made: {last['error']}"
     if not last["comparisons"]:
-        return f"day {last['day']} of {days}: an arm has no reports yet"
+        return f"day {last['day']} of {days}: {_without_reports(last)}"
     # Looks that were stored before have no unit.
     told = "; ".join(_compared(each, last.get("unit") or "") for each in last["comparisons"])
     alarm = last["sample_ratio"]["alarm"]
     ratio = "the counts of the arms are not those of their weights: no verdict" if alarm else "sample ratio ok"
     return f"day {last['day']} of {days}: {told}; {ratio}"
+
+
+def _without_reports(look: Mapping[str, Any]) -> str:
+    """Which arms have no reports, and whether some may still come."""
+    names = [each["arm"] for each in look["arms"] if not each["reports"]]
+    arms = f"arm {names[0]} has" if len(names) == 1 else f"arms {', '.join(names)} have"
+    if look["ended"] or look.get("closed"):
+        return f"{arms} no reports, and the experiment is closed: there is nothing to compare"
+    return f"{arms} no reports yet"
 
 
 def _first_look(looks: Looks) -> str:

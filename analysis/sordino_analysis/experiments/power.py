@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -35,6 +36,7 @@ class PlannedNoise:
     """What a plan's `mechanism` adds: `variance` is that of one report in the worst answer, over its squared scale.
 
     A share f of fake reports moves an answer by at most `manipulation`·f scales. `query` is the worst answer's number.
+    `blanket` random reports of a shuffler in each arm together add `random` to the sum of an answer at most.
     """
 
     mechanism: str
@@ -42,6 +44,8 @@ class PlannedNoise:
     manipulation: float
     plan: FinishedPlan
     query: int
+    blanket: int = 0
+    random: float = 0.0
 
     @classmethod
     def of_plan(cls, plan: FinishedPlan) -> PlannedNoise:
@@ -55,12 +59,16 @@ class PlannedNoise:
             plan.device.randomizer, plan.analyst.decoder, queries, plan.analyst.figures.bias_bound, law
         )
         variances = profile.variance[varying] / scales**2
+        blanket = 0 if plan.analyst.blanket is None else plan.analyst.blanket.reports
+        random = blanket * float((law.blanket().variance[varying] / scales**2).max()) if blanket else 0.0
         return cls(
             mechanism=plan.analyst.mechanism,
             variance=float(variances.max()),
             manipulation=float((moves[varying] / scales).max()),
             plan=plan,
             query=int(np.flatnonzero(varying)[variances.argmax()]),
+            blanket=blanket,
+            random=random,
         )
 
     def contributions(self, spread: float) -> PlannedContributions:
@@ -155,6 +163,17 @@ class PowerTerms:
         shares = [weight / sum(self.weights) for weight in self.weights]
         pair = shares[0], min(shares[1:])
         return self.contributions.found(users, self.noise, pair, self.comparison_level, self.power)
+
+
+def error_of_an_arm(difference: float, weights: Sequence[int], level: float, power: float) -> float:
+    """The standard error of the smaller arm with which one look finds `difference` with chance `power`.
+
+    δ² = drift²·(e_first² + e_least²) for arms whose errors go with 1/weight; the sampling of users is part of e. In the
+    unit of the difference; raises InvalidValue as `PowerTerms` does.
+    """
+    terms = PowerTerms(noise=0.0, weights=tuple(weights), level=level, power=power)
+    parts = [1 / weights[0], 1 / min(weights[1:])]
+    return difference / needed_drift(Looks.END, 1, terms.comparison_level, power) * math.sqrt(max(parts) / sum(parts))
 
 
 def comparison_level(level: float, arms: int) -> float:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import anyio.to_thread
 from sqlalchemy.orm import Session
 
+from sordino_analysis.request_terms import MOST_LEVEL
 from sordino_server.answers.compared_window import MARK, ComparedWindow, check_apart, compared_window
 from sordino_server.answers.on_demand import AnsweringRound, answering_round
 from sordino_server.campaigns import service as campaigns

@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.kinds.registry import kind_named
+from sordino_analysis.request_terms import MOST_LEVEL
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.models import ExperimentRow
 from sordino_shared.errors import InvalidValue
@@ -56,7 +57,7 @@ class ExperimentTerms(StrictModel):
     spread: Annotated[float, Field(gt=0, le=0.5)] = Field(
         0.5, description="Standard deviation of the users' values, as a share of the query's scale."
     )
-    level: Annotated[float, Field(gt=0, lt=1)] = Field(0.95, description="Of all arms and looks together.")
+    level: Annotated[float, Field(gt=0, le=MOST_LEVEL)] = Field(0.95, description="Of all arms and looks together.")
 
     def with_one_look(self) -> Self:
         """The same for a campaign behind a shuffler; raises PydanticCustomError where more looks are asked for."""

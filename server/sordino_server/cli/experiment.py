@@ -40,6 +40,9 @@ from sordino_shared.protocol import Arm
 from sordino_shared.protocol.experiments import WHOLE_ARM_WEIGHT, check_arms
 from sordino_shared.quantities import quantity
 
+# What an experiment is planned for where nobody says: the level that a server pins, and one difference of five missed.
+_LEVEL, _POWER = 0.95, 0.8
+
 app = typer.Typer(
     name="experiment",
     add_completion=False,
@@ -70,6 +73,10 @@ def create(
     ] = "50%",
     collector: CollectorOption = None,
     target_error: ErrorOption = None,
+    difference: Annotated[
+        str | None,
+        typer.Option(metavar="X", help='With --collector: the difference of arms to be found, as 1% or "50 ms".'),
+    ] = None,
     weak_epsilon: WeakEpsilonOption = False,
     route: RouteOption = None,
     open_now: OpenOption = False,
@@ -83,14 +90,16 @@ def create(
             --purpose "We ask how long the app took to start." --primary "load_ms ≤ 1000 ms" --days 30 --daily 20000
 
     The command waits for the plan. `sordino size --difference` says how many days an experiment needs. Behind a
-    shuffler (--route, --collector, --target-error of one arm) --epsilon is the most that a device spends, and the
-    experiment has one look, at the end.
+    shuffler (--route, --collector) --epsilon is the most that a device spends, and the experiment has one look, at the
+    end; its plan takes the fewest users for --difference with a power of 80 %, or for --target-error of one arm.
     """
     rule: dict[str, Any] = {"primary": primary, "days": days, "users": days * daily, "spread": spread_of(spread)}
     rule |= {} if looks is None else {"looks": looks.value}
     drawn = arms_of(arms)
     order = {"name": name, "purpose": purpose, "population": population, "arms": drawn, "experiment": rule}
     planning = {"workload": registered(remote, file), "epsilon": epsilon}
+    if difference is not None:
+        target_error = _target_error(file, difference, collector, target_error, drawn)
     planning |= collector_terms(collector, target_error, epsilon, weak_epsilon)
     order |= {"plan_request": awaited_plan(remote, planning, population, Patience(timeout))} | route_terms(route)
     status = remote.post("/v1/campaigns", order)
@@ -99,6 +108,28 @@ def create(
     if open_now:
         open_new(remote, status, shown)
     return shown
+
+
+def _target_error(
+    file: Path, difference: str, collector: str | None, target_error: float | None, drawn: Sequence[dict[str, Any]]
+) -> float:
+    """The error of the smaller arm that a difference takes; raises InvalidValue where another error is given, too."""
+    # Other commands about experiments need no numbers.
+    from sordino_analysis.experiments.power import error_of_an_arm
+    from sordino_analysis.kinds.specifications import load_question
+    from sordino_server.cli.size import margin_of
+
+    if collector is None or target_error is not None:
+        raise InvalidValue(
+            "--difference goes with --collector, in place of --target-error; `sordino size --difference` counts users "
+            "without a shuffler",
+            difference,
+        )
+    margin = margin_of(difference, load_question(file), "--difference")
+    if not 0 < margin.share < 1:
+        raise InvalidValue(f"--difference lies between 0 and 1, such as 1%, not {difference!r}", difference)
+    weights = [arm["weight"] for arm in drawn]
+    return error_of_an_arm(margin.share, weights, _LEVEL, _POWER) * margin.scale
 
 
 @app.command("list")

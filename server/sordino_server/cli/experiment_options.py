@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from sordino_analysis.experiments.looks import Looks
+from sordino_server.cli.unused_options import is_given
 from sordino_shared.errors import InvalidValue
 
 LooksOption = Annotated[
@@ -45,3 +46,14 @@ def spread_of(text: str) -> float:
             text,
         )
     return spread
+
+
+def looks_behind_shuffler(context: typer.Context) -> Looks:
+    """The one rule behind a shuffler; raises InvalidValue where the command line asks for another."""
+    if is_given(context, "looks") and context.params["looks"] is not Looks.END:
+        raise InvalidValue(
+            "behind a shuffler no report is opened before the end, so that an experiment has one look: say --looks "
+            "end, or leave --looks out",
+            context.params["looks"],
+        )
+    return Looks.END

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 
 from sordino_analysis.experiments.looks import Looks
-from sordino_analysis.experiments.power import PlannedNoise, PowerTerms
+from sordino_analysis.experiments.power import PlannedNoise, PowerTerms, error_of_an_arm
 from sordino_analysis.figures import chosen
 from sordino_analysis.percentages import percent
 from sordino_server.cli.experiment_options import share_of
@@ -79,18 +79,33 @@ class ExperimentSize:
             raise InvalidValue("--spread is at most 50%, where half of the users are at each end of the scale", spread)
         return asked
 
+    def error_of_an_arm(self, noise: PlannedNoise | None = None) -> float:
+        """The error of the reports of one arm that a plan behind a shuffler is chosen by, as a share of the scale.
+
+        Users as a sample take a part of it, which the users of a first plan's `noise` tell.
+        """
+        most = error_of_an_arm(self.difference, (1,) * self.arms, self.level, self.power)
+        if noise is None:
+            return most
+        users = self._terms(noise).users(self.difference) / self.arms
+        return math.sqrt(most**2 - self.spread**2 / users)
+
     def row(self, epsilon: float, noise: PlannedNoise) -> dict[str, Any]:
         """What one ε takes, as `--json` prints it."""
-        terms = PowerTerms(
+        # Fake reports choose their arm: in one of so many equal arms they are so many times the share.
+        moved = self.arms * noise.manipulation
+        row = {"epsilon": epsilon, "mechanism": noise.mechanism, "manipulation": moved}
+        return row | ({"blanket": noise.blanket} if noise.blanket else {}) | self._found(self._terms(noise))
+
+    def _terms(self, noise: PlannedNoise) -> PowerTerms:
+        return PowerTerms(
             noise=noise.variance + self.spread**2,
+            random=noise.random,
             weights=(1,) * self.arms,
             level=self.level,
             power=self.power,
             contributions=noise.contributions(self.spread) if self.looks is Looks.ALWAYS else None,
         )
-        # Fake reports choose their arm: in one of so many equal arms they are so many times the share.
-        moved = self.arms * noise.manipulation
-        return {"epsilon": epsilon, "mechanism": noise.mechanism, "manipulation": moved} | self._found(terms)
 
     def _found(self, terms: PowerTerms) -> dict[str, Any]:
         """The users of one look and of the rule, the days, and the least differences; looks are daily."""
@@ -120,6 +135,10 @@ class ExperimentSize:
         for row in rows:
             table.add_row(*self._cells(row))
         print_table(table)
+        for row in rows:
+            if "blanket" in row:
+                mixed = f"behind a shuffler that mixes {quantity(row['blanket'], 'random report')} into each arm"
+                console.print(f"{mixed}; ε {chosen(row['epsilon'])} is that of a device", highlight=False)
         if self.daily is not None:
             console.print("± 7 d is the least difference that 7 days find, as a share of the scale", highlight=False)
         told = (

@@ -15,15 +15,16 @@ from sordino_analysis.charts import AnswerChart
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.figures import chosen
 from sordino_analysis.kinds.specifications import load_question
-from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.planning_options import DEFAULT_DEVICE_EPSILON, PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.requests import kind_of_question
 from sordino_analysis.vectorized.randomness import SeededRandomness, uniform_below
 from sordino_server.cli.candidates import MechanismOption, ObjectiveOption, ProtocolOption
-from sordino_server.cli.experiment_options import LooksOption
+from sordino_server.cli.experiment_options import LooksOption, looks_behind_shuffler
 from sordino_server.cli.local_planning import Kind
 from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
+from sordino_server.cli.shuffler_options import CollectorOption, ErrorOption, collector_terms
 from sordino_server.cli.simulate_arms import (
     OF_ARMS,
     OF_CAMPAIGNS,
@@ -40,7 +41,7 @@ from sordino_server.cli.simulation.presented_run import ChartOfResult, Presented
 from sordino_server.cli.simulation.run import RemoteServer, TemporaryServerKeyOption, TemporaryServerOption
 from sordino_server.cli.simulation.summary import answer_chart
 from sordino_server.cli.simulation.working_folder import check_writable
-from sordino_server.cli.unused_options import refuse_given
+from sordino_server.cli.unused_options import is_given, refuse_given
 from sordino_shared.domains import MISSING, OTHER, Domain
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
@@ -123,6 +124,8 @@ def simulate(
     daily: DailyUsersOption = None,
     primary: PrimaryOption = None,
     looks: LooksOption = Looks.PLANNED,
+    collector: CollectorOption = None,
+    target_error: ErrorOption = None,
     seed: Annotated[int, typer.Option(min=0, metavar="N", help="Seed of the plan and the devices.")] = 0,
     server: TemporaryServerOption = None,
     key: TemporaryServerKeyOption = None,
@@ -148,6 +151,8 @@ def simulate(
 
     --arms 2 --effect 0 runs 1,000 experiments, or --repeat, on users drawn from the rows, without a server, and prints
     how often the rule of looks finds a difference that is not there; another --effect prints how often it finds it.
+    With --collector and --target-error, that of one arm, they are behind a shuffler, which adds random reports to each
+    arm; --epsilon is then the most that a device spends, 4 unless given.
     """
     _simulate(context)
 
@@ -163,7 +168,7 @@ def _simulate(context: typer.Context) -> None:
         check_writable(given["chart"])
     asked, rows = _asked(given, written)
     if given["arms"] is not None:
-        simulate_arms(given, asked, _options(context, asked), rows)
+        simulate_arms(*_of_arms(context, asked), rows)
         return
     values = _drawn(rows, given["users"], given["seed"])
     _run(run, _terms(context, asked, len(values), given["csv"].name), values, given["repeat"], given["chart"])
@@ -210,6 +215,20 @@ def _terms(context: typer.Context, question: WrittenQuestion, users: int, source
 def _options(context: typer.Context, question: WrittenQuestion) -> PlanningOptions:
     unused = kind_of_question(question).request_class().unused
     return PlanningOptions.of(**{name: context.params[name] for name in _OF_PLAN if name not in unused})
+
+
+def _of_arms(
+    context: typer.Context, question: WrittenQuestion
+) -> tuple[dict[str, Any], WrittenQuestion, PlanningOptions]:
+    """The parameters of experiments, the question and the options of its plan, behind a shuffler if one is named."""
+    given, options = context.params, _options(context, question)
+    shuffled = collector_terms(given["collector"], given["target_error"])
+    if not shuffled:
+        return given, question, options
+    if not is_given(context, "epsilon"):
+        shuffled["epsilon"] = DEFAULT_DEVICE_EPSILON
+    rule = {"looks": looks_behind_shuffler(context)}
+    return given | rule, question, PlanningOptions.of(**options.model_dump() | shuffled)
 
 
 def _refuse_unused(context: typer.Context, written: WrittenQuestion | None) -> None:

@@ -26,9 +26,10 @@ from sordino_server.cli.progress_bar import displayed_progress
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Arm
 from sordino_shared.protocol.experiments import MAX_ARMS, WHOLE_ARM_WEIGHT
+from sordino_shared.quantities import quantity
 
 # What one asks of an experiment alone.
-OF_ARMS = ("effect", "days", "daily", "primary", "looks")
+OF_ARMS = ("effect", "days", "daily", "primary", "looks", "collector", "target_error")
 # What a campaign on a server has, and a simulation of experiments does without.
 OF_CAMPAIGNS = ("users", "protocol", "apps", "server", "key", "chart", "keep", "label")
 # Experiments where nobody says how many: of 1,000 a false alarm rate of .05 is known to ± .007.
@@ -109,20 +110,27 @@ def simulate_arms(
         codes=codes_many(plan.device.domain, values),
         design=asked.design(plan),
         effect=asked.effect,
+        blanket=0 if plan.analyst.blanket is None else plan.analyst.blanket.reports,
     )
     runs = given["repeat"] if given["repeat"] > 1 else _RUNS
     with displayed_progress() as show:
         found = users.run(runs, given["seed"], show)
     if given["as_json"]:
-        print_json(_document(asked, users.design, found))
+        print_json(_document(asked, users, plan, found))
         return
     head = f"{users.design.primary}: {asked.arms} arms, {asked.daily:,} users a day for {asked.days} days"
-    console.print(f"{head}, ε = {chosen(given['epsilon'])}\n{found}", highlight=False, markup=False)
+    mixed = f", {quantity(users.blanket, 'random report')} in each arm" if users.blanket else ""
+    head += f", ε = {chosen(plan.device.guarantee.epsilon)}{mixed}"
+    console.print(f"{head}\n{found}", highlight=False, markup=False)
 
 
-def _document(asked: ArmsAsked, design: ExperimentDesign, found: SimulatedExperiments) -> dict[str, Any]:
+def _document(
+    asked: ArmsAsked, users: ExperimentUsers, plan: FinishedPlan, found: SimulatedExperiments
+) -> dict[str, Any]:
     return {
-        "primary": design.primary,
+        "epsilon": plan.device.guarantee.epsilon,
+        "blanket": users.blanket,
+        "primary": users.design.primary,
         "arms": asked.arms,
         "effect": asked.effect,
         "looks": asked.looks.value,

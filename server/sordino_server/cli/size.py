@@ -22,7 +22,7 @@ from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.requests import kind_of_question
 from sordino_server.cli.candidates import MechanismOption, ObjectiveOption, ProtocolOption
-from sordino_server.cli.experiment_options import LooksOption
+from sordino_server.cli.experiment_options import LooksOption, looks_behind_shuffler
 from sordino_server.cli.experiment_size import (
     ArmsOption,
     DailyOption,
@@ -57,7 +57,7 @@ DEFAULT_EPSILONS = ("0.25", "0.5", "1", "2", "4")
 # An experiment without a workload is about the share of users who hold one thing.
 _YES_OR_NO = builtin_specification("histogram", 2)
 _OF_EXPERIMENTS = ("arms", "power", "daily", "spread", "looks")
-_OF_MARGINS = ("two_campaigns", "population", "collector", "device_epsilon", "protocol", "target")
+_OF_MARGINS = ("two_campaigns", "population", "protocol", "target")
 
 _EpsilonsOption = Annotated[
     list[str] | None,
@@ -167,11 +167,20 @@ def _size_experiment(context: typer.Context) -> None:
     named = given["workload"] is not None or given["size"] is not None or given["file"] is not None
     question = asked_specification(given["workload"], given["size"], given["file"]) if named else _YES_OR_NO
     difference = margin_of(given["difference"], question, "--difference")
-    asked = ExperimentSize.of(given, difference.share, str(difference))
-    options = {name: given[name] for name in ("objective", "mechanism", "effort")}
+    rule = {} if given["collector"] is None else {"looks": looks_behind_shuffler(context)}
+    asked = ExperimentSize.of(given | rule, difference.share, str(difference))
     kind, planned = kind_of_question(question), partial(finished_plan, cache=_cache(given))
+    noise = partial(kind.noise_of_arms, question, planned=planned)
+    options = {name: given[name] for name in ("objective", "mechanism", "effort")}
+    shuffled = shuffler_options(given | {"target_error": asked.error_of_an_arm() * difference.scale})
+    if given["collector"] is not None:
+        first = noise(PlanningOptions.of(**options | shuffled))
+        shuffled["target_error"] = asked.error_of_an_arm(first) * difference.scale
+        found = noise(PlanningOptions.of(**options | shuffled))
+        asked.show([asked.row(found.plan.device.guarantee.epsilon, found)], given["as_json"])
+        return
     planning = [PlanningOptions.of(epsilon=each, **options) for each in given["epsilon"] or DEFAULT_EPSILONS]
-    rows = [asked.row(float(each.epsilon), kind.noise_of_arms(question, each, planned)) for each in planning]
+    rows = [asked.row(float(each.epsilon), noise(each)) for each in planning]
     asked.show(rows, given["as_json"])
 
 

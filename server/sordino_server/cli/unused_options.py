@@ -11,11 +11,12 @@ from sordino_shared.errors import InvalidValue
 
 def refuse_given(context: typer.Context, names: Iterable[str], reason: str) -> None:
     """Raises InvalidValue if the command line gives any of the parameters `names`."""
-    given = [f"--{name.replace('_', '-')}" for name in names if _on_command_line(context, name)]
+    given = [f"--{name.replace('_', '-')}" for name in names if is_given(context, name)]
     if given:
         raise InvalidValue(f"leave out {', '.join(given)}: {reason}", given)
 
 
-def _on_command_line(context: typer.Context, name: str) -> bool:
+def is_given(context: typer.Context, name: str) -> bool:
+    """Whether the command line gives the parameter `name`."""
     source = context.get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"

@@ -11,7 +11,7 @@ from sordino_analysis.comparisons.lifts import Answered, lifts
 from sordino_analysis.estimation.fieller import JointErrors, fieller_set
 from sordino_analysis.evaluation.accumulate import Aggregate
 
-CAMPAIGNS = 400
+CAMPAIGNS = 150
 
 
 def answered(values: np.ndarray, below: np.ndarray, above: np.ndarray) -> Answered:
@@ -41,7 +41,9 @@ def test_of_uneven_ends_a_ratio_is_kept_where_the_recovered_difference_holds_0()
             off = other[row] - ratio * base[row]
             # What the base's error adds changes sides with the sign of the ratio.
             sides = (above[0], below[0]) if ratio >= 0 else (below[0], above[0])
-            down, up = (np.hypot(own[row], ratio * side[row]) for own, side in zip((below[1], above[1]), sides))
+            down, up = (
+                np.hypot(own[row], ratio * side[row]) for own, side in zip((below[1], above[1]), sides, strict=True)
+            )
             return bool(off - down <= 0 <= off + up)
 
         step = 1e-6 * max(1.0, abs(low), abs(high))
@@ -79,7 +81,7 @@ def sides(plan: sa.Plan, shares: tuple[list[float], list[float]], rng: np.random
 
 
 def test_lifts_hold_with_their_level_and_lie_as_differences_do(plan: sa.Plan) -> None:
-    """.95 of 400 campaigns: 365 or fewer, or 394 or more with chance .001 for each; 1.7 errors hold .91 and fail."""
+    """.95 of 150 campaigns: 133 or fewer with chance .002 for each; 1.4 errors hold .84, 139 with .003."""
     laws = ([0.5, 0.3, 0.2], [0.6, 0.3, 0.1])
     truth, rng = np.array([0.2, 0.0, -0.5]), np.random.default_rng(3)
     held, narrow = np.zeros(3), np.zeros(3)
@@ -88,9 +90,9 @@ def test_lifts_hold_with_their_level_and_lie_as_differences_do(plan: sa.Plan) ->
         low, high = found.lift_interval.T
         held += (low <= truth) & (truth <= high)
         middle = (low + high) / 2
-        narrow += np.abs(middle - truth) <= (high - low) / 2 * 1.7 / 1.96
+        narrow += np.abs(middle - truth) <= (high - low) / 2 * 1.4 / 1.96
         banded = found.lift_band
         assert ((banded[:, 0] > 0) == (found.band[:, 0] > 0)).all()
         assert ((banded[:, 1] < 0) == (found.band[:, 1] < 0)).all()
-    assert ((held > 365) & (held < 394)).all(), held
-    assert (narrow <= 377).all(), narrow
+    assert (held > 133).all(), held
+    assert (narrow < 139).all(), narrow

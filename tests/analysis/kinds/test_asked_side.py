@@ -31,31 +31,32 @@ def users(mean: float, seed: int, absent: float = 0.3, count: int = 4000) -> dic
     return {"delay": delays, "country": rng.choice(["DE", "FR"], count)}
 
 
-def test_the_shift_among_those_with_a_number_is_held(plan: sa.Plan) -> None:
+# Sets of quantiles hold .98 of the time or more: 4 of 6 or fewer with chance .006, 17 of 20 or fewer with .007.
+@pytest.mark.parametrize(("times", "fewest"), [(6, 5), pytest.param(20, 18, marks=pytest.mark.slow)])
+def test_the_shift_among_those_with_a_number_is_held(plan: sa.Plan, times: int, fewest: int) -> None:
     """Truly 30 min, and one side has more users without a number, which counts of all would take for a shift."""
     held, told = 0, 0
-    for seed in range(20):
+    for seed in range(times):
         sides = [
             sa.simulate(plan, users(mean, 2 * seed + side, absent), seed=2 * seed + side)
             for side, (mean, absent) in enumerate([(40, 0.1), (70, 0.5)])
         ]
-        found = sa.compare(*sides, quantiles=QUANTILES)
+        found = sa.compare(sides[0], sides[1], quantiles=QUANTILES)
         assert found.labels == ["0.5 quantile of delay", "0.9 quantile of delay"]
-        held += bool(((found.band[:, 0] <= 30) & (30 <= found.band[:, 1])).all())
+        held += bool(((found.band[:, 0] <= 30) & (found.band[:, 1] >= 30)).all())
         told += found.verdicts[0] == "higher"
-    # Sets of quantiles hold .98 of the time or more: 17 or fewer of 20 with chance .007.
-    assert held >= 18
-    assert told >= 18
+    assert held >= fewest
+    assert told >= fewest
 
 
 def test_a_distribution_is_all_steps_with_one_band(plan: sa.Plan) -> None:
     sides = [sa.simulate(plan, users(mean, mean), seed=mean) for mean in (40, 70)]
-    found = sa.compare(*sides, distribution="delay", population=True)
+    found = sa.compare(sides[0], sides[1], distribution="delay", population=True)
     # Twelve bins, the last of which ends with those who have a number.
     assert len(found.labels) == 12
     assert found.labels[3] == "delay ≤ 40 min"
     assert found.verdicts[5] == "lower"
-    alone = sa.compare(*sides, distribution="delay")
+    alone = sa.compare(sides[0], sides[1], distribution="delay")
     assert alone.table.terms["compared"] == 12
     # The sum of the cells up to a step, which the plan lists.
     cells = [side.estimate.uncut[: 2 * 4].sum() for side in sides]
@@ -64,19 +65,20 @@ def test_a_distribution_is_all_steps_with_one_band(plan: sa.Plan) -> None:
     assert (np.diff(wide) > np.diff(narrow)).all()
 
 
-def test_bands_of_distributions_of_one_law_hold(plan: sa.Plan) -> None:
-    """Twelve steps at once, 60 pairs of one law: a band misses one in 20, eight or more with chance .008."""
+# A band misses one pair in 20: 3 of 6 or more with chance .002, 8 of 60 or more with .008.
+@pytest.mark.parametrize(("times", "most"), [(6, 2), pytest.param(60, 7, marks=pytest.mark.slow)])
+def test_bands_of_distributions_of_one_law_hold(plan: sa.Plan, times: int, most: int) -> None:
+    """Twelve steps at once, which intervals that hold one by one do not."""
     missed, alone = 0, 0
-    for seed in range(60):
+    for seed in range(times):
         sides = [sa.simulate(plan, users(50, 2 * seed + arm, count=1000), seed=2 * seed + arm) for arm in (0, 1)]
-        found = sa.compare(*sides, distribution="delay", population=True)
+        found = sa.compare(sides[0], sides[1], distribution="delay", population=True)
         missed += any(verdict != "undecided" for verdict in found.verdicts)
         ends = found.population_intervals
         assert ends is not None
         alone += bool(((ends[:, 0] > 0) | (ends[:, 1] < 0)).any())
-    assert missed <= 7
-    # Intervals, which hold one by one, are not a band.
-    assert alone > missed + 4
+    assert missed <= most
+    assert alone > missed + times // 15
 
 
 def test_what_has_no_quantile_and_no_distribution_is_refused(plan: sa.Plan) -> None:
