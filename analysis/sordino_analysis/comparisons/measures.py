@@ -159,48 +159,42 @@ def measures_difference(
         raise NotComparable(warnings[0], tuple(labels))
     shifts = {label: _shifts(left, right, label, (level, banded)) for label in told if label in left.quantiles}
     sides = [[rows[label] for label in told] for rows in (ours, theirs, *wide)]
-    ends = [_shifted(_recovered(_sides(*each)), told, shifts, place) for place, each in _levelled(sides, population)]
-    lifted = [lifts(*_sides(*each)) for _, each in _levelled(sides, population)]
+    values, whom = (_numbers(sides[0], "uncut"), _numbers(sides[1], "uncut")), "population_" if population else ""
+    levelled = [_answered(values, sides[place : place + 2], whom) for place in (0, 2)]
+    interval, band = (_shifted(_recovered(each), told, shifts, place) for place, each in enumerate(levelled))
+    (lift, lift_interval), (_, lift_band) = (lifts(*each) for each in levelled)
+    own = _shifted(_recovered(_answered(values, sides[:2], "")), told, shifts, 0)
     of_population = [_numbers(rows, "population_standard_error") for rows in sides[:2]]
-    own = _shifted(_recovered(_sides(sides[0], sides[1], "")), told, shifts, 0)
     return MeasuresDifference(
         about=[_about(row) for row in sides[0]],
-        left=_numbers(sides[0], "uncut"),
-        right=_numbers(sides[1], "uncut"),
+        left=values[0],
+        right=values[1],
         standard_error=np.hypot(*(_numbers(rows, "standard_error") for rows in sides[:2])),
         interval=own,
-        band=ends[1],
-        lift=lifted[0][0],
-        lift_interval=lifted[0][1],
-        lift_band=lifted[1][1],
+        band=band,
+        lift=lift,
+        lift_interval=lift_interval,
+        lift_band=lift_band,
         population_standard_error=np.hypot(*of_population) if population else None,
-        population_interval=ends[0] if population else None,
+        population_interval=interval if population else None,
         users=left.users + right.users,
         level=level,
         bias_bound=left.bias + right.bias,
         verdict=tuple(
             shifts[label][1].verdict if label in shifts else verdict_of(low, high)
-            for label, (low, high) in zip(told, ends[1].tolist(), strict=True)
+            for label, (low, high) in zip(told, band.tolist(), strict=True)
         ),
         warnings=(*warnings, *([DIFFERENT_PEOPLE] if population else [])),
     )
 
 
-def _levelled(sides: Sequence[Rows], population: bool) -> list[tuple[int, tuple[Rows, Rows, str]]]:
-    """The rows of both sides at the level, and at that of the band, with whom their ends are about."""
-    whom = "population_" if population else ""
-    return [(0, (sides[0], sides[1], whom)), (1, (sides[2], sides[3], whom))]
-
-
-def _sides(left: Rows, right: Rows, whom: str) -> tuple[Answered, Answered]:
-    """Answers and ends of both sides; the answers of one measure are the same at every level."""
-    found = [
-        Answered(
-            _numbers(rows, "uncut"), np.column_stack([_numbers(rows, f"{whom}{end}") for end in ("lower", "upper")])
-        )
-        for rows in (left, right)
-    ]
-    return found[0], found[1]
+def _answered(values: tuple[Floats, Floats], rows: Sequence[Rows], whom: str) -> tuple[Answered, Answered]:
+    """Answers and ends of both sides; the answers of a measure are the same at every level."""
+    left, right = (
+        Answered(own, np.column_stack([_numbers(of_side, f"{whom}{end}") for end in ("lower", "upper")]))
+        for own, of_side in zip(values, rows, strict=True)
+    )
+    return left, right
 
 
 def _recovered(sides: tuple[Answered, Answered]) -> Floats:
