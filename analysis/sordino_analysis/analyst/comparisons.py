@@ -19,7 +19,7 @@ from sordino_analysis.comparisons.difference import Side, Verdict, check_level
 from sordino_analysis.comparisons.matching import NotComparable
 from sordino_analysis.comparisons.measures import AnyDifference, compared
 from sordino_analysis.estimation.linear import LinearEstimator
-from sordino_analysis.kinds.asked_side import quantiles_of_side, side_of_distribution, side_of_quantiles
+from sordino_analysis.kinds.asked_side import side_of_distribution
 from sordino_analysis.kinds.measured_side import with_measures
 from sordino_analysis.panel.period_answers import PeriodAnswers
 from sordino_shared.errors import InvalidValue
@@ -130,7 +130,6 @@ COMPARABLE = Kind(
     population=FLAG,
     only=NAMES | NONE,
     names=NAMES,
-    quantiles=NAMES | NONE,
     distribution=TEXT | NONE,
 )
 def compare(
@@ -141,19 +140,18 @@ def compare(
     *,
     only: Sequence[str] | None = None,
     names: Sequence[str] = ("left", "right"),
-    quantiles: Sequence[str] | None = None,
     distribution: str | None = None,
 ) -> EstimateComparison:
     """The answers of `right` less those of `left`, with intervals, a band over all of them, lifts, and verdicts.
 
     The two are estimates, simulations, or periods or windows of two series, over the same domain; their queries are
-    matched by label and row, measures of numbers by their labels, `only` those with these labels. In place of them
-    `quantiles`, as "delay:0.5", are compared, or all steps of the `distribution` function of an ordered attribute.
-    Their plans and ε may differ. Answers are about the users who reported on either side; with `population` also about
-    the people that these are samples of, which assumes different people on the two sides. Raises NotComparable with the
-    first difference between two domains or rows, and where there is no query in common, EstimationError for a level
-    that is not between 0 and 1, WorkloadError for what is no quantile, and InvalidValue for a level that is not that of
-    a series, and where more than one of `only`, `quantiles` and `distribution` is given.
+    matched by label and row, measures of numbers by their labels, `only` those with these labels. In place of them all
+    steps of the `distribution` function of an ordered attribute are compared. Their plans and ε may differ. Answers are
+    about the users who reported on either side; with `population` also about the people that these are samples of,
+    which assumes different people on the two sides. Raises NotComparable with the first difference between two domains
+    or rows, and where there is no query in common, EstimationError for a level that is not between 0 and 1,
+    WorkloadError for an attribute that has no distribution, and InvalidValue for a level that is not that of a series,
+    and where both `only` and `distribution` are given.
 
     >>> before, after = (Aggregate(6000, np.array([3000, 2000, 1000])), Aggregate(6000, np.array([2000, 3000, 1000])))
     >>> print(*compare(estimate(three, before), estimate(three, after)).findings, sep="\n")
@@ -163,31 +161,23 @@ def compare(
     """
     if len(names) != 2:
         raise WrongType(f"compare: names must be two names, for the left and the right side, not {names!r}", names)
-    if sum(each is not None for each in (only, quantiles, distribution)) > 1:
-        raise InvalidValue("compare: give one of only, quantiles and distribution", (only, quantiles, distribution))
+    if only is not None and distribution is not None:
+        raise InvalidValue("compare: give only or distribution, not both", distribution)
     check_level(level)
-    sides = [asked_side_of(each, level, quantiles, distribution) for each in (left, right)]
-    # Tests of quantiles count the users as a sample.
-    found = compared(*sides, only=only, population=population or quantiles is not None)
+    sides = [asked_side_of(each, level, distribution) for each in (left, right)]
+    found = compared(sides[0], sides[1], only=only, population=population)
     return EstimateComparison(found, *names)
 
 
-def asked_side_of(given: Comparable, level: float, quantiles: Sequence[str] | None, distribution: str | None) -> Side:
-    """The side that is compared at this level, or what is asked of it; raises as `compare` does."""
+def asked_side_of(given: Comparable, level: float, distribution: str | None) -> Side:
+    """The side that is compared at this level, or the distribution of it that is asked; raises as `compare` does."""
     estimate = given.estimate if isinstance(given, Simulation) else given
-    if quantiles is None and distribution is None:
+    if distribution is None:
         return side_of(estimate, level)
     if not isinstance(estimate, Estimate):
-        if quantiles is None:
-            raise NotComparable(
-                "a distribution is asked of estimates: of a series compare its prefix sums", distribution
-            )
-        return quantiles_of_side(side_of(estimate, level), quantiles)
-    plan, terms = estimate.plan, {"blanket": estimate.blanket}
-    if quantiles is not None:
-        return side_of_quantiles(plan.device, plan.analyst, estimate.aggregate, level, quantiles, **terms)
-    assert distribution is not None
-    return side_of_distribution(plan.device, plan.analyst, estimate.aggregate, level, distribution, **terms)
+        raise NotComparable("a distribution is asked of estimates: of a series compare its prefix sums", distribution)
+    plan, aggregate = estimate.plan, estimate.aggregate
+    return side_of_distribution(plan.device, plan.analyst, aggregate, level, distribution, estimate.blanket)
 
 
 @singledispatch

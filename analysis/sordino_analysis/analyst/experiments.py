@@ -103,7 +103,6 @@ class Experiment:
         left: str | None = None,
         *,
         only: Sequence[str] | None = None,
-        quantiles: Sequence[str] | None = None,
         distribution: str | None = None,
     ) -> EstimateComparison:
         """All answers of the arm `right` less those of `left`, the first arm, at the experiment's level.
@@ -127,7 +126,6 @@ class Experiment:
             asked_side_of(
                 estimate(self.plan, aggregates[names.index(name)], self.design.level, blanket=self._blanket),
                 self.design.level,
-                quantiles,
                 distribution,
             )
             for name in (base, *others)

@@ -115,7 +115,7 @@ def _number(name: str) -> Callable[[Row], str]:
 
 
 def _ends(prefix: str) -> Callable[[Row], str]:
-    """Both ends of an interval, of a quantile those of its members; its shift between two sides may have one end."""
+    """Both ends of an interval, of a quantile those of its members."""
 
     def text(row: Row) -> str:
         low, high = row.get(f"{prefix}lower"), row.get(f"{prefix}upper")
@@ -130,12 +130,12 @@ def _ends(prefix: str) -> Callable[[Row], str]:
 
 def _lift(row: Row) -> str:
     """A lift with its interval, in per cent of the left answer."""
-    ends = (row.get("lift_lower"), row.get("lift_upper"))
-    if row.get("lift") is None or None in ends:
+    low, high = row.get("lift_lower"), row.get("lift_upper")
+    if row.get("lift") is None or low is None or high is None:
         return _NONE
     # Four standard errors, as far as an interval of 95 % says: the digits follow it.
-    error = (ends[1] - ends[0]) / 4
-    return f"{amount(row['lift'], SHARE, error)} ({span(ends, SHARE, error)})"
+    error = (high - low) / 4
+    return f"{amount(row['lift'], SHARE, error)} ({span((low, high), SHARE, error)})"
 
 
 def _member(row: Row) -> str:

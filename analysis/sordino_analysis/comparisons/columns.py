@@ -12,6 +12,8 @@ from sordino_analysis.comparisons.quantile_shift import QuantileShift
 from sordino_analysis.estimation.normality import columns_of_laws
 from sordino_analysis.figures import SHARE
 
+_LIFTS = frozenset({"lift", "lift_lower", "lift_upper", "lift_band_lower", "lift_band_upper"})
+
 
 def columns_of_difference(found: AnyDifference, left: str, right: str) -> dict[str, Sequence[Cell]]:
     """A row for each query, under the names of docs/results.md; `left` and `right` name the sides."""
@@ -20,10 +22,9 @@ def columns_of_difference(found: AnyDifference, left: str, right: str) -> dict[s
         "left": [left] * rows,
         "right": [right] * rows,
         **found.described,
-        **{name: list(map(_told, cells)) for name, cells in cells_of_estimate(found).items()},
-        **_lifts(found),
-        "left_value": list(map(_told, found.left.tolist())),
-        "right_value": list(map(_told, found.right.tolist())),
+        **_cells(found),
+        "left_value": found.left.tolist(),
+        "right_value": found.right.tolist(),
         "verdict": list(found.verdict),
         **columns_of_laws(found.normality),
     }
@@ -48,6 +49,20 @@ def columns_of_shifts(
         "verdict": [shift.verdict for shift in wide],
         "sentence": [_open(shift) for shift in own],
     }
+
+
+def _cells(found: AnyDifference) -> dict[str, Sequence[Cell]]:
+    """Columns of numbers. A lift of what may be 0 is empty; that of a share is not below −1, which is nobody."""
+    columns: dict[str, Sequence[Cell]] = dict(cells_of_estimate(found))
+    least = [-1.0 if unit == SHARE else -math.inf for unit in found.described["unit"]]
+    for name in columns.keys() & _LIFTS:
+        pairs = zip(map(_number, columns[name]), least, strict=True)
+        columns[name] = [None if math.isnan(number) else max(number, low) for number, low in pairs]
+    return columns
+
+
+def _number(cell: Cell) -> float:
+    return math.nan if cell is None else float(cell)
 
 
 def _end(number: float) -> Cell:

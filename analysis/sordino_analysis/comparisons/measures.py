@@ -26,7 +26,6 @@ from sordino_analysis.comparisons.difference import (
 from sordino_analysis.comparisons.lifts import Answered, lifts
 from sordino_analysis.comparisons.matching import NotComparable, check_same_domain, common_labels
 from sordino_analysis.comparisons.parts import MeasureCells, MeasuredSide
-from sordino_analysis.comparisons.quantile_shift import QuantileShift, shift_of
 from sordino_analysis.comparisons.several import differences
 from sordino_analysis.estimation.normality import Normality
 from sordino_shared.quantities import quantity
@@ -40,8 +39,7 @@ Rows = Sequence[MeasureCells]
 class MeasuresDifference:
     """Right less left of Q measures that both answer; all arrays are (Q,) or (Q, 2), in the measure's own unit.
 
-    `about` has kind, label, unit and bounds of each. With `population` the band is about the populations. A quantile
-    has no number but NaN; its interval and band hold its shift about the populations, and may be without an end.
+    `about` has kind, label, unit and bounds of each. With `population` the band is about the populations.
     """
 
     about: Sequence[MeasureCells]
@@ -58,7 +56,6 @@ class MeasuresDifference:
     users: int
     level: float
     bias_bound: float
-    verdict: tuple[Verdict, ...]
     warnings: tuple[str, ...]
 
     @property
@@ -70,6 +67,11 @@ class MeasuresDifference:
     def value(self) -> Floats:
         """(Q,) unbiased, right less left."""
         return np.asarray(self.right - self.left)
+
+    @property
+    def verdict(self) -> tuple[Verdict, ...]:
+        """(Q,) whether the right measure is surely higher or lower, by the band."""
+        return tuple(verdict_of(low, high) for low, high in self.band.tolist())
 
     @property
     def normality(self) -> tuple[Normality | None, ...]:
@@ -153,24 +155,22 @@ def measures_difference(
     labels = common_labels((ours, theirs), only)
     banded = 1 - (1 - level) / (len(labels) * pairs)
     wide = [_with_ends(side, _by_label(side.at(banded))) for side in (left, right)]
-    told = [label for label in labels if _is_told(ours[label]) and _is_told(theirs[label])]
+    told = [label for label in labels if _has_number(ours[label]) and _has_number(theirs[label])]
     warnings = [*_left_out(labels, told, ours, theirs), *_unasked(ours, theirs, only)]
     if not told:
         raise NotComparable(warnings[0], tuple(labels))
-    shifts = {label: _shifts(left, right, label, (level, banded)) for label in told if label in left.quantiles}
     sides = [[rows[label] for label in told] for rows in (ours, theirs, *wide)]
     values, whom = (_numbers(sides[0], "uncut"), _numbers(sides[1], "uncut")), "population_" if population else ""
     levelled = [_answered(values, sides[place : place + 2], whom) for place in (0, 2)]
-    interval, band = (_shifted(_recovered(each), told, shifts, place) for place, each in enumerate(levelled))
+    interval, band = map(_recovered, levelled)
     (lift, lift_interval), (_, lift_band) = (lifts(*each) for each in levelled)
-    own = _shifted(_recovered(_answered(values, sides[:2], "")), told, shifts, 0)
     of_population = [_numbers(rows, "population_standard_error") for rows in sides[:2]]
     return MeasuresDifference(
         about=[_about(row) for row in sides[0]],
         left=values[0],
         right=values[1],
         standard_error=np.hypot(*(_numbers(rows, "standard_error") for rows in sides[:2])),
-        interval=own,
+        interval=_recovered(_answered(values, sides[:2], "")),
         band=band,
         lift=lift,
         lift_interval=lift_interval,
@@ -180,10 +180,6 @@ def measures_difference(
         users=left.users + right.users,
         level=level,
         bias_bound=left.bias + right.bias,
-        verdict=tuple(
-            shifts[label][1].verdict if label in shifts else verdict_of(low, high)
-            for label, (low, high) in zip(told, band.tolist(), strict=True)
-        ),
         warnings=(*warnings, *([DIFFERENT_PEOPLE] if population else [])),
     )
 
@@ -205,29 +201,10 @@ def _recovered(sides: tuple[Answered, Answered]) -> Floats:
     return np.column_stack([value - np.hypot(below, ours_above), value + np.hypot(above, ours_below)])
 
 
-def _shifts(
-    left: MeasuredSide, right: MeasuredSide, label: str, levels: tuple[float, float]
-) -> tuple[QuantileShift, QuantileShift]:
-    """Of a quantile, at the level of one and at that of the band."""
-    tests = left.quantiles[label](), right.quantiles[label]()
-    return shift_of(*tests, levels[0]), shift_of(*tests, levels[1])
-
-
-def _shifted(
-    ends: Floats, labels: Sequence[str], shifts: Mapping[str, tuple[QuantileShift, QuantileShift]], place: int
-) -> Floats:
-    """The ends (Q, 2) with those of shifts in the rows of quantiles."""
-    found = ends.copy()
-    for row, label in enumerate(labels):
-        if label in shifts:
-            found[row] = shifts[label][place].interval
-    return found
-
-
 def _with_ends(side: MeasuredSide, rows: Mapping[str, MeasureCells]) -> Mapping[str, MeasureCells]:
     """The rows at a higher level, where one that no longer tells its category from nobody may be any number."""
     return {
-        label: row if _is_told(row) or label not in side.reaches else {**row, **_any_number(side.reaches[label])}
+        label: row if _has_number(row) or label not in side.reaches else {**row, **_any_number(side.reaches[label])}
         for label, row in rows.items()
     }
 
@@ -241,16 +218,13 @@ def _by_label(rows: Sequence[MeasureCells]) -> dict[str, MeasureCells]:
     return {str(row["label"]): row for row in rows}
 
 
-def _is_told(row: MeasureCells) -> bool:
-    """Whether a measure has a number, or is a quantile of users who are some."""
+def _has_number(row: MeasureCells) -> bool:
     cell = row.get("uncut")
-    is_quantile = row.get("kind") == "quantile" and not row.get("sentence")
-    return is_quantile or (isinstance(cell, int | float) and math.isfinite(cell))
+    return isinstance(cell, int | float) and math.isfinite(cell)
 
 
 def _numbers(rows: Rows, name: str) -> Floats:
-    """NaN where a row has none, as that of a quantile."""
-    return np.array([cell if isinstance(cell := row.get(name), int | float) else np.nan for row in rows], dtype=float)
+    return np.array([row[name] for row in rows], dtype=float)
 
 
 def _about(row: MeasureCells) -> MeasureCells:

@@ -9,7 +9,6 @@ import numpy as np
 
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.arrays import Floats
-from sordino_analysis.comparisons.quantile_tests import QuantileTests
 from sordino_analysis.panel.exact_ends import Term
 from sordino_analysis.panel.means import MeanPart
 from sordino_shared.domains import Domain
@@ -105,7 +104,6 @@ class MeasuredSide:
     """The measures of one side over a `domain`: `at` has their cells, with intervals at the level that it is given.
 
     `reaches` has the least and the largest number of each label; none of a measure that always has an interval.
-    `quantiles` has the labels of quantiles, which have no number but tests of the bin that they lie in.
     """
 
     domain: Domain
@@ -113,4 +111,3 @@ class MeasuredSide:
     bias: float
     at: Callable[[float], Sequence[MeasureCells]]
     reaches: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    quantiles: Mapping[str, Callable[[], QuantileTests]] = field(default_factory=dict)

@@ -18,6 +18,9 @@ from sordino_analysis.questions.linear.scopes import bounds_of
 from sordino_shared.domains import Domain, Ordered
 from sordino_shared.errors import InvalidValue
 
+# Entries of a workload that are looked at for its steps: 32 MiB of doubles.
+_MOST_ENTRIES = 1 << 22
+
 
 @dataclass(frozen=True, kw_only=True)
 class QuantileShift:
@@ -46,10 +49,11 @@ class QuantileShift:
 
 
 def quantile_shift(left: Side, right: Side, share: float) -> QuantileShift:
-    """The shift between two sides whose plans answer the distribution function of one ordered attribute.
+    """The shifts δ with min over x of t_left(x) + t_right(x + δ) ≤ χ²₁ at the sides' level.
 
-    Errors are about the populations that both sides are samples of. Raises NotComparable for other sides, and
-    InvalidValue for a share that is not between 0 and 1.
+    t(x) = max(0, (s − F̂(x))/se(x), (F̂(x − 1) − s)/se(x − 1))² is what says that the quantile s is not in bin x; errors
+    are about the populations that both sides are samples of. Raises NotComparable for sides without the distribution
+    function of one ordered attribute, and InvalidValue for a share that is not between 0 and 1.
     """
     if not 0 < share < 1:
         raise InvalidValue(f"a quantile lies between 0 and 1, such as .5, not {share}", share)
@@ -74,16 +78,18 @@ def quantile_shift(left: Side, right: Side, share: float) -> QuantileShift:
             float((ends[kept[:, 1], 1] - ends[kept[:, 0], 0]).max()),
         ),
         bins=(int(apart.min()), int(apart.max())),
-        unit=left.unit,
+        unit=attribute.unit,
     )
 
 
-def quantile_shifts(left: Side, right: Side, shares: Sequence[float]) -> list[tuple[QuantileShift, QuantileShift]]:
+def quantile_shifts(
+    left: Side, right: Side, shares: Sequence[float], pairs: int = 1
+) -> list[tuple[QuantileShift, QuantileShift]]:
     """The shift of each quantile, and the one at the level that all hold at once by Bonferroni's inequality.
 
-    Raises as `quantile_shift` does.
+    So do those of as many `pairs` of sides. Raises as `quantile_shift` does.
     """
-    banded = 1 - (1 - left.level) / max(len(shares), 1)
+    banded = 1 - (1 - left.level) / (max(len(shares), 1) * pairs)
     wide = [replace(side, level=banded) for side in (left, right)]
     return [(quantile_shift(left, right, share), quantile_shift(wide[0], wide[1], share)) for share in shares]
 
@@ -142,8 +148,7 @@ def _below(asked: AskedNumbers, number: NumberPlace) -> Sequence[int]:
 def _check_whole(attribute: Ordered, *, has_others: bool) -> None:
     if has_others:
         raise NotComparable(
-            f"{attribute.name!r} has `missing` or `other`: compare its quantiles with "
-            f"compare(left, right, quantiles=['{attribute.name}:0.5'])",
+            f"{attribute.name!r} has `missing` or `other`, and quantiles of those with a number are not compared yet",
             attribute,
         )
 

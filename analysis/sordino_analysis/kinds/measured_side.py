@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
 from sordino_analysis.comparisons.difference import Side
 from sordino_analysis.comparisons.parts import MeasureCells, MeasuredSide
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.number_queries import NumberQueries
-from sordino_analysis.estimation.answers_on_demand import on_demand_of
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.kinds.number_quantiles import tests_among
 from sordino_analysis.kinds.numbers_document import rows_of_measures
 from sordino_analysis.kinds.true_measures import measures_of
 from sordino_shared.protocol import DevicePart
@@ -27,18 +24,8 @@ def with_measures(side: Side, estimator: LinearEstimator, aggregate: Aggregate) 
     bias = sum(abs(weight) * part.bias for weight, part in side.parts)
     shown = measures_of(workload).shown
     reaches = {each.label: each.reach for each in shown if each.reach is not None}
-    decoded = on_demand_of(estimator, aggregate)
     measured = MeasuredSide(
-        domain=workload.held_domain,
-        users=side.users,
-        bias=bias,
-        at=_Cells(estimator, aggregate),
-        reaches=reaches,
-        quantiles={
-            each.label: partial(tests_among, measures_of(workload), each, decoded, side.level)
-            for each in shown
-            if each.name == "quantile"
-        },
+        domain=workload.held_domain, users=side.users, bias=bias, at=_Cells(estimator, aggregate), reaches=reaches
     )
     return replace(side, measures=measured)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.filling import cells_of_answers
-from sordino_analysis.comparisons.quantile_tests import QuantileTests, quantile_tests, tests_of_errors
 from sordino_analysis.estimation.answer_on_demand import QuantileAnswer, ShareAnswer
 from sordino_analysis.estimation.answers_on_demand import on_demand_of
 from sordino_analysis.estimation.cumulative import quantile_answer
@@ -16,7 +15,6 @@ from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.numbers.measures import Measures, ShownMeasure
 from sordino_analysis.questions.linear.on_demand import Quantile
-from sordino_analysis.questions.linear.operators import Dense
 from sordino_shared.domains import Domain, Ordered
 from sordino_shared.quantities import quantity
 
@@ -32,19 +30,6 @@ def quantile_among(
         answer, share = _of_rows(shown, decoded, found)
     cells = _cells(answer)
     return cells if share is None else cells | _not_told(share, shown.group, found)
-
-
-def tests_among(measures: Measures, shown: ShownMeasure, decoded: LinearOnDemand, level: float) -> QuantileTests:
-    """Tests of the bin that a quantile lies in, by which it is compared; raises EstimationError and NotComparable."""
-    if measures.asked.is_product:
-        whom = dict([] if shown.category is None else [shown.category])
-        question = Quantile(shown.label, shown.number.place, shown.at[0])
-        return quantile_tests(decoded, measures.domain, question, level, whom)
-    rows, share = decoded.estimator.workload.operator.dense(), shown.at[0]
-    everybody = shown.share is None
-    wanted = rows[list(shown.below)] - (0.0 if shown.share is None else share * rows[shown.share])
-    found = decoded.errors_of_rows(Dense(wanted), lambda query: shown.label, level)
-    return tests_of_errors(share, shown.number.told, found, share if everybody else 0.0)
 
 
 def _of_all_bins(

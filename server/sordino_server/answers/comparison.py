@@ -61,12 +61,28 @@ Compared = ComparedRound | ComparedWindow
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonTerms:
-    """What is asked about two campaigns: `queries` by their labels, or all that both answer; or `quantiles`."""
+    """What is asked about two campaigns: `queries` by their labels, or all that both answer; or `quantiles`.
+
+    Or all steps of the `distribution` of an ordered attribute. Raises InvalidValue where several of these are asked,
+    and for a level that no band has.
+    """
 
     level: float
     queries: tuple[str, ...]
     population: bool
     quantiles: tuple[float, ...] = ()
+    distribution: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.level > MOST_LEVEL:
+            raise InvalidValue(f"/query/level: it is at most 1 − 10⁻⁹, not 1 − {1 - self.level:.0e}", self.level)
+        if self.quantiles and (self.queries or self.distribution is not None):
+            raise InvalidValue(
+                "/query/quantile: shifts of quantiles are asked alone: leave `query` and `distribution` out",
+                self.quantiles,
+            )
+        if self.queries and self.distribution is not None:
+            raise InvalidValue("/query/distribution: all its steps are compared: leave `query` out", self.distribution)
 
 
 def compared(session: Session, given: str, now: int) -> Compared:

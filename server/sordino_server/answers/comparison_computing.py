@@ -13,14 +13,13 @@ from functools import singledispatch
 
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.comparisons.columns import columns_of_difference, columns_of_shifts
-from sordino_analysis.comparisons.difference import DIFFERENT_PEOPLE, Difference, Side
-from sordino_analysis.comparisons.measures import AnyDifference, compared
+from sordino_analysis.comparisons.difference import DIFFERENT_PEOPLE, Side
+from sordino_analysis.comparisons.measures import AnyDifference, compared, compared_arms
 from sordino_analysis.comparisons.quantile_shift import QuantileShift, bias_of, quantile_shifts
-from sordino_analysis.comparisons.several import differences
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.experiments.decided import DecidedRow, decided_row
-from sordino_analysis.kinds.asked_side import quantiles_of_side, side_of_distribution, side_of_quantiles
+from sordino_analysis.kinds.asked_side import side_of_distribution
 from sordino_analysis.kinds.measured_side import side_of_plan
 from sordino_analysis.kinds.two_campaigns import ComparedCampaign, ComparisonExtras, ComparisonKind
 from sordino_server.aggregates import LogPurged, aggregate
@@ -45,9 +44,10 @@ def compute_comparison(url: str, left: Compared, right: Compared, terms: Compari
         # Arms are samples of one population, and shifts of quantiles are of populations.
         terms = replace(terms, population=True)
     try:
-        sides = [_planned(each, database, terms.level) for each in (left, right)]
+        sides = [_planned(each, database, terms) for each in (left, right)]
         if terms.quantiles:
-            shifts = quantile_shifts(sides[0].side, sides[1].side, terms.quantiles)
+            others = 1 if arms is None else len(arms[0].arms) - 1
+            shifts = quantile_shifts(sides[0].side, sides[1].side, terms.quantiles, pairs=others)
             extras = _extras((left, right), names, sides, terms, () if arms else (DIFFERENT_PEOPLE,))
             return _shifts(shifts, names, extras, sum(bias_of(each.side) for each in sides))
         found: AnyDifference = (
@@ -61,8 +61,7 @@ def compute_comparison(url: str, left: Compared, right: Compared, terms: Compari
         raise ServerError(Problem.ILLEGAL_TRANSITION, str(error)) from error
     columns = columns_of_difference(found, *names)
     decided = None if arms is None else _decided(database, arms[0], *names)
-    warnings = tuple(each for each in found.warnings if arms is None or each != DIFFERENT_PEOPLE)
-    extras = _extras((left, right), names, sides, terms, warnings)
+    extras = _extras((left, right), names, sides, terms, found.warnings)
     if decided is not None and decided.is_asked(columns):
         extras = extras.model_copy(update={"decided": decided.sentence})
     return EstimateDocument.of_columns(
@@ -128,14 +127,10 @@ def _decided(database: Database, of: ComparedRound, left: str, right: str) -> De
 
 
 def _side(database: Database, of: ComparedRound, plan: Plan, terms: ComparisonTerms) -> Side:
-    total = aggregate(database, of.closed.number, plan[0].randomizer, arm=of.arm)
-    given = (*plan, total, terms.level)
-    blanket = of.closed.blanket_of(of.arm)
-    if terms.quantiles:
-        return side_of_quantiles(*given, terms.quantiles, blanket)
+    total, blanket = aggregate(database, of.closed.number, plan[0].randomizer, arm=of.arm), of.closed.blanket_of(of.arm)
     if terms.distribution is not None:
-        return side_of_distribution(*given, terms.distribution, blanket)
-    return side_of_plan(*given, blanket)
+        return side_of_distribution(*plan, total, terms.level, terms.distribution, blanket)
+    return side_of_plan(*plan, total, terms.level, blanket)
 
 
 @dataclass(frozen=True)
@@ -165,9 +160,7 @@ def _(of: ComparedWindow, database: Database, terms: ComparisonTerms) -> _Planne
             "/query/distribution: it is asked of campaigns: of a series compare its prefix sums", terms.distribution
         )
     found = window_of_series(database, of.campaign, of.question(terms.level), of.now)
-    side = Side.of_window(found.answers)
-    side = quantiles_of_side(side, terms.quantiles) if terms.quantiles else side
-    return _Planned(side, (found.estimator.device, found.estimator.analyst))
+    return _Planned(Side.of_window(found.answers), (found.estimator.device, found.estimator.analyst))
 
 
 def _described(of: Compared, name: str, planned: _Planned) -> ComparedCampaign:

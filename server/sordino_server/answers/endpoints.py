@@ -177,11 +177,6 @@ async def get_comparison(
     query: Annotated[
         Texts, Query(max_length=MOST_QUESTIONS, description="Label of a query; default: all of both. May be repeated.")
     ] = None,
-    quantile: Annotated[Texts, _asked("In place of queries a quantile, as `delay:0.5`.")] = None,
-    distribution: Annotated[
-        _Text | None,
-        Query(min_length=1, description="In place of queries all steps of the distribution of an ordered attribute."),
-    ] = None,
     level: Annotated[float, Query(gt=0, lt=1, description="Level of intervals and band.")] = 0.95,
     population: Annotated[
         bool, Query(description="Also about the populations that users are samples of; assumes different people.")
@@ -194,19 +189,25 @@ async def get_comparison(
             "populations; in place of queries. May be repeated.",
         ),
     ] = None,
+    distribution: Annotated[
+        _Text | None,
+        Query(min_length=1, description="In place of queries all steps of the distribution of an ordered attribute."),
+    ] = None,
     form: Form = None,
 ) -> Response:
     """The answers of a closed campaign less those of another one to the queries that both ask, with a verdict on each.
 
     The domains must be the same, and a query must be the same row under its label; plans and ε may differ. Arms of one
     experiment are always about the population; the band holds all arms less `left`, and the row of the query that
-    decides is that of the last look. `lift` is the difference as a share of the left answer. Quantiles have no number,
-    but ends between which they are apart, about the population.
+    decides is that of the last look. `lift` is the difference as a share of the left answer.
     """
-    if query and quantile:
-        raise InvalidValue("/query/quantile: shifts of quantiles are asked alone: leave `query` out", quantile)
-    asked = tuple(dict.fromkeys(quantile or ()))
-    terms = ComparisonTerms(level=level, queries=tuple(query or ()), population=population, quantiles=asked)
+    terms = ComparisonTerms(
+        level=level,
+        queries=tuple(query or ()),
+        population=population,
+        quantiles=tuple(dict.fromkeys(quantile or ())),
+        distribution=distribution,
+    )
     return as_asked(request, await comparison_document(context, left, right, terms), form, IMMUTABLE)
 
 

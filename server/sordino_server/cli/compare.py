@@ -25,13 +25,6 @@ def compare(
     query: Annotated[
         list[str] | None, typer.Option(metavar="LABEL", help="Compare this query; repeat it. Default: all of both.")
     ] = None,
-    quantile: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME:Q", help="In place of queries a quantile, as delay:0.5; repeat it."),
-    ] = None,
-    distribution: Annotated[
-        str | None, typer.Option(metavar="NAME", help="In place of queries the whole distribution of an attribute.")
-    ] = None,
     level: Annotated[float, typer.Option(metavar="LEVEL", help="Level of intervals and band, between 0 and 1.")] = 0.95,
     population: Annotated[
         bool, typer.Option("--population", help="Compare the populations; assumes different people.")
@@ -39,6 +32,9 @@ def compare(
     quantile: Annotated[
         list[float] | None,
         typer.Option(metavar="SHARE", help="How far this quantile is apart, 0.5 for the median; repeat it."),
+    ] = None,
+    distribution: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Compare the whole distribution of an ordered attribute.")
     ] = None,
     as_csv: CsvOption = False,
 ) -> Shown:
@@ -51,13 +47,13 @@ def compare(
         sordino campaigns compare may june --quantile 0.5 --quantile 0.95
 
     A verdict is higher or lower where the band of all compared queries says so. Use the interval for a query that you
-    chose before you saw any answer. --quantile takes campaigns whose plans answer quantiles, prefix sums or a histogram
-    of one ordered attribute; it prints ranges, about the populations.
+    chose before you saw any answer. The lift is the difference as a share of LEFT's answer. --quantile takes campaigns
+    whose plans answer quantiles, prefix sums or a histogram of one ordered attribute; it prints ranges, about the
+    populations.
     """
     asked: dict[str, Any] = {"left": _compared(remote, left), "right": _compared(remote, right), "level": level}
-    asked |= ({"quantile": quantile} if quantile else {}) | ({"distribution": distribution} if distribution else {})
     asked |= ({"query": query} if query else {}) | ({"population": "true"} if population else {})
-    asked |= {"quantile": quantile} if quantile else {}
+    asked |= ({"quantile": quantile} if quantile else {}) | ({"distribution": distribution} if distribution else {})
     document = remote.get("/v1/comparisons", **asked)
     text = Csv(remote.text("/v1/comparisons", format="csv", **asked)) if as_csv else partial(print_estimate, document)
     return document, text

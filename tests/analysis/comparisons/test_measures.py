@@ -174,22 +174,6 @@ def test_intervals_are_recovered_from_the_ends_of_both_sides() -> None:
     assert found.standard_error.tolist() == [np.sqrt(2)]
 
 
-def test_quantiles_that_are_measures_are_compared_by_their_shifts() -> None:
-    """Beside a mean; whole numbers, of which the median is 4 higher."""
-    asked = {"name": "n", "domain": [FEW], "queries": {"n": ["mean", {"quantile": [0.5]}]}}
-    plan, rng = sa.plan(sa.workload(asked), epsilon=4, effort="quick"), np.random.default_rng(8)
-    sides = [sa.simulate(plan, few(mean, 0.6, 6000)(rng), seed=mean) for mean in (3, 7)]
-    found, back = sa.compare(sides[0], sides[1]), sa.compare(sides[1], sides[0])
-    assert found.labels == ["mean of n", "0.5 quantile of n"]
-    low, high = found.intervals[1]
-    assert 0 < low <= 4 <= high < 7
-    assert found.verdicts == ("higher", "higher")
-    assert np.isnan(found.values[1])
-    assert any("0.5 quantile of n is higher: right − left is " in text for text in found.findings)
-    np.testing.assert_allclose(back.intervals[1], [-high, -low])
-    assert found.to_pandas()["lower"][1] == low
-
-
 def test_more_pairs_have_wider_bands() -> None:
     def cells(level: float) -> list[dict[str, Any]]:
         reach = {0.95: 1.0, 0.975: 2.0}[round(level, 6)]
