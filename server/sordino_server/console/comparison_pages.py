@@ -5,17 +5,18 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import urlencode
 
 import anyio.to_thread
 from fastapi import APIRouter, Depends, Query, Request, Response
-from pydantic import StringConstraints
+from pydantic import Field, StringConstraints
 
 from sordino_analysis.answers.svg import is_drawable
 from sordino_analysis.kinds.registry import kind_of_answers
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
 from sordino_server.answers import picture
+from sordino_server.answers.compared_window import MARK
 from sordino_server.answers.comparison import ComparisonTerms, comparison_document
 from sordino_server.answers.stored import read_estimate
 from sordino_server.answers.views import table_text
@@ -40,6 +41,8 @@ _BESIDE_FORM = (Problem.INVALID_REQUEST, Problem.NOT_FOUND, Problem.ESTIMATE_NOT
 
 # As the API has it, or empty where nothing is chosen.
 _Compared = Annotated[str, Query(pattern=r"^([0-9a-f]{64}(:[A-Za-z0-9-]{1,24}|@[0-9]{1,9}(-[0-9]{1,9})?)?)?$")]
+_Periods = Annotated[str, Query(pattern=r"^([0-9]{1,9}(-[0-9]{1,9})?)?$")]
+_Share = Annotated[float, Field(gt=0, lt=1)]
 _Label = Annotated[str, StringConstraints(max_length=LONGEST_QUESTION)]
 
 
@@ -61,19 +64,42 @@ class ChosenPair:
         """The parameters of an address that asks the same."""
         terms = self.terms
         found = [("left", self.left), ("right", self.right), *(("query", label) for label in terms.queries)]
+        found += [("quantile", str(share)) for share in terms.quantiles]
+        found += [] if terms.distribution is None else [("distribution", terms.distribution)]
         return [*found, ("level", str(terms.level)), *([("population", "true")] if terms.population else [])]
+
+    @property
+    def sides(self) -> tuple[tuple[str, str], tuple[str, str]]:
+        """Of each side what is picked from the list, and the periods of a series beside it."""
+        (left, _, first), (right, _, second) = self.left.partition(MARK), self.right.partition(MARK)
+        return (left, first), (right, second)
 
 
 def chosen_pair(
     left: _Compared = "",
     right: _Compared = "",
+    left_periods: _Periods = "",
+    right_periods: _Periods = "",
     query: Annotated[list[_Label] | None, Query(max_length=MOST_QUESTIONS + 1)] = None,
+    quantile: Annotated[list[_Share | Literal[""]] | None, Query(max_length=MOST_QUESTIONS + 1)] = None,
+    distribution: Annotated[_Label, Query()] = "",
     level: Annotated[float, Query(gt=0, lt=1)] = 0.95,
     population: bool = False,
 ) -> ChosenPair:
     """The parameters of the form."""
-    labels = tuple(dict.fromkeys(label for label in query or () if label.strip()))
-    return ChosenPair(left=left, right=right, terms=ComparisonTerms(level=level, queries=labels, population=population))
+    terms = ComparisonTerms(
+        level=level,
+        queries=tuple(dict.fromkeys(label for label in query or () if label.strip())),
+        population=population,
+        quantiles=tuple(dict.fromkeys(share for share in quantile or () if share != "")),
+        distribution=distribution.strip() or None,
+    )
+    return ChosenPair(left=_with(left, left_periods), right=_with(right, right_periods), terms=terms)
+
+
+def _with(side: str, periods: str) -> str:
+    """A side with the periods that stand beside it, in place of those that it has."""
+    return f"{side.partition(MARK)[0]}{MARK}{periods}" if side and periods else side
 
 
 Chosen = Annotated[ChosenPair, Depends(chosen_pair)]
@@ -99,7 +125,8 @@ async def compare(_: Analyst, request: Request, context: Injected, chosen: Chose
             if not in_html:
                 raise
             error, status = _beside_form(refused)
-    options = await anyio.to_thread.run_sync(_options, context, (chosen.left, chosen.right)) if in_html else []
+    picked = [side for side, _ in chosen.sides]
+    options = await anyio.to_thread.run_sync(_options, context, picked) if in_html else []
     return ConsolePage(
         title="Compare two campaigns",
         document=content,
@@ -138,11 +165,17 @@ def _beside_form(refused: InvalidValue | ServerError) -> tuple[str, int]:
 
 
 def _options(context: Context, chosen: Sequence[str]) -> list[ListedOption]:
-    """The newest closed campaigns that are no series, and those that are chosen."""
-    wanted = CampaignFilter(state=CampaignState.CLOSED, archived=False, series=False)
+    """The newest closed campaigns and the newest series, and those that are chosen."""
+    wanted = {
+        "": CampaignFilter(state=CampaignState.CLOSED, archived=False, series=False),
+        ", a series": CampaignFilter(archived=False, series=True),
+    }
+    found = []
     with context.database.read("console comparison") as session:
-        rows, _ = campaigns.listed(session, Page(MAX_PAGE, None), wanted, CampaignSort.NEWEST)
-        found = [ListedOption(row.id, f"{row.name}, {(iso_8601_or_none(row.created_at) or '')[:10]}") for row in rows]
+        for kind, each in wanted.items():
+            rows, _ = campaigns.listed(session, Page(MAX_PAGE, None), each, CampaignSort.NEWEST)
+            dated = ((row, (iso_8601_or_none(row.created_at) or "")[:10]) for row in rows)
+            found += [ListedOption(row.id, f"{row.name}, {day}{kind}") for row, day in dated]
     known = {each.id for each in found}
     others = [text for text in dict.fromkeys(chosen) if text and text not in known]
     return [*found, *(ListedOption(text, _shortened(text)) for text in others)]
@@ -173,6 +206,8 @@ def _copies(address: str, chosen: ChosenPair) -> list[tuple[str, str]]:
     curl = f'curl {shlex.quote(url)} \\\n  -H "Authorization: Bearer $SORDINO_KEY"'
     terms = chosen.terms
     options = [f"--query {shlex.quote(label)}" for label in terms.queries] + [f"--level {terms.level}"]
+    options += [f"--quantile {share}" for share in terms.quantiles]
+    options += [] if terms.distribution is None else [f"--distribution {shlex.quote(terms.distribution)}"]
     options += ["--population"] if terms.population else []
     command = f"sordino campaigns compare {chosen.left} {chosen.right} \\\n  {' '.join(options)}"
     return [("curl", curl), ("A command", command)]

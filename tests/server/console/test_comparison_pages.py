@@ -12,8 +12,8 @@ from xml.etree import ElementTree
 import pytest
 
 from sordino_server.models import Role
-from tests.server.answers.test_answers_on_demand_api import TABLE
-from tests.server.answers.test_comparisons_api import order, two
+from tests.server.answers.test_answers_on_demand_api import TABLE, closed
+from tests.server.answers.test_comparisons_api import DELAY, identifier, order, two
 
 PAGE = "/console/compare"
 
@@ -103,6 +103,26 @@ def test_what_cannot_be_compared_is_said_beside_the_form(running: Any, browsers:
     assert "choose two campaigns" in browser.http.get(f"{PAGE}.json?left={may}").json()["detail"]
     assert browser.http.get(f"{PAGE}?left=may&right={june}").status_code == 422
     assert browser.http.get(f"{PAGE}?left={may}&right={june}&level=1").status_code == 422
+
+
+def test_quantiles_and_a_distribution_are_asked_for(running: Any, browsers: Any) -> None:
+    sides = [
+        identifier(closed(running, cells, **order(running, name, 4, DELAY)))
+        for name, cells in (("may", [2] * 900 + [6] * 300), ("june", [4] * 900 + [7] * 300))
+    ]
+    browser = browsers.of(Role.ANALYST)
+    # As the form sends them, with empty fields.
+    asked = f"left={sides[0]}&right={sides[1]}&left_periods=&right_periods=&query="
+    page = words(browser.page(f"{PAGE}?{asked}&quantile=0.5&quantile=&distribution="))
+    assert "0.5 quantile of delay is higher: june − may" in page
+    assert 'name="quantile" value="0.5"' in page
+    assert "--quantile 0.5" in page
+    page = words(browser.page(f"{PAGE}?{asked}&quantile=&distribution=delay"))
+    assert "--distribution delay" in page
+    assert len(re.findall(r'<td class="number">(?:higher|lower|undecided)</td>', page)) == 7
+    assert "leave `query` and `distribution` out" in unescape(
+        browser.http.get(f"{PAGE}?{asked}&quantile=0.5&distribution=delay").text
+    )
 
 
 def _closed(running: Any, name: str, workload: Any) -> str:

@@ -9,8 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from sordino_server.cli import app
+from sordino_server.models import Role
 from sordino_shared.protocol import Problem
 from tests.estimates import answers_of
+from tests.server.console.conftest import Browsers
 from tests.server.series.conftest import Series, begin
 
 
@@ -73,3 +75,20 @@ def test_the_command_takes_periods(six_days: Series, monkeypatch: pytest.MonkeyP
     done = CliRunner().invoke(app, ["campaigns", "compare", f"{digits}@0-1", f"{digits}@3-5"], env={"COLUMNS": "200"})
     assert done.exit_code == 0, (done.output, done.exception)
     assert "0–1 = −" in done.stdout
+
+
+def test_windows_are_picked_in_the_console(six_days: Series) -> None:
+    """The series is in the list, and the periods stand beside it."""
+    browsers = Browsers(six_days.running)
+    browser, campaign = browsers.of(Role.ANALYST), six_days.id
+    form = browser.page("/console/compare")
+    assert f'<option value="{campaign}">' in form
+    asked = f"left={campaign}&left_periods=0-1&right={campaign}&right_periods=3-5"
+    page = browser.page(f"/console/compare?{asked}")
+    assert 'name="left_periods" value="0-1"' in page
+    assert page.count(f'<option value="{campaign}" selected>') == 2
+    api = six_days.running.api.get(f"/v1/comparisons?left={campaign}@0-1&right={campaign}@3-5")
+    assert browser.http.get(f"/console/compare.json?{asked}").content == api.content
+    assert "both windows have period 3" in browser.page(
+        f"/console/compare?left={campaign}&left_periods=0-3&right={campaign}&right_periods=3-5", 422
+    )
