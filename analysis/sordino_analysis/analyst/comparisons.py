@@ -154,7 +154,7 @@ def compare(
     and where both `only` and `distribution` are given.
 
     >>> before, after = (Aggregate(6000, np.array([3000, 2000, 1000])), Aggregate(6000, np.array([2000, 3000, 1000])))
-    >>> print(*compare(estimate(three, before), estimate(three, after)).findings, sep="\n")
+    >>> print(*compare(estimate(three, before), estimate(three, after)).findings, sep="\\n")
     2 of 3 answers differ
     value: ≤ 1 is lower: right − left = −45.8 % (band −51.1 … −40.4 %)
     value: (1, 2] is higher: right − left = 45.8 % (band 40.4 … 51.1 %)

@@ -76,10 +76,11 @@ class ComparisonTerms:
     def __post_init__(self) -> None:
         if self.level > MOST_LEVEL:
             raise InvalidValue(f"/query/level: it is at most 1 − 10⁻⁹, not 1 − {1 - self.level:.0e}", self.level)
-        if self.quantiles and (self.queries or self.distribution is not None):
+        others = {"query": self.queries, "distribution": self.distribution}
+        named = [f"`{name}`" for name, given in others.items() if given]
+        if self.quantiles and named:
             raise InvalidValue(
-                "/query/quantile: shifts of quantiles are asked alone: leave `query` and `distribution` out",
-                self.quantiles,
+                f"/query/quantile: shifts of quantiles are asked alone: leave {' and '.join(named)} out", self.quantiles
             )
         if self.queries and self.distribution is not None:
             raise InvalidValue("/query/distribution: all its steps are compared: leave `query` out", self.distribution)

@@ -182,7 +182,7 @@ def test_a_whole_distribution_of_arms_is_asked_for(running: Any, check_problem: 
     assert steps["label"][0] == PRIMARY
     assert steps["verdict"][0] == "higher"
     for more, said in (
-        ("&quantile=0.5&distribution=delay", "leave `query` and `distribution` out"),
+        ("&quantile=0.5&distribution=delay", "leave `distribution` out"),
         ("&query=x&distribution=delay", "leave `query` out"),
         ("&distribution=wifi", "no ordered attribute of this name; it has delay"),
         ("&level=0.9999999999999999", "at most 1 − 10⁻⁹"),
