@@ -218,7 +218,7 @@ class Plan(Facts):
     def warnings(self, users: int | None = None) -> tuple[str, ...]:
         """What speaks against the plan and what to do instead; with `users` also where their answers say nothing."""
         quality = quality_warnings(
-            self.variance, self.bound, mechanism=self.mechanism, types=self._whole.size, epsilon=self.epsilon
+            self.variance, self.bound, self._whole, mechanism=self.mechanism, epsilon=self.epsilon
         )
         errors = () if users is None else error_warnings(self._profile, self.workload, users)
         return (*quality, *errors)

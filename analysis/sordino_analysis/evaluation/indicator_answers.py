@@ -79,7 +79,11 @@ class IndicatorAnswers(_ZeroOneAnswers):
 
     @cached_property
     def _coefficients(self) -> tuple[Floats, Floats]:
-        sums, slope = self._sums(), self.decoder.slope
+        return self._of_sums(self._sums())
+
+    def _of_sums(self, sums: Floats) -> tuple[Floats, Floats]:
+        """`base` and `step` of queries of so many types, (m,) each."""
+        slope = self.decoder.slope
         base = self.law.spread * sums + self.law.shared * sums**2
         return slope**2 * base, slope**2 * (self.law.cross * sums + self.law.square)
 

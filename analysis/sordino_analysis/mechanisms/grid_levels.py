@@ -180,7 +180,13 @@ def _chosen(levels: Sequence[GridLevel], gram: Floats, tuning: GridLevelsTuning)
 
 
 def _kept(levels: Sequence[GridLevel]) -> list[GridLevel]:
-    kept = [level for level in levels if level.chance >= GRID_LEVELS.least_chance]
+    # The narrowest cells stay, however little they tell: they make the decoder's system positive.
+    least, narrowest = GRID_LEVELS.least_chance, min(level.width for level in levels)
+    kept = [
+        replace(level, chance=max(level.chance, least))
+        for level in levels
+        if level.chance >= least or (level.hashed and level.width == narrowest)
+    ]
     return _with_chances(kept, np.array([level.chance for level in kept]))
 
 
@@ -203,7 +209,8 @@ def _scaled(levels: Sequence[GridLevel], size: int, larger: int) -> list[GridLev
         return list(levels)
     narrow = [level for level in levels if level.hashed and level.width <= GRID_LEVELS.plateau]
     wide = [level for level in levels if not (level.hashed and level.width <= GRID_LEVELS.plateau)]
-    plateau = [replace(narrow[-1], width=narrow[-1].width << octave) for octave in range(1, octaves + 1)]
+    # Smooth rows choose no narrow cells; without any the decoder's system is not positive.
+    plateau = [replace(last, width=last.width << octave) for last in narrow[-1:] for octave in range(1, octaves + 1)]
     grown = [replace(level, width=_grown(level, larger / size, octaves)) for level in wide]
     scaled_levels = [*narrow, *plateau, *grown]
     return _with_chances(scaled_levels, np.array([level.chance for level in scaled_levels]))

@@ -23,14 +23,27 @@ def least_of_equal_types(work: SharedWork) -> float:
     V is the variance of a query over evenly spread types, weighted: the largest of the queries or their mean, as the
     objective is. All k − 1 directions are told alike then, and what a report tells in all is at most sinh²(ε/2).
     """
-    workload = work.request.workload
-    even = np.full(workload.size, 1.0 / workload.size)
-    operator = workload.operator
-    spreads = operator.squared_matvec(even) - operator.matvec(even) ** 2
-    counted = (workload.query_weights * spreads)[workload.varying_rows]
-    spread = float(counted.max() if work.request.options.objective == "max" else counted.mean())
+    workload, worst = work.request.workload, work.request.options.objective == "max"
+    intervals = workload.operator.intervals
+    if intervals is None:
+        even = np.full(workload.size, 1.0 / workload.size)
+        operator = workload.operator
+        spreads = operator.squared_matvec(even) - operator.matvec(even) ** 2
+        counted = (workload.query_weights * spreads)[workload.varying_rows]
+        spread = float(counted.max() if worst else counted.mean())
+    else:
+        spread = _spread_of_intervals(intervals, worst=worst)
     information = math.sinh(work.request.guarantee.epsilon / 2) ** 2
     return max(0.0, spread * ((workload.size - 1) / information - 1))
+
+
+def _spread_of_intervals(intervals: Prefix | Ranges, *, worst: bool) -> float:
+    """L/k·(1 − L/k) by the lengths L of the intervals that vary."""
+    lengths = np.arange(1, intervals.bins + (intervals.bins < intervals.size))
+    shares = lengths / intervals.size
+    counts = intervals.bins - lengths + 1 if isinstance(intervals, Ranges) else np.ones(len(lengths))
+    spreads = shares * (1 - shares)
+    return float(spreads.max() if worst else np.average(spreads, weights=counts))
 
 
 def half_sphere_spread(dimension: int, epsilon: float) -> float:

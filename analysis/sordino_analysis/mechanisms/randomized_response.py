@@ -12,9 +12,6 @@ from sordino_analysis.questions.linear.operators import Symmetry
 from sordino_shared.randomizers import RandomizedResponse
 from sordino_shared.randomizers.base import MAX_DEVICE_TYPES
 
-# All intervals of 2,895 types: a second and 600 MiB for each candidate.
-_MOST_INTERVALS = 1 << 22
-
 
 class RandomizedResponseMechanism:
     """k-ary randomized response with the inverse of its kernel as decoder."""
@@ -22,7 +19,7 @@ class RandomizedResponseMechanism:
     name = "randomized_response"
 
     def reason_against(self, work: SharedWork) -> str | None:
-        return too_many_types(work)
+        return reason_of_size(work)
 
     def least_variance(self, work: SharedWork) -> float | None:
         return None if self.reason_against(work) else least_of_equal_types(work)
@@ -33,8 +30,11 @@ class RandomizedResponseMechanism:
         return Proposal(randomizer, inverse_decoder(response_moments(randomizer)))
 
 
-def too_many_types(work: SharedWork) -> str | None:
-    """Why a closed-form randomizer of single types does not hold the domain or cannot win there, or None."""
+def reason_of_size(work: SharedWork) -> str | None:
+    """Why a randomizer of single types does not fit a device or is larger to send than one as good, or None.
+
+    Its figures are compared at any size: they are formulas.
+    """
     size = work.request.workload.size
     if size > MAX_DEVICE_TYPES:
         return f"{size} types; a device holds at most {MAX_DEVICE_TYPES}"
@@ -45,9 +45,6 @@ def too_many_types(work: SharedWork) -> str | None:
     )
     if chosen_freely and size > RESPONSE.largest_set and work.request.workload.symmetry is Symmetry.TYPES:
         return f"a set of {size} types is large to send; coarsened_histogram is within 2 % of it in a few bytes"
-    queries = work.request.workload.queries
-    if work.request.workload.operator.intervals is not None and queries > _MOST_INTERVALS:
-        return f"{queries} intervals; its plan has a figure for each, and at most {_MOST_INTERVALS} are computed"
     return None
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from sordino_analysis.documents.decoders import SubsetDecoder
 from sordino_analysis.evaluation.accumulator_moments import SizeMixtureMoments, mixture_moments
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
-from sordino_analysis.mechanisms.randomized_response import too_many_types
+from sordino_analysis.mechanisms.randomized_response import reason_of_size
 from sordino_analysis.optimisation.symmetry.subset_sizes import best_mixture, decoder_values
 from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear.operators import Symmetry
@@ -26,7 +26,7 @@ class SubsetMixtureMechanism:
             return "the queries are not a histogram"
         if workload.size == 2:
             return "with two types it is randomized response"
-        return too_many_types(work)
+        return reason_of_size(work)
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request

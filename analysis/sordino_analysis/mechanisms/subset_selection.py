@@ -5,7 +5,7 @@ from __future__ import annotations
 from sordino_analysis.evaluation.accumulator_moments import selection_moments
 from sordino_analysis.mechanisms.least_variances import least_of_equal_types
 from sordino_analysis.mechanisms.mechanism import Proposal, SharedWork
-from sordino_analysis.mechanisms.randomized_response import inverse_decoder, too_many_types
+from sordino_analysis.mechanisms.randomized_response import inverse_decoder, reason_of_size
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.mechanisms.tuning import SUBSET_SELECTION
 from sordino_analysis.progress import ProgressCallback
@@ -20,7 +20,7 @@ class SubsetSelectionMechanism:
     def reason_against(self, work: SharedWork) -> str | None:
         if work.request.workload.size == 2:
             return "with two types it is randomized response"
-        return too_many_types(work)
+        return reason_of_size(work)
 
     def least_variance(self, work: SharedWork) -> float | None:
         return None if self.reason_against(work) else least_of_equal_types(work)

@@ -28,7 +28,7 @@ from sordino_analysis.planning.comparison import Comparison, Contender, Mechanis
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.measures import Behind, UsersBehindBlanket
 from sordino_analysis.planning.one_thread import one_thread
-from sordino_analysis.planning.plan_warnings import error_warnings, quality_warnings
+from sordino_analysis.planning.plan_warnings import check_matrix, error_warnings, quality_warnings
 from sordino_analysis.planning.shuffling import shuffled_privacy
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
@@ -151,8 +151,8 @@ class CompiledPlan:
         yield from quality_warnings(
             figures.max_variance if worst else figures.mean_variance,
             certificate.max.value if worst else certificate.mean.value,
+            self.request.workload,
             mechanism=self.analyst.mechanism,
-            types=self.request.workload.size,
             epsilon=self.request.guarantee.epsilon,
             cut_short=self.cut_short,
         )
@@ -202,6 +202,8 @@ def compile_plan(
         report(Progress(0.0))
         comparison.consider(candidate, work, report)
     best = comparison.best()
+    if request.options.mechanism is None and bound > 0 and comparison.variance is not None:
+        check_matrix(request.workload, comparison.variance, bound, best.name, request.guarantee.epsilon)
     progress(Progress(1.0, "proving ε", comparison.variance, bound))
     # The salt of hashes is public, but drawn here, so that texts cannot be chosen to collide before.
     held = request.workload.held_domain.salted(SystemRandomness())

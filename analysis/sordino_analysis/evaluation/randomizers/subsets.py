@@ -24,8 +24,10 @@ from sordino_analysis.evaluation.accumulator_moments import (
 )
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments
+from sordino_analysis.evaluation.grids.answers import listed_on_a_line
 from sordino_analysis.evaluation.indicator_answers import IndicatorAnswers, MixedIndicatorAnswers
 from sordino_analysis.evaluation.linear_answers import linear_decoder
+from sordino_analysis.evaluation.many_intervals import ManyIntervals, too_many_ranges
 from sordino_analysis.evaluation.randomizers.counts import COUNTED_AT_ONCE, counts
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, Outputs, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import (
@@ -207,8 +209,15 @@ class _OneSizeHalf(SetHalf):
     def answer_moments(self, decoder: PlainDecoder, workload: Workload) -> AnswerMoments:
         found = linear_decoder(decoder, self.randomizer, workload)
         if workload.operator.zero_one and isinstance(found, ScaledHistogramDecoder):
-            return IndicatorAnswers(workload, self.moments, found)
+            answers = IndicatorAnswers(workload, self.moments, found)
+            return ManyIntervals.listed(answers) if too_many_ranges(workload) else answers
         return super().answer_moments(decoder, workload)
+
+    def listed(self, workload: Workload) -> Workload:
+        return listed_on_a_line(workload) if too_many_ranges(workload) else workload
+
+    def extreme_contributions(self, decoder: PlainDecoder, workload: Workload, reach: float = 1.0) -> Ends:
+        return super().extreme_contributions(decoder, self.listed(workload), reach)
 
 
 @dataclass(frozen=True, eq=False)
