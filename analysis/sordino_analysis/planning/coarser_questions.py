@@ -15,7 +15,7 @@ from sordino_shared.domains import Ordered
 # A coarser question is worth its loss of detail where it has at most this share of the variance.
 _WORTH = 0.5
 # Bins whose ends are named; of more their number is.
-_NAMED_ENDS = 8
+_MOST_NAMED_ENDS = 8
 # Kinds of queries that shifted grids answer for one attribute.
 _OF_AN_ORDER = ("prefix", "ranges")
 
@@ -56,7 +56,7 @@ def _equal_bins(operator: Dense) -> str | None:
     ends = np.flatnonzero((np.diff(operator.matrix, axis=1) != 0).any(axis=0)) + 1
     if len(ends) >= operator.shape[1] // 2:
         return None
-    named = ", ".join(map(str, ends[:_NAMED_ENDS].tolist())) + (", …" if len(ends) > _NAMED_ENDS else "")
+    named = ", ".join(map(str, ends[:_MOST_NAMED_ENDS].tolist())) + (", …" if len(ends) > _MOST_NAMED_ENDS else "")
     return (
         f"no row tells bins apart but at {named}: an attribute of these {len(ends) + 1} bins has the same answers, and "
         "a plan made for it"

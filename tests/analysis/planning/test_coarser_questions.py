@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sordino_analysis.mechanisms.tuning import GRID_LEVELS
 from sordino_analysis.planning.coarser_questions import coarser_question
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
@@ -28,7 +27,6 @@ def test_smooth_rows_are_planned_like_sums_of_neighbours() -> None:
     # Sets of types have 3,770 times the square of an entry.
     assert plan.summary.max_variance < 1.6
     assert plan.summary.lower_bound_mean > 0.3
-    assert GRID_LEVELS.least_chance > 0
 
 
 def test_rows_that_are_constant_on_few_runs_are_refused_with_their_ends() -> None:
@@ -53,14 +51,14 @@ def test_of_two_attributes_the_queries_of_one_are_named() -> None:
     ]
     workload = parse_specification({"name": "r", "domain": domain, "queries": {"x": "prefix", "y": "prefix"}}).build()
     named = coarser_question(workload, 1.0, 15_000.0)
-    assert named == "queries {x: total, y: prefix} have a plan near the bound of its prefix sums, 14.7"
+    assert named == "queries {x: total, y: prefix} have a plan near the bound of its prefix sums, 15"
 
 
 @pytest.mark.parametrize(
     ("queries", "message"),
     [
         ({"stack": [{"queries": "prefix", "weight": 0}, {"queries": "histogram"}]}, "greater than 0"),
-        ({"stack": [{"queries": "prefix"}] * 20_000}, "parts"),
+        ({"stack": [{"queries": "prefix"}] * 20_000}, "at most 256 parts, not 20,000"),
     ],
 )
 def test_stacks_that_are_no_question_are_refused(queries: dict[str, object], message: str) -> None:

@@ -65,6 +65,8 @@ def published_indicators(written: ArrangementSpecification, domain: Domain) -> t
 Kind = Literal["histogram", "prefix", "ranges", "total"]
 # Squares of the entries and their sums over a workload must stay within the range of a double.
 _LARGEST, _SMALLEST = 1e100, 1e-100
+# Of all kinds of queries and weights; more are a mistake.
+_MOST_PARTS = 256
 # Of more bins the queries are not written out.
 _MOST_LISTED_BINS = 1024
 # One decoder serves all queries: what a double rounds off in the largest must leave seven digits of the smallest.
@@ -233,6 +235,12 @@ def _published(
         return published_numbers(measures, domain)
     _refuse_numbers(domain)
     if isinstance(written, StackQueries):
+        if len(written.stack) > _MOST_PARTS:
+            raise WorkloadError(
+                f"a stack has at most {_MOST_PARTS} parts, not {len(written.stack):,}: each takes precision from the "
+                "others, so ask for fewer kinds, or rows of one matrix",
+                len(written.stack),
+            )
         parts = ((_published_one(part.queries, domain), part.weight) for part in written.stack)
         return domain, documents.StackQueries(tuple(documents.StackedQueries(*part) for part in parts))
     return domain, _published_one(written, domain)
