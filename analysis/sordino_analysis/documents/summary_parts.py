@@ -36,7 +36,7 @@ class MechanismRow(SummaryPart):
     `manipulation` is how far a share of fake reports moves an answer, divided by the share. `least_variance` is known
     by a formula of what was not built because it cannot win: the objective's variance is at least that, or with
     users n times the mean squared error is. `snapping_cost` is by which share rows of two levels made the objective
-    worse, where a search moved softer ones.
+    worse, where a search moved softer ones; below 0 where rows that joined later gained more.
     """
 
     name: str

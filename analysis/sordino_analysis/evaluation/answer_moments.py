@@ -64,7 +64,8 @@ class ErrorProfile:
 
     def rmse(self, users: int) -> Floats:
         """(Q,) root mean squared error of each answer from `users` reports, for the worst histogram."""
-        return np.asarray(np.sqrt(self.variance / users + self.bias**2))
+        # A query that is the same for all types has a variance of 0, up to rounding of either sign.
+        return np.asarray(np.sqrt(np.maximum(self.variance, 0.0) / users + self.bias**2))
 
 
 @dataclass(frozen=True, eq=False)

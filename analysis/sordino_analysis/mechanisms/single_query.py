@@ -99,7 +99,7 @@ def _table(scaled: Floats, type_weights: Floats | None, epsilon: float) -> tuple
 def _grids(scaled: Floats, epsilon: float, *, worst: bool) -> tuple[Floats, int]:
     """The grid of values, and how many outputs there are. Few values are their own grid, and nothing is rounded."""
     values = _apart(np.unique(scaled))
-    few = len(values) <= SINGLE_QUERY.points
+    few = len(values) <= (SINGLE_QUERY.own_points if worst else SINGLE_QUERY.points)
     if not worst:
         count, sent = (
             (SINGLE_QUERY.fine_points, SINGLE_QUERY.fine_outputs)

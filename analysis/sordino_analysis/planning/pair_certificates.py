@@ -89,10 +89,16 @@ def _distinct(matrix: Floats) -> Indices:
 
 
 def _gains(work: SharedWork, objective: Objective) -> bool:
-    """Whether the bound is worth its seconds; a quick plan has it for its own objective only, of few types."""
+    """Whether the bound is worth its seconds; a quick plan has it for its own objective only, of few types.
+
+    So has a plan of several measures of numbers, whose mean over rows of several units nobody asks for.
+    """
     request = work.request
     types, epsilon = request.workload.size, request.guarantee.epsilon
     least = next((one for most, one in PAIRS.least_epsilons if types <= most), PAIRS.least_of_some_types)
-    of_objective = request.options.objective == objective and types <= LARGEST_TYPES
-    wanted = request.options.effort is not Effort.QUICK or of_objective
+    is_own = request.options.objective == objective
+    several_measures = request.workload.has_units and request.workload.queries > 1
+    wanted = is_own if several_measures else request.options.effort is not Effort.QUICK or is_own
+    if request.options.effort is Effort.QUICK:
+        wanted = wanted and types <= LARGEST_TYPES
     return least < epsilon <= PAIRS.largest_epsilon and wanted and not work.deadline.passed()

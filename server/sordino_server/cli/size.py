@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from functools import partial
@@ -243,11 +244,14 @@ def margin_of(text: str, asked: WrittenQuestion, option: str = "--margin") -> Ma
     if written is None:
         raise InvalidValue(f'{option} takes a number such as 0.01 or 1%, or "50 ms", not {text!r}', text)
     number, unit = float(written["number"]), written["unit"]
+    if not 0 < number < math.inf:
+        raise InvalidValue(f'{option} is above 0, such as 0.01, 1% or "50 ms", not {text!r}', text)
     numbers = kind_of_question(asked).scale_and_unit(asked)
     if unit in ("", "%"):
         share = number / (100 if unit else 1)
         return Margin(share=share) if numbers is None else Margin(share=share, scale=numbers[0], unit=numbers[1])
     if numbers is None or unit != numbers[1]:
         asks = "shares or answers of several units" if numbers is None else f"answers in {numbers[1] or 'no unit'}"
-        raise InvalidValue(f"{option} is in {unit}, and the workload asks for {asks}: give 0.01 or 1%", text)
+        would = f', or "50 {numbers[1]}"' if numbers is not None and numbers[1] else ""
+        raise InvalidValue(f"{option} is in {unit}, and the workload asks for {asks}: give 0.01 or 1%{would}", text)
     return Margin(share=number / numbers[0], scale=numbers[0], unit=unit)

@@ -15,6 +15,7 @@ from sordino_analysis.kinds.registry import kind_named
 from sordino_analysis.mechanisms.single_query import query_kernel
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.requests import request_for
@@ -54,15 +55,16 @@ CELLS = [2, 3, 7, 17, 18, 26, 100, 10_000, 65_536, 2**32, 2**62]
 def test_no_mean_has_more_variance_than_the_best_kernel_of_33_values(cells: int, epsilon: float) -> None:
     """The linear program of up to 33 evenly spaced values, whose least worst variance the plan is within 2 % of.
 
-    Above ε = 2 rounding to levels a share Δ of the range apart adds up to Δ²/4, 3 % at ε = 4; more levels than 17 would
-    make device parts larger than 8 kB.
+    Of 26 to some hundred values some lie in the middle of a gap of 2 members: above ε = 2 rounding adds up to Δ²/4 for
+    levels a share Δ of the range apart.
     """
     values = np.linspace(0, 1, min(cells, 33))
     least = query_kernel(values, None, PureEpsilon.of(epsilon)).variances.max()
     plan = planned(epsilon, cells)
     knots = plan.device.randomizer.knots[0] if isinstance(plan.device.randomizer, Dithered) else (0,)
     apart = max(np.diff([float(knot) for knot in knots]), default=0.0) / (cells - 1)
-    assert relative_variance(plan) <= 1.02 * least + (apart**2 / 4 if epsilon > 2 else 0.0)
+    uneven = epsilon > 2 and 21 < cells < 1000
+    assert relative_variance(plan) <= 1.02 * least + (apart**2 / 4 if uneven else 0.0)
 
 
 @pytest.mark.parametrize(("epsilon", "most"), [(1.0, 1.0), (4.0, 0.033)])
@@ -71,7 +73,7 @@ def test_the_goals_of_any_range(epsilon: float, most: float) -> None:
     assert relative_variance(plan) <= most
     assert len(plan.device.content) <= 8192
     assert isinstance(plan.device.randomizer, Dithered)
-    assert len(plan.device.randomizer.knots[0]) == 17
+    assert len(plan.device.randomizer.knots[0]) == 21
     assert prove_epsilon(plan.device.randomizer) is not None
     assert all(check.holds for check in audit_plan(plan.device, plan.analyst))
 
@@ -153,3 +155,15 @@ def test_several_means_from_one_report_are_not_worse_than_one_asked_of_each_devi
     assert relative_variance(plan) < 2 * (0.0323 + 0.25) - 0.25
     assert prove_epsilon(plan.device.randomizer) is not None
     assert all(check.holds for check in audit_plan(plan.device, plan.analyst))
+
+
+@pytest.mark.parametrize(
+    ("domain", "most"),
+    [([LOAD | {"missing": True}], 1.7), ([{"name": "c", "kind": "categorical", "labels": ["a", "b"]}, LOAD], 2.4)],
+    ids=["missing", "two categories"],
+)
+def test_rows_that_no_weights_balance_get_rows_of_single_types(domain: list[dict[str, Any]], most: float) -> None:
+    """Columns of 17 levels in a line are nearly alike: half-spaces alone have no balance at ε = 1."""
+    asked = parse_specification({"name": "load time", "domain": domain, "queries": {"load_ms": "mean"}}).build()
+    options = PlanningOptions.of(epsilon=1, mechanism="optimised_kernel", effort="quick")
+    assert compile_plan(PlanRequest(asked, options)).relative_variance < most

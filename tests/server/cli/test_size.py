@@ -120,7 +120,7 @@ def test_a_difference_of_means_is_given_in_their_unit(json_of, run_command, tmp_
         (("--margin", "0.01", "--arms", "3"), "leave out --arms"),
         (("--difference", "1%", "--two-campaigns"), "leave out --two-campaigns"),
         (("--difference", "1%", "--arms", "17"), "2 to 16 arms"),
-        (("--difference", "0"), "between 0 and 1"),
+        (("--difference", "0"), "is above 0"),
         (("--difference", "5 ms"), "--difference is in ms, and the workload asks for shares"),
         (("--difference", "1%", "--power", "100%"), "the power must lie between"),
         (("--difference", "1%", "--spread", "60%"), "at most 50%"),

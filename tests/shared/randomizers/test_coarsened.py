@@ -280,3 +280,13 @@ def test_offsets_and_places_are_uniform() -> None:
     pairs = np.bincount((3 * first + second).astype(int), minlength=9).reshape(3, 3)
     assert (np.diag(pairs) == 0).all()
     assert abs(pairs[~np.eye(3, dtype=bool)] - count / 6).max() < 5.5 * (count * 5 / 36) ** 0.5
+
+
+@pytest.mark.parametrize("labels", [3, 251])
+def test_weights_fit_at_the_largest_epsilon(labels: int) -> None:
+    """At ε = 16 weights of 2^40 and e^16 times as much have more than 62 bits: both are smaller, the ratio is kept."""
+    largest = PureEpsilon.of(16)
+    level = Level(WHOLE, GridPartition((1,)), ResidueLabel((labels,)), b"\x01")
+    randomizer = Coarsened.for_guarantee((1000,), (level,), largest)
+    assert randomizer.high * labels < 1 << 63
+    assert np.exp(16) * (1 - 1e-6) < randomizer.high / randomizer.low <= np.exp(16)

@@ -27,7 +27,7 @@ from sordino_analysis.optimisation.search.schedule import (
     Schedule,
 )
 from sordino_analysis.optimisation.search.starts import begin, near_sets, portfolio, short_intervals, small_sets
-from sordino_analysis.optimisation.search.tuning import JOINT, SCHEDULE, Start
+from sordino_analysis.optimisation.search.tuning import JOINT, SCHEDULE, STARTS, Start
 from sordino_analysis.optimisation.search.worst_columns import grown
 from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.request_terms import Effort
@@ -72,13 +72,12 @@ def search_kernel(
     search = _Search(matrix, epsilon, factorization, pace, deadline.sooner(JOINT.share_for_rows))
     schedule = search.schedule(effort)
     start = search.best_start(seed, schedule)
-    point = search.begin(start, seed, schedule)
-    for phase in range(schedule.phases):
-        pace.begin(_SHARE_OF_PHASES * phase / schedule.phases, _SHARE_OF_PHASES / schedule.phases, schedule.evaluations)
-        point = search.phase(point, schedule, phase, start)
-        pace.variance = search.descents.worst(point)
-        if search.descents.should_stop():
-            break
+    try:
+        point = search.descended(start, seed, schedule)
+    except (ValueError, np.linalg.LinAlgError):
+        # Rows of types whose columns are nearly alike may have no weights that balance them; rows of single types
+        # have, with any others.
+        point = search.descended(replace(start, singles=STARTS.telling_share), seed, schedule)
     search.descents.should_stop = deadline.passed
     return search.with_new_rows(search.snap(point, schedule), schedule)
 
@@ -168,6 +167,18 @@ class _Search:
             type_weights=self.type_weights,
             query_weights=self.query_weights,
         )
+
+    def descended(self, start: Start, seed: int, schedule: Schedule) -> Point:
+        """All phases from a start, or those until the time is over; raises ValueError for rows without balance."""
+        point = self.begin(start, seed, schedule)
+        share = _SHARE_OF_PHASES / schedule.phases
+        for phase in range(schedule.phases):
+            self.pace.begin(share * phase, share, schedule.evaluations)
+            point = self.phase(point, schedule, phase, start)
+            self.pace.variance = self.descents.worst(point)
+            if self.descents.should_stop():
+                break
+        return point
 
     def phase(self, point: Point, schedule: Schedule, phase: int, start: Start) -> Point:
         """Sharpen, then descend under this phase's sharpness and floor."""

@@ -80,10 +80,15 @@ class Coarsened(Randomizer):
     ) -> Coarsened:
         """Levels for attributes of these sizes, with the largest high weight whose ratio to `low` is within e^ε.
 
-        Levels that share their label and members are put together, so that `levels` may have another order.
+        Where weights of such a ratio do not fit, `low` is halved until they do. Levels that share their label and
+        members are put together, so that `levels` may have another order.
         """
-        scale = 128
-        high = low * exp_lower_bound(guarantee.nano, scale) >> scale
+        scale, most = 128, max((level.label.count for level in levels), default=1)
+        ratio = exp_lower_bound(guarantee.nano, scale)
+        limit = min(MAX_WEIGHT, ((1 << 63) - 1) // most)
+        while low > 1 and low * ratio >> scale > limit:
+            low >>= 1
+        high = low * ratio >> scale
         return cls(tuple(size - 1 for size in sizes), low, high, families_of(levels))
 
     @cached_property

@@ -152,9 +152,10 @@ class AskedNumbers:
         Raises WorkloadError for more types than are planned, and for measures that do not fit the domain.
         """
         if prod(self.sizes) > _MOST_TYPES:
+            several = f"the {len(self.numbers)} numbers" if len(self.numbers) > 1 else "fewer categories"
             raise WorkloadError(
                 f"devices would round to {prod(self.sizes):,} types, at most {_MOST_TYPES:,} are planned: ask about "
-                "fewer attributes or categories at a time",
+                f"{several} in several workloads, each of which a part of the users answers",
                 self.sizes,
             )
         found = {row.key: row for category in (None, *self.categories) for row in self._of_group(category)}
