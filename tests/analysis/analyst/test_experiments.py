@@ -127,3 +127,25 @@ def test_what_is_no_query_and_no_sums_is_refused(plan: sa.Plan) -> None:
         design.difference(3)
     with pytest.raises(InvalidValue, match="one experiment or more"):
         design.simulate(VALUES, seed=1, runs=0)
+
+
+def test_arms_are_compared_over_all_answers_with_one_band(plan: sa.Plan) -> None:
+    held = (VALUES, VALUES, np.repeat([0.5, 1.5, 2.5], [100, 400, 500]))
+    sums = [sa.simulate(plan, np.tile(values, 3), seed=arm).aggregate for arm, values in enumerate(held)]
+    design = design_of(plan, arms={"A": 1, "B": 1, "C": 1})
+    found = design.compare(sums, "C")
+    assert (found.left, found.right) == ("A", "C")
+    assert found.verdicts[0] == "lower"
+    assert not any("different people" in warning for warning in found.warnings)
+    alone = sa.compare(sa.estimate(plan, sums[0]), sa.estimate(plan, sums[2]), population=True)
+    assert (np.diff(found.band) > np.diff(alone.band)).all()
+    back = design.compare(sums, "A", "C")
+    np.testing.assert_allclose(back.values, -found.values)
+    # An arm without reports is compared with none, and widens no band.
+    empty = sa.Aggregate.empty(plan.device.randomizer)
+    np.testing.assert_allclose(design.compare([sums[0], empty, sums[2]], "C").band, alone.band)
+    for wrong, said in ((("D",), "no arm 'D': the arms are A, B, C"), (("A",), "the left arm too")):
+        with pytest.raises(InvalidValue, match=said):
+            design.compare(sums, *wrong)
+    with pytest.raises(InvalidValue, match="the sums of 3 arms"):
+        design.compare(sums[:2], "C")

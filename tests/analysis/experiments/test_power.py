@@ -9,7 +9,7 @@ import pytest
 
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.planned_looks import boundaries, crossing_chances
-from sordino_analysis.experiments.power import PowerTerms, needed_drift
+from sordino_analysis.experiments.power import PowerTerms, error_of_an_arm, needed_drift
 from sordino_shared.errors import InvalidValue
 
 
@@ -68,3 +68,12 @@ def test_what_nobody_can_ask_is_refused(terms, said):
         PowerTerms(**{"noise": 1.0, "weights": (1, 1)} | terms)
     with pytest.raises(InvalidValue, match="difference"):
         one_bit(1).users(0.0)
+
+
+@pytest.mark.parametrize("weights", [(1, 1), (3, 1), (1, 1, 2)])
+def test_the_error_of_the_smaller_arm_is_that_of_the_users_for_the_difference(weights):
+    """By the users that one look takes: √(noise/n) of the arm with the least weight."""
+    terms = PowerTerms(noise=1.3, weights=weights)
+    users = terms.users(0.02)
+    least = users * min(weights[0], *weights[1:]) / sum(weights)
+    assert error_of_an_arm(0.02, weights, 0.95, 0.8) == pytest.approx(math.sqrt(1.3 / least), rel=1e-3)

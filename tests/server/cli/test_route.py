@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from sordino_server.cli.experiment import _target_error, arms_of
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest
 from sordino_shared.protocol.routes import ShuffledRoute
 from tests.patience import PATIENCE_S
@@ -159,3 +161,18 @@ def test_a_weak_epsilon_is_taken_where_it_is_asked_for(
 ) -> None:
     order = ("campaigns", "create", *TERMS, *question, "--epsilon", "6", *PLAN, "--route", route(), "--weak-epsilon")
     assert 4 < json_of(*order, **operator)["epsilon"] <= 6
+
+
+def test_a_difference_chooses_the_error_of_an_arm(tmp_path: Path) -> None:
+    """2 % between two equal arms with a power of 80 %: .02/2.8016/√2; in ms of a mean from 0 to 5,000."""
+    file, arms = tmp_path / "starts.yaml", arms_of("A:1,B:1")
+    domain = "domain: [{name: load_ms, kind: number, low: 0, high: 5000, unit: ms}]"
+    file.write_text(f"name: starts\n{domain}\nqueries: {{load_ms: mean}}")
+    for difference in ("2%", "100 ms"):
+        found = _target_error(file, difference, "1,1e-6", None, arms)
+        assert found == pytest.approx(100 / 2.8016 / 2**0.5, rel=1e-4)
+    for terms, said in (((None, None), "goes with --collector"), (("1,1e-6", 3.0), "in place of --target-error")):
+        with pytest.raises(InvalidValue, match=said):
+            _target_error(file, "2%", *terms, arms)
+    with pytest.raises(InvalidValue, match="between 0 and 1"):
+        _target_error(file, "200%", "1,1e-6", None, arms)

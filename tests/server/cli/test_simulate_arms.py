@@ -37,6 +37,21 @@ def test_an_a_a_test_counts_false_alarms_and_an_effect_what_is_found(run_command
     assert f"40 experiments: {nothing['found']} false alarms by the rule" in printed
 
 
+def test_experiments_behind_a_shuffler_have_random_reports_in_each_arm(run_command: Any, rows: str) -> None:
+    experiment = ("--primary", "load ≤ 500", "--days", "2", "--daily", "300", "--repeat", "40", "--arms", "2")
+    shuffled = (*experiment, "--collector", "1,1e-6", "--target-error", "0.05")
+    found = json.loads(run_command(*asked(rows, *shuffled, "--effect", "0", "--json")).stdout)
+    assert found["blanket"] > 0
+    assert (found["looks"], found["runs"]) == ("end", 40)
+    # .05 of 40: seven or more with chance .003; random reports that stayed in would shift no null, but an effect.
+    assert found["found"] <= 6
+    some = json.loads(run_command(*asked(rows, *shuffled, "--effect", "30%", "--json")).stdout)
+    assert some["found"] == 40
+    assert set(some["stopped_on_days"]) == {2}
+    told = run_command(*asked(rows, *shuffled, "--looks", "any"), code=2, COLUMNS="200").stderr
+    assert "one look: say --looks end" in " ".join(told.split())
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

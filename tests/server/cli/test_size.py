@@ -81,6 +81,22 @@ def test_an_experiment_says_users_days_and_what_weeks_find(json_of, run_command)
     assert three["manipulation"] == pytest.approx(1.5 * row["manipulation"])
 
 
+def test_behind_a_shuffler_random_reports_are_chosen_by_the_difference(json_of, run_command):
+    asked = ("size", "--difference", "2%", "--daily", "5000")
+    (row,) = json_of(*asked, "--collector", "1,1e-6")["rows"]
+    (direct,) = json_of(*asked, "--epsilon", "1")["rows"]
+    assert row["blanket"] > 0
+    assert 1 < row["epsilon"] <= 4
+    # One look, which takes fewer users than ε = 1 without a shuffler and more than no noise at all.
+    assert row["users"] == row["one_look_users"]
+    assert 2.8016**2 * 4 * 0.25 / 0.02**2 < row["users"] < direct["one_look_users"] / 2
+    lines = run_command(*asked, "--collector", "1,1e-6", COLUMNS="120").stdout
+    assert f"a shuffler that mixes {row['blanket']} random reports into each arm" in lines
+    refused = run_command(*asked, "--collector", "1,1e-6", "--looks", "planned", code=2, COLUMNS="200")
+    assert "one look: say --looks end" in refused.stderr
+    assert "leave out --epsilon" in run_command(*asked, "--collector", "1,1e-6", "--epsilon", "1", code=2).stderr
+
+
 def test_looks_that_hold_always_take_more_users_the_larger_epsilon_is(json_of, run_command):
     asked = ("size", "--difference", "1%", "--looks", "always", "--epsilon")
     ratios = []

@@ -92,3 +92,4 @@ def test_windows_are_picked_in_the_console(six_days: Series) -> None:
     assert "both windows have period 3" in browser.page(
         f"/console/compare?left={campaign}&left_periods=0-3&right={campaign}&right_periods=3-5", 422
     )
+    browsers.close()

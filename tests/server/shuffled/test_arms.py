@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from sordino_server.models import Role
 from sordino_shared.protocol import Problem
+from tests.server.console.conftest import Browsers
 from tests.server.shuffled.collected import BOTH_ENGINES, Shuffled, create, shuffled_campaign
 
 DAY_S = 86_400
@@ -53,6 +55,10 @@ def test_an_experiment_has_one_look_at_the_end_without_the_random_reports(shuffl
     begun = experiment_of(shuffled)
     assert (begun["looks"], begun["days"], begun["blanket"], begun["made"]) == ("end", DAYS, shuffled.route.blanket, [])
     assert "the only one is made when the experiment is closed" in begun["finding"]
+    browsers = Browsers(shuffled.home)
+    page = browsers.of(Role.ANALYST).page(f"/console/experiments/{begun['campaign']}")
+    browsers.close()
+    assert f"<dd>{shuffled.route.blanket} random reports in each arm" in page
     assert shuffled.route.end == shuffled.home.clock.now() + DAYS * DAY_S
     # A day is over, and the batch is here before its time: nothing is opened, and nothing is shown.
     shuffled.end(DAY_S)
