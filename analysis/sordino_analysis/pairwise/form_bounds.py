@@ -21,6 +21,7 @@ from sordino_analysis.planning.audit import Check, computing_what_was_published
 from sordino_analysis.progress import ProgressCallback, progress_of_steps
 from sordino_analysis.questions.linear.operators import Indices
 from sordino_analysis.questions.pairwise import QuadraticForm
+from sordino_analysis.request_terms import Target
 from sordino_shared.errors import InvalidValue
 
 # Significant digits of a published value: a value that differs by one in the last is refused.
@@ -194,35 +195,20 @@ class _Games:
         found = [self._solved(types, np.eye(len(types)))]
         if self._inside:
             few = types[: FORM_BOUNDS.most_inside]
-            found.append(self._solved(few, self._near_types(len(few))))
+            found.append(self._solved(few, near_populations(len(few), self.epsilon, self.plan.target)))
         return _best(found)
 
     @property
     def _inside(self) -> bool:
         """Whether populations of several types may prove more: not below ε = 2, and only of pairs."""
-        return self.plan.target == "pairs" and self.epsilon > FORM_BOUNDS.least_inside
+        return _inside(self.epsilon, self.plan.target)
 
     def _near_first(self, count: int) -> Iterator[Floats]:
         units = np.eye(count)
         yield units[0]
-        for share in self._shares if self._inside else ():
+        for share in _shares(self.epsilon) if self._inside else ():
             for other in units[1:]:
                 yield (1 - share) * units[0] + share * other
-
-    def _near_types(self, count: int) -> Floats:
-        units = np.eye(count)
-        near = [
-            (1 - share) * units[first] + share * units[other]
-            for share in self._shares
-            for first in range(count)
-            for other in range(count)
-            if other != first
-        ]
-        return np.vstack([units, *near])
-
-    @property
-    def _shares(self) -> list[float]:
-        return [factor * math.exp(-self.epsilon) for factor in FORM_BOUNDS.inside]
 
     def _chosen(self, deadline: Deadline) -> Indices:
         """Types (m,) that start at the two which differ most, each of the next with the largest bound of a few."""
@@ -247,6 +233,30 @@ class _Games:
         if game is None:
             return None
         return recheck_pair_game(matrix, self.epsilon, plan.users, plan.target, game), types, game
+
+
+def near_populations(types: int, epsilon: float, target: Target) -> Floats:
+    """(P, types) users of one type each, and of few types, where they may prove more, those nearly all of one type."""
+    units = np.eye(types)
+    if types > FORM_BOUNDS.most_inside or not _inside(epsilon, target):
+        return units
+    near = [
+        (1 - share) * units[first] + share * units[other]
+        for share in _shares(epsilon)
+        for first in range(types)
+        for other in range(types)
+        if other != first
+    ]
+    return np.vstack([units, *near])
+
+
+def _inside(epsilon: float, target: Target) -> bool:
+    return target == "pairs" and epsilon > FORM_BOUNDS.least_inside
+
+
+def _shares(epsilon: float) -> list[float]:
+    """Of a second type."""
+    return [factor * math.exp(-epsilon) for factor in FORM_BOUNDS.inside]
 
 
 def _tuples(table: Floats) -> tuple[tuple[float, ...], ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.pairwise.one_round import OneRound
 from sordino_analysis.pairwise.one_round_split import OneRoundSplit
+from sordino_analysis.pairwise.one_round_worst import OneRoundWorst
 from sordino_analysis.pairwise.protocol import PairwiseError, PairwiseProtocol
 from sordino_analysis.pairwise.statistic_estimate import PairwiseEstimate
 from sordino_analysis.pairwise.three_round import ThreeRound
@@ -22,12 +23,16 @@ PROTOCOLS: tuple[PairwiseProtocol, ...] = (
 )
 
 
+# By their names alone: they keep another promise than the least mean error that plans compare.
+NAMED_PROTOCOLS: tuple[PairwiseProtocol, ...] = (OneRoundWorst(),)
+
+
 def find_protocol(name: str) -> PairwiseProtocol:
     """The protocol of this name; raises PairwiseError that lists those there are."""
-    for protocol in PROTOCOLS:
+    for protocol in (*PROTOCOLS, *NAMED_PROTOCOLS):
         if protocol.name == name:
             return protocol
-    known = ", ".join(protocol.name for protocol in PROTOCOLS)
+    known = ", ".join(protocol.name for protocol in (*PROTOCOLS, *NAMED_PROTOCOLS))
     raise PairwiseError(f"there is no protocol {name!r}; there are {known}", name)
 
 

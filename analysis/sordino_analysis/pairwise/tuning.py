@@ -143,7 +143,29 @@ class TwoRoundTuning:
 
 
 FORM_KERNEL = FormKernelTuning()
+
+
+@dataclass(frozen=True, kw_only=True)
+class WorstKernelTuning:
+    """The kernel for the worst population: `worst_kernel.py`. Measured: `python -m benchmarks.tuning
+    pairwise.worst_kernel`."""
+
+    most_types: int = 8
+    """The program has a cone for each of 2^k rows and each population."""
+    least_share: float = 1e-6
+    """Rows with a smaller share, of the largest, are left out: the solver's zeros."""
+    spare: float = 1e-7
+    """Of each column at least, given to rows of single types, so that what was left out can be balanced."""
+    rounds: int = 200
+    """Steps of the weights of populations for a decoder."""
+    least_weight: float = 1e-6
+    """No weight falls below it, so that it can grow again."""
+    ridge: float = 1e-6
+    """Of the decoder's quadratic forms, so that each has an inverse."""
+
+
 FORM_BOUNDS = FormBoundsTuning()
+WORST_KERNEL = WorstKernelTuning()
 ONE_ROUND_SPLIT = OneRoundSplitTuning()
 BINS = BinsTuning()
 COMPARISON = ComparisonTuning()

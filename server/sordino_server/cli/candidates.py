@@ -18,7 +18,7 @@ MECHANISMS = (
 # The last two are biased, and planned by simulation.
 PROJECTIONS = ("jl", "coarse_jl")
 CURATOR_MECHANISMS = ("gaussian", "laplace", "blocks", "isotropic", "ntz", *PROJECTIONS)
-PROTOCOLS = ("one_round", "one_round_split", "two_round", "two_round_shared", "three_round")
+PROTOCOLS = ("one_round", "one_round_split", "two_round", "two_round_shared", "three_round", "one_round_worst")
 
 MechanismOption = Annotated[
     str | None,

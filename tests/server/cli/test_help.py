@@ -12,8 +12,9 @@ import pytest
 from typer.main import get_command
 
 from sordino_analysis.curator.plan import FAMILIES, NAMED_FAMILIES
-from sordino_analysis.curator.projected_errors import PROJECTIONS as KNOWN_PROJECTIONS
+from sordino_analysis.curator.projected_plan import PROJECTIONS as KNOWN_PROJECTIONS
 from sordino_analysis.mechanisms.registry import mechanism_names
+from sordino_analysis.pairwise.protocol_registry import NAMED_PROTOCOLS
 from sordino_analysis.pairwise.protocol_registry import PROTOCOLS as KNOWN_PROTOCOLS
 from sordino_server import __version__
 from sordino_server.cli import COMMANDS, DeferredCommand, app, load
@@ -56,9 +57,9 @@ def test_the_version(run_command: Run) -> None:
 
 def test_the_names_in_the_help_are_those_that_a_plan_takes() -> None:
     assert mechanism_names() == MECHANISMS
-    assert tuple(protocol.name for protocol in KNOWN_PROTOCOLS) == PROTOCOLS
+    assert tuple(protocol.name for protocol in (*KNOWN_PROTOCOLS, *NAMED_PROTOCOLS)) == PROTOCOLS
     assert PROJECTIONS == KNOWN_PROJECTIONS
-    assert (*FAMILIES, *NAMED_FAMILIES) == CURATOR_MECHANISMS
+    assert (*FAMILIES, *NAMED_FAMILIES, *PROJECTIONS) == CURATOR_MECHANISMS
 
 
 @pytest.mark.parametrize("name", COMMANDS)
