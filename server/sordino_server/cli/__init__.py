@@ -39,6 +39,7 @@ COMMANDS = (
     "plan-requests",
     "pool",
     "populations",
+    "publish",
     "release",
     "series",
     "serve",

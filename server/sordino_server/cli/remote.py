@@ -95,9 +95,9 @@ class Remote:
             raise self._unlike_sordino(path, answer, "a table")
         return answer.content().decode("utf-8", "replace")
 
-    def content(self, path: str, limit: int) -> bytes:
-        """The bytes at `path`, at most `limit`."""
-        return self._answered("GET", path, limit, within_s=_LARGE_S).content()
+    def content(self, path: str, limit: int, accept: str = "*/*") -> bytes:
+        """The bytes at `path`, at most `limit`; in the form that `accept` names where there are several."""
+        return self._answered("GET", path, limit, headers={"Accept": accept}, within_s=_LARGE_S).content()
 
     def post(self, path: str, body: Any = None, *, idempotency_key: str | None = None) -> Any:
         """The JSON answer to `body`."""
