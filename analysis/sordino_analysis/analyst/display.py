@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
 
-from sordino_analysis.answers.frames import as_pandas, as_polars, open_ends
+from sordino_analysis.answers.framed import Framed
 from sordino_analysis.answers.shown import ShownAnswers, as_html, as_text, html_table, text_facts
-from sordino_analysis.answers.table import AnswerTable
 
 # Rows of a long table that are shown, from both its ends.
 SHOWN = 12
@@ -28,29 +26,12 @@ class Facts(ABC):
         return html_table(title, ("", ""), rows)
 
 
-class AnswersShown(ABC):
+class AnswersShown(Framed):
     """Answers as a table, which shows some of its rows and becomes a data frame."""
-
-    @property
-    @abstractmethod
-    def table(self) -> AnswerTable:
-        """The answers under the names of docs/results.md, one a row."""
 
     @abstractmethod
     def _shown(self) -> ShownAnswers:
         """What is printed."""
-
-    def columns(self) -> dict[str, list[Any]]:
-        """Plain columns of one length, which csv.writer takes; `to_pandas` and `to_polars` make a frame of them."""
-        return {name: list(open_ends(self.table, name)) for name in self.table.columns}
-
-    def to_pandas(self) -> Any:
-        """A pandas DataFrame of the columns; raises SordinoError where pandas is not installed."""
-        return as_pandas(AnswerTable({}, self.table.columns))
-
-    def to_polars(self) -> Any:
-        """A polars DataFrame of the columns; raises SordinoError where polars is not installed."""
-        return as_polars(AnswerTable({}, self.table.columns))
 
     def __repr__(self) -> str:
         return as_text(self._shown())

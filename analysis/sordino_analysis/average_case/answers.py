@@ -13,8 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import chdtrc, ndtri
 
+from sordino_analysis.answers.columns import Cell
+from sordino_analysis.answers.framed import Framed
+from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.arrays import Floats
 from sordino_analysis.average_case.rule_classes import ClassMeans
+from sordino_analysis.figures import SHARE
 from sordino_shared.errors import InvalidValue
 
 SENTENCE = (
@@ -25,7 +29,7 @@ LEAST_P_VALUE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
-class AverageCaseAnswer:
+class AverageCaseAnswer(Framed):
     """The share of users whom a rule says yes to, on the assumption of `sentence`; never a statement about all.
 
     `value` is `uncut` within [0, 1], as the interval's ends are. `interval` is None where the reports contradict the
@@ -41,6 +45,23 @@ class AverageCaseAnswer:
     users: int
     validity: str = "average_case"
     sentence: str = SENTENCE
+
+    @property
+    def table(self) -> AnswerTable:
+        """One row under the names of docs/results.md; error and interval are about the population."""
+        low, high = (None, None) if self.interval is None else self.interval
+        row: dict[str, Cell] = {
+            "kind": "rule",
+            "unit": SHARE,
+            "value": self.value,
+            "uncut": self.uncut,
+            "population_standard_error": self.standard_error,
+            "population_lower": low,
+            "population_upper": high,
+            "p_value": self.p_value,
+            "sentence": self.sentence,
+        }
+        return AnswerTable.of_rows([row], users=self.users, level=self.level, validity=self.validity)
 
 
 def average_case_answer(

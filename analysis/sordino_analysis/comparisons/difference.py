@@ -290,7 +290,8 @@ def check_level(level: float) -> float:
         raise EstimationError(f"the level of an interval lies between 0 and 1, got {level}")
     if level > MOST_LEVEL:
         raise EstimationError(
-            f"a level is at most 1 − 10⁻⁹, got 1 − {1 - level:.0e}: beyond it a band has no ends in double precision"
+            f"the level of an interval lies between 0 and 1, at most 1 − 10⁻⁹ so that a band has ends, got 1 − "
+            f"{1 - level:.0e}"
         )
     return float(level)
 

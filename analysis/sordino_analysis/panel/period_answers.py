@@ -10,12 +10,17 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.answers.columns import Cell
+from sordino_analysis.answers.filling import cells_of_estimate
+from sordino_analysis.answers.framed import Framed
+from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.doubts import doubts
-from sordino_analysis.estimation.normality import Normality
+from sordino_analysis.estimation.normality import Normality, columns_of_laws
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.panel.means import MeanPart
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.columns import columns_of_queries
 from sordino_shared.quantities import quantity
 
 # The errors of fewer reports are not normal enough for an interval.
@@ -26,7 +31,7 @@ By = Literal["reports", "periods"]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class _Judged:
+class _Judged(Framed):
     """How often the intervals hold, worked out when it is first read; None without an interval or a known law."""
 
     workload: Workload
@@ -34,6 +39,13 @@ class _Judged:
     level: float
     reliability: Callable[[], Sequence[Normality | None]]
     interval: Floats | None
+
+    @property
+    def table(self) -> AnswerTable:
+        """The answers under the names of docs/results.md, one a row."""
+        columns: dict[str, Sequence[Cell]] = {**columns_of_queries(self.workload), **cells_of_estimate(self)}
+        columns |= columns_of_laws(self.normality)
+        return AnswerTable.of_columns(columns, users=self.reports, level=self.level, warnings=joined(self.warnings))
 
     @cached_property
     def normality(self) -> tuple[Normality | None, ...]:
