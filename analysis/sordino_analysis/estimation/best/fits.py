@@ -16,7 +16,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.best.penalties import Penalty
 
 # Newton's steps end where none is longer, or after so many; no θ moves by more than `_LONGEST` at once.
-TOLERANCE, _MOST_STEPS, _LONGEST = 1e-7, 60, 6.0
+TOLERANCE, _MOST_STEPS, _LONGEST = 1e-6, 60, 6.0
 # Halvings of a step that does not lower the sum.
 _HALVINGS = 30
 # θ is known up to a constant, and that of a type without a number may go far down: both are held with this strength.
@@ -66,7 +66,7 @@ class CellFits:
         value = self._value(penalty, logs)
         for _ in range(_MOST_STEPS):
             slope = self._slope(penalty, logs)
-            step = -_solved(self._curvature(penalty, logs), self._curvature(penalty, logs, convex=True), slope)
+            step = -self._solved(penalty, logs, slope)
             step *= min(1.0, _LONGEST / max(float(np.abs(step).max()), np.finfo(float).tiny))
             for _ in range(_HALVINGS):
                 lower = self._value(penalty, logs + step)
@@ -93,6 +93,16 @@ class CellFits:
         """g (m,) of θ (m,)."""
         weights = self.widths * np.exp(logs - logs.max())
         return np.asarray(weights / weights.sum())
+
+    def _solved(self, penalty: Penalty, logs: Floats, slope: Floats) -> Floats:
+        """H⁻¹ slope where H is positive, else that of its convex part."""
+        for convex in (False, True):
+            try:
+                factor = cho_factor(self._curvature(penalty, logs, convex=convex), check_finite=False)
+            except LinAlgError:
+                continue
+            return np.asarray(cho_solve(factor, slope, check_finite=False))
+        return np.asarray(np.linalg.lstsq(self._curvature(penalty, logs, convex=True), slope, rcond=_RANK)[0])
 
     def _value(self, penalty: Penalty, logs: Floats) -> float:
         shares, held = self.shares(logs), self._held(penalty, logs)
@@ -136,16 +146,6 @@ class CellFits:
         bent = shares * (residual - shares @ residual)
         crossed = np.outer(shares, bent)
         return np.asarray(found + penalty.curvature(logs) + np.diag(bent) - crossed - crossed.T)
-
-
-def _solved(hessian: Floats, convex: Floats, slope: Floats) -> Floats:
-    """H⁻¹ slope where H is positive, else that of its convex part."""
-    for matrix in (hessian, convex):
-        try:
-            return np.asarray(cho_solve(cho_factor(matrix), slope))
-        except LinAlgError:
-            continue
-    return np.asarray(np.linalg.lstsq(convex, slope, rcond=_RANK)[0])
 
 
 def _on_simplex(matrix: Floats, pulled: Floats) -> Floats:

@@ -1,0 +1,34 @@
+"""Histograms from a folder of one's own, and square waves against the users they are about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.real_data.sets import of_folder, synthetic
+from benchmarks.real_data.square_wave import square_wave
+from sordino_shared.errors import InvalidValue
+
+
+def test_counts_of_a_folder_are_merged_to_as_many_bins(tmp_path: Path) -> None:
+    (tmp_path / "one.txt").write_text("1 2 3\n4, 5 6 7 8\n")
+    (tmp_path / "few.txt").write_text("1 2")
+    (tmp_path / "words.txt").write_text("no counts")
+    found = of_folder(tmp_path, 4)
+    assert list(found) == ["one"]
+    np.testing.assert_allclose(found["one"], np.array([3, 7, 11, 15]) / 36)
+
+
+def test_a_folder_without_counts_is_refused_with_where_they_are(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="no file of at least 8 counts; the histograms of DPBench are in"):
+        of_folder(tmp_path, 8)
+
+
+def test_square_waves_come_near_smooth_users() -> None:
+    shares = synthetic(32)["smooth"]
+    found = square_wave(shares, 3.0, 1_000_000, np.random.default_rng(0))
+    assert found.sum() == pytest.approx(1.0)
+    assert np.abs(np.cumsum(found - shares)).max() < 0.02
+    assert np.abs(np.cumsum(np.full(32, 1 / 32) - shares)).max() > 0.2
