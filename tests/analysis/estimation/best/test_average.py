@@ -63,9 +63,9 @@ def test_a_guess_is_a_histogram_and_mirrors_with_the_bins(family: IntervalFamily
 
 
 def test_guesses_are_nearer_than_unbiased_answers_and_the_projection() -> None:
-    family, ratios = RangeFamily(256, 256), []
+    family, ratios = RangeFamily(128, 128), []
     for kind in ("smooth", "two", "even"):
-        shares = users_of(kind, 256)
+        shares = users_of(kind, 128)
         (found,) = measured(family, 1.0, shares, 2e5, 1)
         guess, nearest = averaged(found), MonotoneProjection.of(family, found.unbiased)
         losses = [lost(family, one, shares) for one in (guess.histogram, nearest.histogram, found.unbiased)]
@@ -78,7 +78,7 @@ def test_guesses_are_nearer_than_unbiased_answers_and_the_projection() -> None:
 
 def test_cells_do_not_hide_what_is_inside_of_them() -> None:
     """Every second bin is empty and users are very many: cells of two bins lose more than all unbiased answers."""
-    family, shares = RangeFamily(1024, 1024), users_of("spiky", 1024)
+    family, shares = RangeFamily(512, 512), users_of("spiky", 512)
     (found,) = measured(family, 4.0, shares, 2e8, 1)
     guess = averaged(found)
     assert lost(family, guess.histogram, shares) <= 1.02 * lost(family, found.unbiased, shares)
