@@ -112,6 +112,8 @@ def _facts(result: CampaignResult) -> list[tuple[str, str]]:
         facts.append(("band", f"{held} the simultaneous {level} band"))
     if comparison.rms_error is not None and comparison.max_abs_error is not None:
         facts.append(("error", _error(result, comparison.rms_error, comparison.max_abs_error)))
+    if comparison.best_rms_error is not None:
+        facts.append(("guesses", f"RMSE {amount(comparison.best_rms_error, comparison.unit)} of the best guesses"))
     terms = result.estimate.terms
     facts.append(
         ("mechanism", f"{terms['mechanism']}, ε = {chosen(result.estimate.epsilon)} per device; {result.plan.quality}")
@@ -124,9 +126,7 @@ def _facts(result: CampaignResult) -> list[tuple[str, str]]:
 def _error(result: CampaignResult, rms: float, largest: float) -> str:
     unit, predicted = result.comparison.unit, result.kind.predicted_error(result.estimate)
     promised = "" if predicted is None else f" (predicted: at most {amount(predicted, unit)})"
-    best = result.comparison.best_rms_error
-    guessed = "" if best is None else f", of best guesses {amount(best, unit)}"
-    return f"RMSE {amount(rms, unit)}{promised}{guessed}, largest error {amount(largest, unit)}"
+    return f"RMSE {amount(rms, unit)}{promised}, largest error {amount(largest, unit)}"
 
 
 def _details(result: CampaignResult) -> list[tuple[str, str]]:
