@@ -28,7 +28,7 @@ class CategoryGridLevelsTuning:
     """Steps of the chances, after each of which levels of a small chance go."""
     last_steps: int = 12
     """Steps of the chosen levels at twice as many bins."""
-    least_chance: float = 3e-4
+    least_chance: float = 1e-3
     """A level of a smaller chance is left out: it costs bytes of the device part."""
     compared: int = 17
     """Queries of each part whose largest variances are made alike for the maximum."""

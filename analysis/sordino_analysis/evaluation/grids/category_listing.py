@@ -14,7 +14,7 @@ from sordino_analysis.questions.linear.boxes import Box, Boxes, Side
 from sordino_analysis.questions.linear.workload import Workload
 
 # With more queries than the first, about as many as the second are listed, but no fewer than the third of each member.
-_ALL_LISTED, _LISTED, _FEWEST = 2048, 256, 3
+_ALL_LISTED, _LISTED, _FEWEST = 512, 128, 3
 
 
 @dataclass(frozen=True)
