@@ -21,7 +21,7 @@ from sordino_analysis.vectorized.randomness import SeededRandomness
 
 DRAWN = 1_500
 # Of mechanisms whose answers take a millisecond a report and more.
-FEWER_DRAWN = {"orbit_kernel": 400, "plane_grids": 400}
+FEWER_DRAWN = {"orbit_kernel": 400, "plane_grids": 400, "category_grids": 400}
 # Of all answers of a plan together; seeds are fixed.
 FALSE_ALARM = 1e-6
 
@@ -32,6 +32,12 @@ def _bins(name: str, count: int) -> dict[str, object]:
 
 def _plane() -> Workload:
     return parse_specification({"name": "plane", "domain": [_bins("a", 6), _bins("b", 5)], "queries": "prefix"}).build()
+
+
+def _categories() -> Workload:
+    category = {"name": "c", "kind": "categorical", "labels": ["u", "v", "w"]}
+    queries = {"a": "prefix", "c": "histogram"}
+    return parse_specification({"name": "beside", "domain": [_bins("a", 8), category], "queries": queries}).build()
 
 
 def _marginals() -> Workload:
@@ -46,6 +52,7 @@ SAMPLES = {
     "coarsened_histogram": lambda: builtin("histogram", 40),
     "shifted_grids": lambda: builtin("prefix", 48),
     "plane_grids": _plane,
+    "category_grids": _categories,
     "haar": lambda: builtin("prefix", 16),
     "factorization": lambda: builtin("prefix", 8),
     "orbit_kernel": _marginals,
