@@ -27,7 +27,7 @@ def plans(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plans")
     (folder / "parities.yaml").write_text(blocks("yaml")[0], encoding="utf-8")
     for name, text in zip(
-        ("thresholds.json", "triples.json", "pairs_of_bits.json", "costs.json", "stack.json", "carriers.json"),
+        ("thresholds.json", "triples.json", "pairs_of_bits.json", "costs.json", "stack.json", "sizes.json"),
         blocks("json"),
         strict=True,
     ):

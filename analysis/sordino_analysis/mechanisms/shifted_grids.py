@@ -32,7 +32,7 @@ class ShiftedGridsMechanism:
     def reason_against(self, work: SharedWork) -> str | None:
         family = family_of(work.request.workload)
         if family is None:
-            return "the queries are not all about one ordered attribute"
+            return "the queries are not all about one ordered attribute, or are its histogram alone"
         if family.size < SHIFTED_GRIDS.fewest_types:
             return f"{family.size} types; from {SHIFTED_GRIDS.fewest_types} on grids are worth their levels"
         if family.size > _MOST_TYPES:

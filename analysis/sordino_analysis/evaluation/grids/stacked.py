@@ -10,7 +10,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats, varying_rows
 from sordino_analysis.evaluation.grids.families import CellFamily, LineFamily, Query, intervals_of
-from sordino_analysis.questions.linear.operators import Dense, Identity, Indices, LinearMap
+from sordino_analysis.questions.linear.operators import Dense, Identity, Indices, LinearMap, Symmetry
 from sordino_analysis.questions.linear.stacks import Stack
 from sordino_analysis.questions.linear.workload import Workload
 from sordino_shared.domains import Ordered
@@ -168,8 +168,13 @@ def rows_of(family: LineFamily) -> int:
 
 
 def family_of(workload: Workload) -> LineFamily | None:
-    """The family that the queries of a workload are; None where they are not about one ordered attribute."""
+    """The family that the queries of a workload are; None where they are not about one ordered attribute.
+
+    None of a histogram alone, too: it is listed as a whole, and other reports tell it with less variance.
+    """
     attributes = workload.domain.attributes
+    if workload.symmetry is Symmetry.TYPES:
+        return None
     if len(attributes) != 1 or not isinstance(attributes[0], Ordered) or workload.dithering is not None:
         return None
     return _family(workload.operator)
