@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import gammaln
-from scipy.stats import binomtest, chisquare
 
 from sordino_shared.errors import InvalidValue
 
@@ -58,6 +57,9 @@ def sample_ratio(counts: Sequence[int], weights: Sequence[int], *, ended: bool) 
 
 
 def _chance(counts: Sequence[int], shares: Sequence[float]) -> float:
+    # Of the last look alone; it takes longer to import than all that is imported here.
+    from scipy.stats import binomtest, chisquare
+
     users = sum(counts)
     if not users:
         return 1.0
