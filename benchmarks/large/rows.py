@@ -49,6 +49,16 @@ def _intervals(kind: str, types: int, mean: float, largest: float | None, epsilo
     )
 
 
+def _largest(types: int, epsilon: float, target: float) -> Row:
+    return Row(
+        name=f"prefix {types:,}, max, ε = {epsilon:g}",
+        specification={"name": "prefix", "domain": [_bins("value", types)], "queries": "prefix"},
+        epsilon=epsilon,
+        objective="max",
+        target_max=target,
+    )
+
+
 def _settings(attributes: int, members: int, width: int, *, exactly: bool) -> dict[str, Any]:
     domain = [
         {"name": f"a{number}", "kind": "categorical", "labels": [f"v{member}" for member in range(members)]}
@@ -121,6 +131,10 @@ ROWS = (
     _categories(50, 1024, 35.5, None),
     _categories(20, 4096, 46.5, None),
     _categories(4, 16384, 58, None),
+    _largest(1016, 4, 2.45),
+    _largest(2032, 4, 2.95),
+    _largest(4064, 4, 3.65),
+    _largest(2049, 8, 0.69),
     Row(name="grid 256 × 256, prefix", specification=_GRID, target_mean=180),
     _marginals(20, 2, 94),
     _marginals(20, 3, 248),

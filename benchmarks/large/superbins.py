@@ -58,12 +58,17 @@ def _grid(level: GridLevel, types: int) -> Level:
     return factor * toeplitz(level.kernel(types)), factor**2 / period * (sets.T * weights) @ sets
 
 
-def _superbins(types: int, bins: int, epsilon: float) -> Level:
-    """The planner's kernel for prefix sums over the bins and one more, at every shift of the bins."""
+def wide_kernel(bins: int, epsilon: float) -> Floats:
+    """The planner's kernel for prefix sums over the bins and one more, (m, bins + 1)."""
     options = PlanningOptions.of(epsilon=epsilon, objective="mean", mechanism="optimised_kernel")
     work = SharedWork(PlanRequest(builtin("prefix", bins + 1), options))
     design = search_kernel(work.matrix, epsilon, work.factorization("mean"))
-    kernel = design.low[:, None] * np.where(design.members, np.exp(epsilon), 1.0)
+    return np.asarray(design.low[:, None] * np.where(design.members, np.exp(epsilon), 1.0))
+
+
+def _superbins(types: int, bins: int, epsilon: float) -> Level:
+    """That kernel at every shift of the bins."""
+    kernel = wide_kernel(bins, epsilon)
     width, information, moments = types // bins, np.zeros((types, types)), np.zeros((types, types))
     for shift in range(width):
         rows = kernel[:, (np.arange(types) + shift) // width]

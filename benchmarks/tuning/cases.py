@@ -156,6 +156,7 @@ CASES: Mapping[str, Callable[[], Outcome]] = {
     "shifted grids, mean, prefix 600, ε = 4": _linear(
         "prefix", 600, epsilon=4, objective="mean", mechanism="shifted_grids"
     ),
+    "shifted grids, max, prefix 600, ε = 4": _linear("prefix", 600, epsilon=4, mechanism="shifted_grids"),
     "plane grids, 24 × 24, ε = 1": _linear("prefix", 24, 24, epsilon=1, objective="mean", mechanism="plane_grids"),
     "category grids, 3 × 256, ε = 1": _beside_categories(3, 256, epsilon=1, objective="mean"),
     "one query of 5 types, ε = 1": _linear({"matrix": [[1, 2, 0, -1, 0]]}, 5, epsilon=1, mechanism="query_kernel"),

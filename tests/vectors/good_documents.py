@@ -441,6 +441,10 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
                 IntervalBound(4.5, _reals(1, 2, 1), _reals(0.5, 1)), IntervalBound(4, _reals(1), _reals(1))
             ),
         ),
+        "grids_of_factors": analyst_part(
+            *("coarsened_grids", "delays", ProductQueries(("total", "prefix")), "shifted_grids"),
+            *(GridDecoder(_reals(0.5, 1, 0.25)), of_some),
+        ),
         "parities": analyst_part(
             *("orbit_kernel", "delays", ParityQueries(3, False), "orbit_kernel"),
             *(CharacterDecoder(_reals([1, 2]), _reals([0, 0.5])), FIGURES),

@@ -222,12 +222,21 @@ class WeightedDecoder:
 
 @dataclass(frozen=True)
 class GridDecoder:
-    """The unbiased decoder of shifted grids, which the device part and the query determine: it has no numbers.
+    """The unbiased decoder of shifted grids, which the device part and the query determine.
 
-    A report of level ℓ counts t + f_ℓ Σ_x β_x(u_x − 1) for a query v, with Mβ = v − c1 and t = c + 1ᵀβ.
+    A report of level ℓ counts t + f_ℓ Σ_x β_x(u_x − 1) for a query v, with Mβ = v − c1 and t = c + 1ᵀβ. `factors` (L,)
+    are the f of the levels where they were chosen for the largest variance; without them f is that for the mean.
     """
 
     kind: ClassVar[str] = "grids"
+    factors: Array | None = None
+
+    def __post_init__(self) -> None:
+        if self.factors is None:
+            return
+        self.factors.check_form("<f8", self.factors.shape[:1], "factors of a decoder")
+        if not (ndarray(self.factors) > 0).all():
+            raise InvalidValue("what the reports of a level count is above 0", ndarray(self.factors))
 
 
 PlainDecoder = (

@@ -17,7 +17,8 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.grids.category_families import CategoryFamily, CategoryPart
 from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
-from sordino_analysis.mechanisms.grid_levels import HashResponse, combs, hash_response
+from sordino_analysis.mechanisms.grid_levels import combs
+from sordino_analysis.mechanisms.hash_response import HashResponse, hash_response
 from sordino_analysis.mechanisms.tuning import CATEGORY_LEVELS, GRID_LEVELS
 from sordino_analysis.optimisation.level_chances import Component, best_shares, centred
 

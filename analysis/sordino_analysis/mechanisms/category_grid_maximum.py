@@ -18,7 +18,7 @@ from sordino_analysis.evaluation.grids.category_law import CategoryLaw
 from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
 from sordino_analysis.evaluation.grids.families import Query
 from sordino_analysis.mechanisms.category_grid_levels import CategoryDesign, halved
-from sordino_analysis.mechanisms.grid_levels import HashResponse
+from sordino_analysis.mechanisms.hash_response import HashResponse
 from sordino_analysis.mechanisms.tuning import CATEGORY_LEVELS
 
 Place = tuple[int, Query]

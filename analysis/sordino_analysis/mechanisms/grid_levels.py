@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from scipy.optimize import minimize
@@ -20,6 +20,8 @@ from sordino_analysis.evaluation.grids.families import LineFamily
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.evaluation.grids.means import mean_variances
+from sordino_analysis.mechanisms.grid_maximum_levels import largest_variance, levels_for_maximum
+from sordino_analysis.mechanisms.hash_response import HashResponse, hash_response
 from sordino_analysis.mechanisms.tuning import GRID_LEVELS, STACK_LEVELS, GridLevelsTuning
 from sordino_analysis.optimisation.level_chances import best_chances
 from sordino_analysis.request_terms import Objective
@@ -28,59 +30,20 @@ from sordino_analysis.request_terms import Objective
 _UNLIMITED = 1 << 20
 
 
-@dataclass(frozen=True)
-class HashResponse:
-    """`hits` of `labels` are answered with e^ε times the chance of the others."""
-
-    hits: int
-    labels: int
-    epsilon: float
-
-    @property
-    def information(self) -> float:
-        """s₀ = b²q(1 − q)/(1 + bq)² for q = hits/labels and b = e^ε − 1: at most sinh²(ε/2), at q = 1/(e^ε + 1)."""
-        gain, density = math.expm1(self.epsilon), self.hits / self.labels
-        return gain**2 * density * (1 - density) / (1 + gain * density) ** 2
-
-    @property
-    def low(self) -> float:
-        """The chance of a label outside the set, relative to an even draw of all labels."""
-        return 1 / (1 + math.expm1(self.epsilon) * self.hits / self.labels)
-
-    @property
-    def high(self) -> float:
-        """The same of a label in the set."""
-        return self.low * math.exp(self.epsilon)
-
-    def level(self, width: int, *, hashed: bool) -> GridLevel:
-        """The level of this response and width, of no chance yet."""
-        return GridLevel(
-            chance=0.0,
-            width=width,
-            labels=self.labels,
-            hits=self.hits,
-            high=self.high,
-            low=self.low,
-            hashed=hashed,
-        )
-
-
-def hash_response(epsilon: float, surplus: float = 1.0, tuning: GridLevelsTuning = GRID_LEVELS) -> HashResponse:
-    """With as few bits a label as tell almost all that any density tells; `surplus` makes sets denser than that."""
-    best = 1 / (1 + math.exp(epsilon) / surplus)
-    for bits in range(1, GRID_LEVELS.largest_label_bits + 1):
-        labels = 1 << bits
-        response = HashResponse(min(labels - 1, max(1, round(best * labels))), labels, epsilon)
-        if response.information >= tuning.hash_information * math.sinh(epsilon / 2) ** 2:
-            break
-    return response
-
-
 def designed_levels(family: LineFamily, epsilon: float, objective: Objective = "mean") -> list[GridLevel]:
-    """Levels with chances that sum to 1, for the mean of w_q Var_q over the family's queries.
+    """Levels with chances that sum to 1; for the maximum with what a report of each counts.
 
-    The maximum follows it; where there are two designs the better one for the objective is taken.
+    Where there are several designs the best one for the objective is taken.
     """
+    designs = _for_mean(family, epsilon)
+    if objective == "mean":
+        return min(designs, key=lambda one: _mean_variance(one, family)) if len(designs) > 1 else designs[0]
+    designs.append(levels_for_maximum(family, epsilon))
+    return min(designs, key=lambda one: largest_variance(one, family, GRID_LEVELS.compared))
+
+
+def _for_mean(family: LineFamily, epsilon: float) -> list[list[GridLevel]]:
+    """By the trace, and where ε is large by the exact mean variance too."""
     size = family.size
     chosen_at = _halved(size, GRID_LEVELS.chosen_at)
     # Sums and cells pull at different levels, so that a stack gains from more of them to choose from.
@@ -95,8 +58,7 @@ def designed_levels(family: LineFamily, epsilon: float, objective: Objective = "
         designs = [_with_more_narrow(designs[0])]
     if epsilon > GRID_LEVELS.exact_from:
         designs.append(_kept(_scaled(_descended(chosen, family.resized(chosen_at)), chosen_at, size)))
-    value = _mean_variance if objective == "mean" else _large_variance
-    return min(designs, key=lambda one: value(one, family)) if len(designs) > 1 else designs[0]
+    return designs
 
 
 def _with_more_narrow(levels: Sequence[GridLevel]) -> list[GridLevel]:
@@ -121,13 +83,6 @@ def _descended(levels: Sequence[GridLevel], family: LineFamily) -> list[GridLeve
         variance, start, method="L-BFGS-B", options={"maxiter": GRID_LEVELS.exact_steps, "maxfun": _UNLIMITED}
     ).x
     return _with_chances(levels, np.exp(optimum - optimum.max()))
-
-
-def _large_variance(levels: Sequence[GridLevel], family: LineFamily) -> float:
-    """The largest w_q Var_q over all types and a few queries."""
-    law, queries = GridLaw(levels, family.size), family.samples(GRID_LEVELS.compared)
-    worst = [float(law.variances(family.rows([query])).max()) for query in queries]
-    return float((family.weights(queries) * worst).max())
 
 
 def _mean_variance(levels: Sequence[GridLevel], family: LineFamily) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.grids.levels import Pair
 from sordino_analysis.evaluation.grids.plane_levels import PlaneLevel
-from sordino_analysis.mechanisms.grid_levels import HashResponse, hash_response
+from sordino_analysis.mechanisms.hash_response import HashResponse, hash_response
 from sordino_analysis.mechanisms.tuning import PLANE_LEVELS
 from sordino_analysis.optimisation.level_chances import best_chances
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from sordino_analysis.documents.decoders import GridDecoder
@@ -12,6 +14,7 @@ from sordino_analysis.mechanisms.grid_levels import designed_levels
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.tuning import SHIFTED_GRIDS
 from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
 from sordino_shared.randomizers.coarsened.level import CHANCE_BITS
@@ -46,7 +49,17 @@ class ShiftedGridsMechanism:
             raise MechanismFailed("the queries are not about one ordered attribute")
         levels = designed_levels(family, request.guarantee.epsilon, request.options.objective)
         progress(Progress(0.3))
-        return Proposal(shipped(levels, family, request.guarantee), GridDecoder())
+        return shipped_proposal(levels, family, request.guarantee)
+
+
+def shipped_proposal(levels: list[GridLevel], family: LineFamily, guarantee: PureEpsilon) -> Proposal:
+    """The levels in integers, with what reports count where that was chosen with them."""
+    randomizer = shipped(levels, family, guarantee)
+    counts = {_shipped(level, 0): level.counts for level in levels}
+    factors = [counts[replace(level, chance=0)] for level in randomizer.levels]
+    if None in factors:
+        return Proposal(randomizer, GridDecoder())
+    return Proposal(randomizer, GridDecoder(array_of(np.array(factors, dtype=float), "<f8")))
 
 
 def shipped(levels: list[GridLevel], family: LineFamily, guarantee: PureEpsilon) -> Coarsened:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from sordino_analysis.mechanisms.grid_maximum_tuning import GRID_MAXIMUM as GRID_MAXIMUM
 from sordino_analysis.request_terms import Objective
 
 

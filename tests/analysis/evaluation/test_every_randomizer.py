@@ -196,12 +196,15 @@ def coarsened_decoders(randomizer: Coarsened) -> Iterator[tuple[Decoder, Workloa
     first = all(level.members == b"\x01" for level in randomizer.levels) or len(randomizer.sizes) == 1
     if grids and first and FieldLabel not in labels:
         yield GridDecoder(), asked("prefix")
+        if len(randomizer.sizes) == 1:
+            factors = np.linspace(0.4, 1.1, len(randomizer.levels))
+            yield GridDecoder(array_of(factors, "<f8")), asked("prefix")
 
 
 def test_coarsened_reports_are_decoded_in_every_way_that_ships() -> None:
     every = [each for sample in SAMPLES[Coarsened].values() for each, _ in decoders(sample)]
     kinds = [decoder.kind for decoder in every]
-    assert sorted(kinds) == ["grids"] * 3 + ["scaled_histogram"] * 2
+    assert sorted(kinds) == ["grids"] * 5 + ["scaled_histogram"] * 2
 
 
 def check_root(root: Floats, errors: Floats, chances: Floats, room: float, reports: int | None) -> None:

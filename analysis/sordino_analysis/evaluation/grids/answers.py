@@ -54,8 +54,11 @@ class GridAnswers(GridMoments):
         return listed_on_a_line(workload)
 
     @classmethod
-    def of(cls, randomizer: Coarsened, workload: Workload) -> Self:
-        """For all queries of a workload; raises InvalidValue where randomizer and workload do not fit together."""
+    def of(cls, randomizer: Coarsened, workload: Workload, factors: Floats | None = None) -> Self:
+        """For all queries of a workload; reports of the levels count `factors` (L,) where they are given.
+
+        Raises InvalidValue where randomizer, workload and factors do not fit together.
+        """
         family = family_of(workload)
         if family is None:
             raise InvalidValue("shifted grids answer for queries about one ordered attribute", workload)
@@ -63,7 +66,7 @@ class GridAnswers(GridMoments):
             raise InvalidValue(
                 f"the grids are for {randomizer.sizes} types, the workload for {workload.size}", workload
             )
-        law = GridLaw(shipped_levels(randomizer), workload.size)
+        law = GridLaw(shipped_levels(randomizer, factors), workload.size)
         return cls(listed_on_a_line(workload), randomizer, law, family, tuple(_listed(family)))
 
     def for_rows(self, operator: LinearMap, label: Callable[[int], str]) -> Self:

@@ -17,7 +17,7 @@ from sordino_analysis.evaluation.grids.category_listing import Listed, listed_ca
 from sordino_analysis.evaluation.grids.category_means import category_mean_variances
 from sordino_analysis.evaluation.grids.families import Query
 from sordino_analysis.evaluation.grids.levels import CellLevel
-from sordino_analysis.evaluation.grids.moments import GridMoments
+from sordino_analysis.evaluation.grids.moments import GridMoments, check_no_factors
 from sordino_analysis.evaluation.grids.shipped import shipped_category_levels
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
@@ -55,7 +55,8 @@ class CategoryAnswers(GridMoments):
         return workload if family is None else listed_categories(workload, family)
 
     @classmethod
-    def of(cls, randomizer: Coarsened, workload: Workload) -> Self:
+    def of(cls, randomizer: Coarsened, workload: Workload, factors: Floats | None = None) -> Self:
+        check_no_factors(factors)
         family = category_family_of(workload)
         if family is None:
             raise InvalidValue("these grids answer about categories and one ordered attribute", workload)

@@ -85,10 +85,14 @@ class LabelledLevel:
 
 @dataclass(frozen=True, kw_only=True)
 class GridLevel(LabelledLevel):
-    """A level on a line: a plane with one side of 1, whose second attribute is left out."""
+    """A level on a line: a plane with one side of 1, whose second attribute is left out.
+
+    `counts` is what a report of it counts where the plan says so.
+    """
 
     width: int
     hashed: bool
+    counts: float | None = None
 
     @property
     def widths(self) -> Pair:
@@ -106,7 +110,12 @@ class GridLevel(LabelledLevel):
         return self.period, 1
 
     def factor(self, size: int) -> float:
-        """f: what a report of the level counts. 1/f is the mean of (second moment)/(that off the holder's cell)."""
+        """f: what a report of the level counts. 1/f is the mean of (second moment)/(that off the holder's cell).
+
+        This is best for the mean over all types; a plan for the largest variance has numbers of its own.
+        """
+        if self.counts is not None:
+            return self.counts
         if not self.hashed:
             return 1.0
         return 1 / (1 + (self.own_spread / self.spread - 1) * min(1.0, self.width / size))

@@ -43,8 +43,11 @@ class GridMoments(AnswerMoments):
 
     @classmethod
     @abstractmethod
-    def of(cls, randomizer: Coarsened, workload: Workload) -> Self:
-        """For all queries of a workload; raises InvalidValue where it does not fit the randomizer."""
+    def of(cls, randomizer: Coarsened, workload: Workload, factors: Floats | None = None) -> Self:
+        """For all queries of a workload; reports of the levels count `factors` (L,) where they are given.
+
+        Raises InvalidValue where workload or factors do not fit the randomizer.
+        """
 
     @classmethod
     @abstractmethod
@@ -165,3 +168,9 @@ class GridMoments(AnswerMoments):
     def covariance_root(self, histogram: Floats) -> Floats | None:
         """None: not worked out for a `histogram` (k,) on a plane, whose band is Šidák's."""
         return None
+
+
+def check_no_factors(factors: Floats | None) -> None:
+    """Raise InvalidValue where a decoder says what reports count; `factors` (L,) are for grids on a line."""
+    if factors is not None:
+        raise InvalidValue("factors of levels are for grids of one attribute", factors)

@@ -14,7 +14,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import ErrorProfile, check_dense
 from sordino_analysis.evaluation.grids.law import PlaneLaw
 from sordino_analysis.evaluation.grids.levels import Pair
-from sordino_analysis.evaluation.grids.moments import GridMoments
+from sordino_analysis.evaluation.grids.moments import GridMoments, check_no_factors
 from sordino_analysis.evaluation.grids.plane_prefixes import PlanePrefixes, listed_plane, plane_of
 from sordino_analysis.evaluation.grids.shipped import shipped_plane_levels
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
@@ -45,7 +45,8 @@ class PlaneAnswers(GridMoments):
         return workload if plane is None else listed_plane(workload, plane)
 
     @classmethod
-    def of(cls, randomizer: Coarsened, workload: Workload) -> Self:
+    def of(cls, randomizer: Coarsened, workload: Workload, factors: Floats | None = None) -> Self:
+        check_no_factors(factors)
         plane = plane_of(workload.operator)
         if plane is None:
             raise InvalidValue("grids on a plane answer for prefix sums of two attributes", workload)

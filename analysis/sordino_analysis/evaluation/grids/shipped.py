@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
 from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.evaluation.grids.plane_levels import PlaneLevel
@@ -10,11 +13,19 @@ from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLa
 from sordino_shared.randomizers.coarsened.level import CHANCE_BITS
 
 
-def shipped_levels(randomizer: Coarsened) -> tuple[GridLevel, ...]:
-    """Every level of a randomizer of one attribute; raises InvalidValue for another one, or for another label."""
+def shipped_levels(randomizer: Coarsened, factors: Floats | None = None) -> tuple[GridLevel, ...]:
+    """Every level of a randomizer of one attribute, whose reports count `factors` (L,) where they are given.
+
+    Raises InvalidValue for another randomizer, for another label, or for another number of factors.
+    """
     if len(randomizer.sizes) != 1:
         raise InvalidValue("grids on one line are for one attribute", randomizer.sizes)
-    return tuple(_shipped(level, randomizer) for level in randomizer.levels)
+    levels = tuple(_shipped(level, randomizer) for level in randomizer.levels)
+    if factors is None:
+        return levels
+    if len(factors) != len(levels):
+        raise InvalidValue(f"{len(levels)} levels have {len(factors)} factors", factors)
+    return tuple(replace(level, counts=factor) for level, factor in zip(levels, factors.tolist(), strict=True))
 
 
 def _shipped(level: Level, randomizer: Coarsened) -> GridLevel:

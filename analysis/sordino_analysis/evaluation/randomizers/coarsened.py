@@ -22,6 +22,7 @@ from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
 from sordino_analysis.evaluation.randomizers.server_half import MAX_SUM, Ends, Integers, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import check_length, check_reports
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.vectorized.arrays import ndarray
 from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
@@ -100,11 +101,11 @@ class CoarsenedHalf(ServerHalf):
         match decoder:
             case ScaledHistogramDecoder():
                 return ItemAnswers(workload, self.randomizer, decoder)
-            case GridDecoder():
+            case GridDecoder(factors=factors):
                 form = form_of(workload)
                 if form is None:
                     raise InvalidValue("shifted grids do not answer these queries", workload)
-                return form.of(self.randomizer, workload)
+                return form.of(self.randomizer, workload, None if factors is None else ndarray(factors))
             case _:
                 raise InvalidValue(f"reports of cells are not decoded by a decoder of kind {decoder.kind!r}", decoder)
 

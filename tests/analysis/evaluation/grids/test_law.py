@@ -10,7 +10,8 @@ import pytest
 from sordino_analysis.evaluation.grids.families import IntervalFamily, PrefixFamily, RangeFamily
 from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.means import mean_variances
-from sordino_analysis.mechanisms.grid_levels import HashResponse, designed_levels
+from sordino_analysis.mechanisms.grid_levels import designed_levels
+from sordino_analysis.mechanisms.hash_response import HashResponse
 from tests.analysis.evaluation.grids.test_levels import SIZE, comb_reports, hashed_reports, level_of
 
 
