@@ -33,7 +33,7 @@ from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfi
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import answer_moments
-from sordino_analysis.figures import chosen, figure, ratio
+from sordino_analysis.figures import amount, chosen, figure, ratio
 from sordino_analysis.guarantees.approximate import DELTA
 from sordino_analysis.guarantees.shuffled import FAKE_SHARE, Shuffled
 from sordino_analysis.guarantees.written_chance import chance_of
@@ -53,6 +53,7 @@ from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.questions.linear.units import units_of
 from sordino_analysis.request_terms import Effort, Objective
 from sordino_shared.audit import check_guarantee
 from sordino_shared.domains import Domain
@@ -240,6 +241,13 @@ class Plan(Facts):
     def _profile(self) -> ErrorProfile:
         return self._moments.profile()
 
+    def _largest_error(self) -> str:
+        """In the unit of the answers, where all are numbers of one."""
+        error = float(np.max(self.errors(_USERS_SHOWN)))
+        units = set(units_of(self.workload, range(self.workload.queries))) if self.workload.has_units else set()
+        unit = units.pop() if len(units) == 1 else ""
+        return amount(error, unit) if unit else figure(error, 3)
+
     def _facts(self) -> tuple[str, list[tuple[str, str]]]:
         title = (
             f"Plan of {self.analyst.workload}: {quantity(self._whole.asked, 'query')} over "
@@ -251,7 +259,7 @@ class Plan(Facts):
             ("mechanism", self.mechanism),
             (f"variance ({self.objective})", f"{figure(self.variance)} for each user"),
             ("lower bound", above),
-            (f"error, {_USERS_SHOWN:,} users", f"at most {figure(float(np.max(self.errors(_USERS_SHOWN))), 3)} rms"),
+            (f"error, {_USERS_SHOWN:,} users", f"at most {self._largest_error()} rms"),
             ("device part", f"{len(self.device.content):,} bytes"),
             *(("warning", warning) for warning in self.warnings()),
         ]

@@ -68,3 +68,9 @@ def test_a_plan_says_in_print_what_speaks_against_it():
     (reason,) = loose.warnings()
     assert reason in repr(loose)
     assert reason in loose._repr_html_().replace("&#x27;", "'")
+
+
+def test_the_error_of_a_plan_of_milliseconds_is_in_them():
+    load = {"name": "load_ms", "kind": "number", "low": 0, "high": 60000, "unit": "ms"}
+    plan = sa.plan(sa.workload({"name": "load", "domain": [load], "queries": {"load_ms": "mean"}}), 1, effort="quick")
+    assert "at most 599.5 ms rms" in " ".join(repr(plan).split())
