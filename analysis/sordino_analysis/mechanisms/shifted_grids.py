@@ -10,8 +10,8 @@ from sordino_analysis.documents.decoders import GridDecoder
 from sordino_analysis.evaluation.grids.families import LineFamily
 from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.evaluation.grids.stacked import family_of
-from sordino_analysis.mechanisms.grid_levels import designed_levels
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.stack_levels import levels_of
 from sordino_analysis.mechanisms.tuning import SHIFTED_GRIDS
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.vectorized.arrays import array_of
@@ -47,7 +47,7 @@ class ShiftedGridsMechanism:
         family = family_of(request.workload)
         if family is None:
             raise MechanismFailed("the queries are not about one ordered attribute")
-        levels = designed_levels(family, request.guarantee.epsilon, request.options.objective)
+        levels = levels_of(family, request.guarantee.epsilon, request.options.objective)
         progress(Progress(0.3))
         return shipped_proposal(levels, family, request.guarantee)
 

@@ -180,6 +180,12 @@ class StackLevelsTuning(GridLevelsTuning):
     narrow_gain: float = 1.07
     """The narrowest cells are drawn so many times as often as is best for the mean: that costs it a tenth of a per
     cent, and the worst cell has 4 % less variance."""
+    balancing_steps: int = 3
+    """Designs after the first for the worst query, each with other weights of the parts: one takes a second."""
+    balancing_power: float = 1.5
+    """Of the ratio of a part's worst variance to that of all: larger ones overshoot."""
+    compared_of_part: int = 9
+    """Queries of each part whose variances are compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
