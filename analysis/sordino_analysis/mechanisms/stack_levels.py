@@ -1,4 +1,4 @@
-"""Levels of grids for the worst query of a stack: what each part counts is changed until their worst queries are alike."""
+"""Levels of grids for the worst query of a stack: its parts are weighed until their worst queries count alike."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ def _worst_of_parts(levels: Sequence[GridLevel], family: StackFamily) -> Floats:
     law = GridLaw(levels, family.size)
     worst = []
     for part, share in zip(family.families, family.shares, strict=True):
-        queries = part.samples(STACK_LEVELS.compared_of_part)
+        queries = part.samples(STACK_LEVELS.compared)
         worst.append(share * max(float(law.variances(part.rows([query])).max()) for query in queries))
     return np.array(worst)

@@ -170,22 +170,18 @@ class GridLevelsTuning:
 
 @dataclass(frozen=True, kw_only=True)
 class StackLevelsTuning(GridLevelsTuning):
-    """The same of a stack up to `exact_from`: prefix sums and cells pull at different levels. Measured: `python -m
-    benchmarks.tuning mechanisms.stack_levels`."""
+    """The same of a stack up to `exact_from`. Measured: `python -m benchmarks.tuning mechanisms.stack_levels`."""
 
     combs: int = 20
     """With this and the next 4,096 types have 1 % less variance on average, in 10 levels more."""
     ratio: float = 1.2
     """Of one period to the next."""
     narrow_gain: float = 1.07
-    """The narrowest cells are drawn so many times as often as is best for the mean: that costs it a tenth of a per
-    cent, and the worst cell has 4 % less variance."""
+    """The narrowest cells are drawn so many times as often: the mean loses .1 %, and the worst cell gains 4 %."""
     balancing_steps: int = 3
     """Designs after the first for the worst query, each with other weights of the parts: one takes a second."""
     balancing_power: float = 1.5
     """Of the ratio of a part's worst variance to that of all: larger ones overshoot."""
-    compared_of_part: int = 9
-    """Queries of each part whose variances are compared."""
 
 
 @dataclass(frozen=True, kw_only=True)
