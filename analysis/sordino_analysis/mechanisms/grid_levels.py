@@ -22,7 +22,8 @@ from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.evaluation.grids.means import mean_variances
 from sordino_analysis.mechanisms.grid_maximum_levels import largest_variance, levels_for_maximum
 from sordino_analysis.mechanisms.hash_response import HashResponse, hash_response
-from sordino_analysis.mechanisms.tuning import GRID_LEVELS, STACK_LEVELS, GridLevelsTuning
+from sordino_analysis.mechanisms.stack_tuning import STACK_LEVELS
+from sordino_analysis.mechanisms.tuning import GRID_LEVELS, GridLevelsTuning
 from sordino_analysis.optimisation.level_chances import best_chances
 from sordino_analysis.request_terms import Objective
 

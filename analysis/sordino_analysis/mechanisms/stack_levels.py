@@ -12,7 +12,7 @@ from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.evaluation.grids.stacked import StackFamily
 from sordino_analysis.mechanisms.grid_levels import designed_levels
-from sordino_analysis.mechanisms.tuning import STACK_LEVELS
+from sordino_analysis.mechanisms.stack_tuning import STACK_LEVELS
 from sordino_analysis.request_terms import Objective
 
 
