@@ -20,7 +20,7 @@ def levels_of(family: LineFamily, epsilon: float, objective: Objective) -> list[
     """Levels with chances that sum to 1 for the objective."""
     if objective == "mean" or not isinstance(family, StackFamily):
         return designed_levels(family, epsilon, objective)
-    designs = [designed_levels(family, epsilon, objective)]
+    designs = [designed_levels(family, epsilon, objective), designed_levels(family, epsilon, "mean")]
     factors = np.ones(len(family.families))
     for _ in range(STACK_LEVELS.balancing_steps):
         worst = _worst_of_parts(designs[-1], family)
