@@ -8,11 +8,9 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from email.utils import formatdate
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from sordino_client._async_client import AsyncClient
 from sordino_client._client import Client
 from sordino_client._clock import LATEST_S
 from sordino_client._config import Caps
@@ -38,6 +36,9 @@ from sordino_shared.protocol import (
 )
 from sordino_shared.protocol.problems import PROBLEM_MEDIA_TYPE
 from sordino_shared.randomizers import AnyRandomizer
+
+if TYPE_CHECKING:
+    from sordino_client._async_client import AsyncClient
 
 ADDRESS = "https://fake.sordino.example"
 # 2027-01-15 08:00 UTC.
@@ -135,6 +136,9 @@ class FakeServer:
 
     def async_client(self, *, ledger: Any, caps: Caps = NO_CAPS, **options: Any) -> AsyncClient:
         """The same for asyncio."""
+        # It imports asyncio, which takes longer than all the rest, as email below does.
+        from sordino_client._async_client import AsyncClient
+
         mine: dict[str, Any] = {
             "strict": True,
             "transport": _AsyncFake(self),
@@ -277,6 +281,8 @@ class FakeServer:
         return Response(answer.status, {**answer.headers, "date": self._date()}, answer.content)
 
     def _date(self) -> str:
+        from email.utils import formatdate
+
         law = self._served.law
         off = 2 * (DAY_S if law is None else law.period_s) if "clock" in self._told_lies else 0
         return formatdate(min(self._now + off, LATEST_S), usegmt=True)
