@@ -186,6 +186,9 @@ CASES: Mapping[str, Callable[[], Outcome]] = {
     ),
     "diversity of 5, ε = 4": _pairwise({"kind": "gini_diversity"}, 5, epsilon=4, users=10_000, protocol="one_round"),
     "diversity of 12, ε = 1": _pairwise({"kind": "gini_diversity"}, 12, epsilon=1, users=10_000),
+    "mean difference of 6 for the worst users, ε = 4": _pairwise(
+        {"kind": "gini_mean_difference"}, 6, epsilon=4, users=10_000, protocol="one_round_worst"
+    ),
     "mean difference of 12, ε = 2": _pairwise({"kind": "gini_mean_difference"}, 12, epsilon=2, users=10_000),
     "Kendall's τ of 4 × 4, ε = 2": _pairwise(
         {"kind": "kendall", "attributes": ["a0", "a1"], "variant": "b"}, 4, 4, epsilon=2, users=5_000
