@@ -144,8 +144,8 @@ CASES: Mapping[str, Callable[[], Outcome]] = {
     "hierarchy, prefix 24, ε = 1": _linear("prefix", 24, epsilon=1, mechanism="hierarchy"),
     "histogram 100, ε = 2": _linear("histogram", 100, epsilon=2, effort="quick", mechanism="subset_selection"),
     "histogram 16, set families, ε = 2": _linear("histogram", 16, epsilon=2, mechanism="subset_mixture"),
-    "bounds of some types, prefix 60 × histogram 50, ε = 1": _linear(
-        {"a0": "prefix", "a1": "histogram"}, 60, 50, epsilon=1
+    "bounds of some types, prefix 20 × 30 × histogram 5, ε = 1": _linear(
+        {"a0": "prefix", "a1": "prefix", "a2": "histogram"}, 20, 30, 5, epsilon=1, mechanism="subset_selection"
     ),
     "bounds of a plan that is cut short, prefix 40, ε = 1": _linear("prefix", 40, epsilon=1, time_limit=1e-9),
     "coarsened histogram 256, ε = 3": _linear("histogram", 256, epsilon=3, mechanism="coarsened_histogram"),
