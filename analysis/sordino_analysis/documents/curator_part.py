@@ -18,6 +18,8 @@ from sordino_shared.protocol.documents import Document
 
 # Digits of a fraction: no numerator of a strategy has more.
 _MAX_DIGITS = 80
+# Numbers of bits of the characters of a strategy, 0 among them: wider ones have more characters than are measured.
+_MOST_SCALES = 64
 # Scales of a strategy: more are refused.
 _MAX_SCALE = 2**40
 # Rows that are measured at most: characters of three of a hundred bits are 166,750.
@@ -48,7 +50,7 @@ class CharacterScales:
     scales: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        check_range(len(self.scales), 2, 64, "number of scales")
+        check_range(len(self.scales), 2, _MOST_SCALES, "number of scales")
         for scale in self.scales:
             check_range(scale, 0, _MAX_SCALE, "a scale")
 
