@@ -16,7 +16,7 @@ from sordino_analysis.analyst.simulation import Values, codes_of
 from sordino_analysis.comparisons.measures import compared_arms
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.experiments.always import PlannedContributions
+from sordino_analysis.experiments.always import Contributions, PlannedContributions
 from sordino_analysis.experiments.findings import finding_of
 from sordino_analysis.experiments.looking import ExperimentDesign, look, made, planned_noise, planned_random, query_of
 from sordino_analysis.experiments.looks import Looks
@@ -170,7 +170,7 @@ class Experiment:
         if design.looks is not Looks.ALWAYS:
             return None
         query = query_of(design.primary, self._estimator.workload)
-        return PlannedContributions.of(self._estimator, query, design.spread)
+        return PlannedContributions.of(self._estimator, query, design.spread, design.expect)
 
     @cached_property
     def _noise(self) -> tuple[float, float]:
@@ -190,7 +190,17 @@ class Experiment:
         )
 
 
-@takes(plan=PLAN, primary=TEXT, daily=WHOLE, days=WHOLE, arms=MAPPING, looks=TEXT, spread=NUMBER, level=NUMBER)
+@takes(
+    plan=PLAN,
+    primary=TEXT,
+    daily=WHOLE,
+    days=WHOLE,
+    arms=MAPPING,
+    looks=TEXT,
+    spread=NUMBER,
+    level=NUMBER,
+    expect=NUMBER,
+)
 def experiment(
     plan: Plan,
     primary: str,
@@ -201,12 +211,15 @@ def experiment(
     looks: str = "planned",
     spread: float = 0.5,
     level: float = 0.95,
+    expect: float | None = None,
 ) -> Experiment:
     """Design an experiment: the query labelled `primary` decides, with `daily` users in all arms for so many `days`.
 
     `arms` have names and weights, two equal ones where none are named; the first is the base. `looks` is `planned`,
     `end`, `any` or `always`; of a plan behind a shuffler `end`. `spread` is the standard deviation of the users' values
-    as a share of the scale. Raises InvalidValue for what no server pins.
+    as a share of the scale. `expect` is for looks `always`: what the answer is expected to be, in its unit; the nearer
+    it is to the truth, the fewer users they need, and they hold whatever it is. Raises InvalidValue for what no server
+    pins.
 
     >>> design = experiment(three, "value: ≤ 1", daily=2000)
     >>> design.users(.05)
@@ -230,8 +243,13 @@ def experiment(
         users=int(daily) * int(days),
         spread=float(spread),
         level=float(level),
+        expect=None if expect is None else float(expect),
     )
     query_of(primary, plan.workload)
+    if expect is not None:
+        if rule is not Looks.ALWAYS:
+            raise InvalidValue("expect goes with looks='always': other looks do not use it", expect)
+        Contributions.of(LinearEstimator.of(plan.device, plan.analyst), query_of(primary, plan.workload), float(expect))
     return Experiment(plan, design)
 
 

@@ -44,15 +44,20 @@ class ArmSums:
 class Contributions:
     """What each output of a report adds to one answer, `values` (outputs,), and where c₀ is.
 
-    c₀ is 0 for a share, and the middle of the range for numbers.
+    c₀ is the answer that was expected, if one was pinned; else 0 for a share, and the middle of the range for numbers.
+    Looks hold for any c₀ that is fixed beforehand, and need fewest reports for the one that is nearest to the truth.
     """
 
     values: Floats
     centre: float
 
     @classmethod
-    def of(cls, estimator: LinearEstimator, query: int) -> Contributions:
-        """Raises InvalidValue for reports that are no single outputs, whose squares sums do not tell."""
+    def of(cls, estimator: LinearEstimator, query: int, expect: float | None = None) -> Contributions:
+        """Of the query's row, where `expect` is what its answer is expected to be, in its unit.
+
+        Raises InvalidValue for an answer that no users have, and for reports that are no single outputs, whose squares
+        sums do not tell.
+        """
         outputs = estimator.device.randomizer.accumulator_size
         if for_randomizer(estimator.device.randomizer).counted_outputs != outputs:
             raise InvalidValue(
@@ -61,7 +66,11 @@ class Contributions:
             )
         values = [float(estimator.law.decode(output)[query]) for output in np.eye(outputs)]
         low, high = (float(end[query]) for end in estimator.workload.operator.entry_range())
-        return cls(np.array(values), 0.0 if (low, high) == (0.0, 1.0) else (low + high) / 2)
+        if expect is None:
+            return cls(np.array(values), 0.0 if (low, high) == (0.0, 1.0) else (low + high) / 2)
+        if not low <= expect <= high:
+            raise InvalidValue(f"the expected answer lies between {low:g} and {high:g}, not {expect:g}", expect)
+        return cls(np.array(values), expect)
 
     def sums_of(self, aggregate: Aggregate) -> ArmSums:
         """Of the reports of one arm."""
@@ -79,20 +88,22 @@ class PlannedContributions:
     far: float
 
     @classmethod
-    def of(cls, estimator: LinearEstimator, query: int, spread: float) -> PlannedContributions:
-        """Of users whose values have the standard deviation `spread`, as a share of the scale.
+    def of(
+        cls, estimator: LinearEstimator, query: int, spread: float, expect: float | None = None
+    ) -> PlannedContributions:
+        """Of users whose values have the standard deviation `spread`, as a share of the scale, and the mean `expect`.
 
-        Values on a scale of length 1 with that deviation have a mean within √(1/4 − spread²) of its middle. Raises
-        InvalidValue as `Contributions.of` does.
+        Values on a scale of length 1 with that deviation have a mean within √(1/4 − spread²) of its middle; that is
+        what is planned for where no mean is expected. Raises InvalidValue as `Contributions.of` does.
         """
-        own = Contributions.of(estimator, query)
+        own = Contributions.of(estimator, query, expect)
         least, most = (float(end[query]) for end in estimator.workload.operator.entry_range())
         off = (most - least) * math.sqrt(max(0.25 - spread**2, 0.0))
         return cls(
             low=float(own.values.min()),
             high=float(own.values.max()),
             centre=own.centre,
-            far=abs((least + most) / 2 - own.centre) + off,
+            far=abs((least + most) / 2 - own.centre) + off if expect is None else 0.0,
         )
 
     def over(self, scale: float) -> PlannedContributions:

@@ -35,7 +35,8 @@ class ExperimentDesign:
     """What was pinned before the first report: the `primary` query, when one looks, and what was planned for.
 
     `users` are those of all arms at the end, `spread` the standard deviation of their values as a share of the scale,
-    1/2 at most. `level` holds for all arms and all looks together.
+    1/2 at most. `level` holds for all arms and all looks together. `expect` is what the answer to the primary query
+    was expected to be, in its unit, for looks that hold always.
     """
 
     arms: tuple[Arm, ...]
@@ -45,6 +46,7 @@ class ExperimentDesign:
     users: int
     spread: float
     level: float
+    expect: float | None = None
 
     @property
     def comparison_level(self) -> float:
@@ -241,7 +243,7 @@ class _Rules:
 def _contributions(design: ExperimentDesign, estimator: LinearEstimator) -> Contributions | None:
     if design.looks is not Looks.ALWAYS:
         return None
-    return Contributions.of(estimator, query_of(design.primary, estimator.workload))
+    return Contributions.of(estimator, query_of(design.primary, estimator.workload), design.expect)
 
 
 def _arms(

@@ -71,12 +71,17 @@ class PlannedNoise:
             random=random,
         )
 
-    def contributions(self, spread: float) -> PlannedContributions:
-        """Those to the worst answer as shares of its scale; raises InvalidValue where reports are not counted."""
+    def contributions(self, spread: float, expect: float | None = None) -> PlannedContributions:
+        """Those to the worst answer as shares of its scale; raises InvalidValue where reports are not counted.
+
+        `expect` is how far along the scale the answer is expected to be, 0 … 1.
+        """
         estimator = LinearEstimator.of(self.plan.device, self.plan.analyst)
-        low, high = estimator.workload.operator.entry_range()
-        found = PlannedContributions.of(estimator, self.query, spread)
-        return found.over(float((high - low)[self.query]))
+        low, high = (float(end[self.query]) for end in estimator.workload.operator.entry_range())
+        found = PlannedContributions.of(
+            estimator, self.query, spread, None if expect is None else low + expect * (high - low)
+        )
+        return found.over(high - low)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Annotated, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from sordino_analysis.experiments.looks import Looks
@@ -58,6 +58,17 @@ class ExperimentTerms(StrictModel):
         0.5, description="Standard deviation of the users' values, as a share of the query's scale."
     )
     level: Annotated[float, Field(gt=0, le=MOST_LEVEL)] = Field(0.95, description="Of all arms and looks together.")
+    expect: Annotated[float | None, Field(allow_inf_nan=False)] = Field(
+        None,
+        description="What the primary answer is expected to be, in its unit: with looks `always` the nearer to the "
+        "truth it is, the fewer users are needed, and they hold whatever it is.",
+    )
+
+    @model_validator(mode="after")
+    def _expects_for_its_looks(self) -> Self:
+        if self.expect is not None and self.looks is not Looks.ALWAYS:
+            raise PydanticCustomError("expect", "expect goes with looks `always`: other looks do not use it")
+        return self
 
     def with_one_look(self) -> Self:
         """The same for a campaign behind a shuffler; raises PydanticCustomError where more looks are asked for."""
@@ -79,4 +90,5 @@ class ExperimentTerms(StrictModel):
             users=self.users,
             spread=self.spread,
             level=self.level,
+            expect=self.expect,
         )

@@ -78,7 +78,7 @@ async def create_campaign(context: Injected, _: Analyst, once: Once, body: Campa
     if body.experiment is not None:
         plan = await anyio.to_thread.run_sync(_linear_plan, context, body.plan_request)
         if plan is not None:
-            await context.checks.run(check_primary, body.experiment.primary, body.experiment.looks, plan)
+            await context.checks.run(check_primary, body.experiment, plan)
 
     def act(session: Session) -> PostAnswer:
         now = context.clock.now()

@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.kinds.registry import kind_named
+from sordino_server.campaigns.arm_terms import ExperimentTerms
 from sordino_server.plans import service as plans
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
@@ -28,8 +29,9 @@ def contents_of_plan(session: Session, plan_request: str) -> PlanContents | None
     return ready.device, device, ready.analyst, analyst
 
 
-def check_primary(primary: str, looks: Looks, plan: PlanContents) -> None:
+def check_primary(terms: ExperimentTerms, plan: PlanContents) -> None:
     """Raise InvalidValue unless the plan has a query of this label that varies, and reports that the looks need."""
+    primary = terms.primary
     # Imported here since the process that answers requests imports this module, and must not hold the estimators.
     from sordino_analysis.comparisons.matching import queries_by_label
     from sordino_analysis.documents.analyst_part import AnalystPart
@@ -48,11 +50,11 @@ def check_primary(primary: str, looks: Looks, plan: PlanContents) -> None:
         raise InvalidValue(
             f"/experiment/primary: {primary!r} has the same answer for all values: name a query that varies", primary
         )
-    if looks is Looks.ALWAYS:
+    if terms.looks is Looks.ALWAYS:
         from sordino_analysis.estimation.linear import LinearEstimator
         from sordino_analysis.experiments.always import Contributions
 
         try:
-            Contributions.of(LinearEstimator.of(device, analyst), labels[primary])
+            Contributions.of(LinearEstimator.of(device, analyst), labels[primary], terms.expect)
         except InvalidValue as error:
-            raise InvalidValue(f"/experiment/looks: {error}", looks) from error
+            raise InvalidValue(f"/experiment/looks: {error}", terms.looks) from error

@@ -21,7 +21,7 @@ from sordino_server.cli.creation import (
     registered,
 )
 from sordino_server.cli.estimate_text import print_estimate
-from sordino_server.cli.experiment_options import NewLooksOption, spread_of
+from sordino_server.cli.experiment_options import ExpectOption, NewLooksOption, share_of, spread_of
 from sordino_server.cli.output import console
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, CsvOption, Listing, Shown, remote_command
@@ -71,6 +71,7 @@ def create(
     spread: Annotated[
         str, typer.Option(metavar="X", help="Standard deviation of the values, as a share of the scale.")
     ] = "50%",
+    expect: ExpectOption = None,
     collector: CollectorOption = None,
     target_error: ErrorOption = None,
     difference: Annotated[
@@ -95,6 +96,7 @@ def create(
     """
     rule: dict[str, Any] = {"primary": primary, "days": days, "users": days * daily, "spread": spread_of(spread)}
     rule |= {} if looks is None else {"looks": looks.value}
+    rule |= {} if expect is None else {"expect": share_of("--expect", expect)}
     drawn = arms_of(arms)
     order = {"name": name, "purpose": purpose, "population": population, "arms": drawn, "experiment": rule}
     planning = {"workload": registered(remote, file), "epsilon": epsilon}

@@ -28,6 +28,15 @@ NewLooksOption = Annotated[
 ]
 
 
+ExpectOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="X",
+        help="With --looks always: what the answer is expected to be. The nearer, the fewer users; it holds anyway.",
+    ),
+]
+
+
 def share_of(option: str, text: str) -> float:
     """A number such as 0.01 or 1%; raises InvalidValue for any other text."""
     number, whole = (text[:-1], 100.0) if text.endswith("%") else (text, 1.0)

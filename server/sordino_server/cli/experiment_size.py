@@ -43,7 +43,7 @@ SpreadOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentSize:
-    """What is asked: `difference` and `spread` are shares of a query's scale, `daily` is of all arms together.
+    """What is asked: `difference`, `spread` and `expect` are shares of a query's scale, `daily` is of all arms together.
 
     People read `difference_text`.
     """
@@ -56,11 +56,17 @@ class ExperimentSize:
     daily: int | None
     spread: float
     looks: Looks
+    expect: float | None
 
     @classmethod
     def of(cls, options: dict[str, Any], difference: float, text: str) -> ExperimentSize:
         """From the command's options; raises InvalidValue for what nobody can ask."""
         spread = 0.5 if options["spread"] is None else share_of("--spread", options["spread"])
+        expect = None if options["expect"] is None else share_of("--expect", options["expect"])
+        if expect is not None and not (options["looks"] is Looks.ALWAYS and 0 < expect < 1):
+            raise InvalidValue(
+                "--expect goes with --looks always, and is a share of the scale between 0 and 1, such as 10%", expect
+            )
         asked = cls(
             difference=difference,
             difference_text=text,
@@ -68,8 +74,10 @@ class ExperimentSize:
             power=share_of("--power", options["power"]),
             level=options["level"],
             daily=options["daily"],
-            spread=spread,
+            # Values with this mean on a scale of length 1 spread no more.
+            spread=spread if expect is None else min(spread, math.sqrt(expect * (1 - expect))),
             looks=options["looks"],
+            expect=expect,
         )
         if not 0 < asked.difference < 1:
             raise InvalidValue(f"--difference lies between 0 and 1, such as 1%, not {chosen(asked.difference)}", asked)
@@ -104,7 +112,7 @@ class ExperimentSize:
             weights=(1,) * self.arms,
             level=self.level,
             power=self.power,
-            contributions=noise.contributions(self.spread) if self.looks is Looks.ALWAYS else None,
+            contributions=noise.contributions(self.spread, self.expect) if self.looks is Looks.ALWAYS else None,
         )
 
     def _found(self, terms: PowerTerms) -> dict[str, Any]:
@@ -120,7 +128,7 @@ class ExperimentSize:
     def show(self, rows: list[dict[str, Any]], as_json: bool) -> None:
         """Print the rows, for a program or for people."""
         if as_json:
-            names = ("difference", "arms", "power", "level", "daily", "spread")
+            names = ("difference", "arms", "power", "level", "daily", "spread", "expect")
             print_json({name: getattr(self, name) for name in names} | {"looks": self.looks.value, "rows": rows})
             return
         found = f"a difference of {self.difference_text} is found with {percent(self.power)} at {percent(self.level)}"

@@ -23,7 +23,7 @@ from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.requests import kind_of_question
 from sordino_server.cli.candidates import MechanismOption, ObjectiveOption, ProtocolOption
-from sordino_server.cli.experiment_options import LooksOption, looks_behind_shuffler
+from sordino_server.cli.experiment_options import ExpectOption, LooksOption, looks_behind_shuffler
 from sordino_server.cli.experiment_size import (
     ArmsOption,
     DailyOption,
@@ -57,7 +57,7 @@ _MARGIN = re.compile(r"(?P<number>[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?)\s*(?P<unit
 DEFAULT_EPSILONS = ("0.25", "0.5", "1", "2", "4")
 # An experiment without a workload is about the share of users who hold one thing.
 _YES_OR_NO = builtin_specification("histogram", 2)
-_OF_EXPERIMENTS = ("arms", "power", "daily", "spread", "looks")
+_OF_EXPERIMENTS = ("arms", "power", "daily", "spread", "looks", "expect")
 _OF_MARGINS = ("two_campaigns", "population", "protocol", "target")
 
 _EpsilonsOption = Annotated[
@@ -98,6 +98,7 @@ def size(
     daily: DailyOption = None,
     spread: SpreadOption = None,
     looks: LooksOption = Looks.PLANNED,
+    expect: ExpectOption = None,
     two_campaigns: _TwoCampaignsOption = False,
     population: _PopulationOption = False,
     collector: CollectorOption = None,

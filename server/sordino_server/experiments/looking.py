@@ -101,4 +101,5 @@ def _design(row: ExperimentRow, manifest: Manifest) -> ExperimentDesign:
         users=row.users,
         spread=row.spread,
         level=row.level,
+        expect=row.expect,
     )

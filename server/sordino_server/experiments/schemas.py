@@ -22,6 +22,9 @@ class ExperimentDocument(BaseModel):
     users: int = Field(description="Planned users of all arms.")
     spread: float = Field(description="Planned standard deviation of the users' values, as a share of the scale.")
     level: float = Field(description="Of all arms and all looks together.")
+    expect: float | None = Field(
+        description="What the primary answer was expected to be, in its unit, for looks `always`; null if not pinned."
+    )
     blanket: int = Field(
         description="Random reports that a shuffler adds for each arm, which its one look leaves out; 0 without one."
     )

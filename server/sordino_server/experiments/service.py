@@ -38,6 +38,7 @@ def document(session: Session, campaign: str) -> ExperimentDocument:
         users=row.users,
         spread=row.spread,
         level=row.level,
+        expect=row.expect,
         made=made,
         blanket=manifest.blanket_of_arm,
         finding=finding_of(made, Looks(row.looks), row.days),

@@ -12,7 +12,8 @@ class ExperimentRow(Base):
     """The rule of a campaign with arms, immutable.
 
     `users` are those of all arms that were planned for, `spread` the standard deviation of their values as a share of
-    the scale, `looks` one of `planned`, `end` and `any`.
+    the scale, `looks` one of `planned`, `end`, `any` and `always`. `expect` is what the primary answer was expected to
+    be, for looks that hold always; null where nobody said.
     """
 
     __tablename__ = "experiments"
@@ -24,6 +25,7 @@ class ExperimentRow(Base):
     users: Mapped[int] = mapped_column(BigInteger)
     spread: Mapped[float] = mapped_column(Float)
     level: Mapped[float] = mapped_column(Float)
+    expect: Mapped[float | None] = mapped_column(Float)
 
 
 class LookRow(Base):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -119,6 +120,24 @@ def test_reports_that_are_not_counted_one_by_one_are_refused(plan_of):
     plan = plan_of("histogram", 8, mechanism="subset_selection")
     with pytest.raises(InvalidValue, match="counted one by one"):
         Contributions.of(LinearEstimator.of(plan.device, plan.analyst), 0)
+
+
+def test_an_expected_answer_narrows_what_holds(counted):
+    """Of an answer of .4, from which c₀ is .4 where nobody expects it: the first refused differences come nearer."""
+    estimator = LinearEstimator.of(counted.device, counted.analyst)
+    assert Contributions.of(estimator, 1, 0.4).centre == 0.4
+    sides = [reported(counted, [0.3, 0.4, 0.3], 8000, seed) for seed in (1, 2)]
+    widths = []
+    for expect in (None, 0.4, 1.0):
+        design = replace(design_of(counted, looks=Looks.ALWAYS, users=16_000), expect=expect)
+        (one,) = look(design, counted.device, counted.analyst, sides, [], ended=False)["comparisons"]
+        assert one["lower"] < 0 < one["upper"]
+        widths.append(one["upper"] - one["lower"])
+    assert widths[1] < 0.98 * widths[0]
+    assert widths[0] < 0.98 * widths[2]
+    for wrong in (-0.1, 1.1):
+        with pytest.raises(InvalidValue, match="expected answer lies between 0 and 1"):
+            Contributions.of(estimator, 1, wrong)
 
 
 def test_three_arms_leave_out_the_third(counted):

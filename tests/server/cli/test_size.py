@@ -109,6 +109,15 @@ def test_looks_that_hold_always_take_more_users_the_larger_epsilon_is(json_of, r
     assert "counted one by one" in refused.stderr
 
 
+def test_an_expected_share_takes_fewer_users(json_of, run_command):
+    asked = ("size", "--difference", "1%", "--epsilon", "4", "--looks", "always")
+    (unknown,), (known,) = json_of(*asked)["rows"], json_of(*asked, "--expect", "10%")["rows"]
+    # A share of one half is planned for where nobody says, whose values spread most.
+    assert known["users"] < unknown["users"] / 3
+    for wrong in (("--expect", "120%"), ("--expect", "10%", "--looks", "any")):
+        assert "--expect goes with --looks always" in run_command(*asked, *wrong, code=2, COLUMNS="200").stderr
+
+
 def test_a_difference_of_means_is_given_in_their_unit(json_of, run_command, tmp_path):
     file = tmp_path / "starts.yaml"
     file.write_text(

@@ -155,7 +155,15 @@ def test_looks_that_hold_always_need_reports_that_are_counted(running: Any, chec
     plan = running.ready_plan(epsilon=1, mechanism="subset_selection")["id"]
     refused = running.api.post("/v1/campaigns", json=order_of(running, looks="always") | {"plan_request": plan})
     check_problem(refused, Problem.INVALID_REQUEST, "/experiment/looks: looks that hold always need reports")
-    campaign = running.api.post("/v1/campaigns", json=order_of(running, looks="always")).raise_for_status().json()["id"]
+    for terms, said in (
+        ({"looks": "always", "expect": 2}, "/experiment/looks: the expected answer lies between 0 and 1, not 2"),
+        ({"looks": "any", "expect": 0.5}, "expect goes with looks `always`"),
+    ):
+        wrong = running.api.post("/v1/campaigns", json=order_of(running, **terms))
+        check_problem(wrong, Problem.INVALID_REQUEST, said)
+    order = order_of(running, looks="always", expect=0.5)
+    campaign = running.api.post("/v1/campaigns", json=order).raise_for_status().json()["id"]
+    assert running.api.get(f"/v1/campaigns/{campaign}/experiment").json()["expect"] == 0.5
     running.api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
     arms = Arms(running, campaign)
     for day in (1, 2):
