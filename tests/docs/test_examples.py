@@ -17,6 +17,12 @@ ROOT = Path(__file__).parents[2]
 PROGRAMS = {"examples/arrival-delays/README.md": "examples/arrival-delays/arrivals.py"}
 # What it prints depends on a salt: test_large_domains_example.py.
 DRAWN = {"examples/large-domains/README.md": "examples/large-domains/pages.py"}
+# Apps that ask, which print what their owners do: test_example_apps.py.
+APPS = {
+    "examples/backend/README.md": "examples/backend/backend.py",
+    "examples/cli-tool/README.md": "examples/cli-tool/mytool.py",
+    "examples/desktop/README.md": "examples/desktop/desktop.py",
+}
 
 
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
@@ -94,9 +100,9 @@ def test_other_words_and_other_numbers_are_told() -> None:
 
 
 def test_every_program_has_a_page() -> None:
-    assert {str(path.relative_to(ROOT)) for path in (ROOT / "examples").rglob("*.py")} == set(
-        (PROGRAMS | DRAWN).values()
-    )
+    programs = {str(path.relative_to(ROOT)) for path in (ROOT / "examples").rglob("*.py")}
+    assert programs == set((PROGRAMS | DRAWN | APPS).values())
+    assert all((ROOT / page).is_file() for page in APPS)
 
 
 def test_the_first_screen_of_the_readme_runs_and_prints_what_it_shows(tmp_path: Path) -> None:

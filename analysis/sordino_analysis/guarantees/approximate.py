@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
-from scipy.optimize import minimize_scalar
-
 from sordino_analysis.guarantees.concentrated import Zcdp
 from sordino_shared._checks import check_range
 from sordino_shared.errors import InvalidValue
@@ -131,6 +129,9 @@ def _best_order(rho: float, delta: float) -> int:
         beyond = math.exp(log_beyond)
         order = 1 + beyond
         return order * rho - math.log(delta) / beyond + math.log(beyond / order) - math.log(order) / beyond
+
+    # Processes that answer requests import this module for the forms of results, and must not hold a solver.
+    from scipy.optimize import minimize_scalar
 
     best = minimize_scalar(epsilon, bounds=_ORDERS, method="bounded", options={"xatol": _SAME_ORDER})
     return _PARTS + max(1, round(_PARTS * math.exp(float(best.x))))

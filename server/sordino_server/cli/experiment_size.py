@@ -43,9 +43,9 @@ SpreadOption = Annotated[
 
 @dataclass(frozen=True, kw_only=True)
 class ExperimentSize:
-    """What is asked: `difference`, `spread` and `expect` are shares of a query's scale, `daily` is of all arms together.
+    """What is asked: `difference`, `spread` and `expect` are shares of a query's scale.
 
-    People read `difference_text`.
+    `daily` is of all arms together. People read `difference_text`.
     """
 
     difference: float
