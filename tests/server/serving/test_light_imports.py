@@ -64,7 +64,7 @@ def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of
     assert "sordino_analysis" in modules
     assert not {"yaml", "httpx", "rich"} & modules
     assert mebibytes <= 96
-    # 2.33 with questions, comparisons, experiments, arms, accounts of datasets, texts; the planner 3.1, the console 2.4.
+    # 2.33 with questions, comparisons, experiments, arms, accounts, texts; the planner 3.1, the console 2.4.
     assert calls <= 2.36 * of_the_libraries
 
 
