@@ -254,7 +254,7 @@ def test_eighteen_cells_hold_with_their_level() -> None:
     """2,000 campaigns each. One seed in 200 is a false alarm: one in 800 for a cell that is off by more than .02, one
     in 1,800 for all 36,000 campaigns by more than .004, one in 300 for so many cells off by more than .01.
     """
-    held = [found["holds"] for _, _, _, found in cells(2000)]
+    held = [found["holds"] for _, _, _, found in cells(2000, 1)]
     assert len(held) == 18
     assert all(abs(one - 0.95) < 0.0201 for one in held), held
     assert abs(np.mean(held) - 0.95) < 0.004
