@@ -98,7 +98,7 @@ def _projected(source: ReleaseSource, plan: ProjectedPlan, measured: Integers) -
         "validity": None,
         "mechanism": plan.name,
     }
-    columns = columns_of_queries(workload) | {"value": answers, "consistent": answers}
+    columns = columns_of_queries(workload) | {"value": answers, "best": answers}
     return EstimateDocument.of_columns("release", columns, extras, **terms)
 
 

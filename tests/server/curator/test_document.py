@@ -12,6 +12,7 @@ from sordino_analysis.answers.csv_text import as_csv
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.curator.noise import CuratorNoise
 from sordino_analysis.curator.plan import plan_release
+from sordino_analysis.curator.projected_plan import plan_projection
 from sordino_analysis.curator.release import measure
 from sordino_analysis.curator.strategy import MAX_PEOPLE
 from sordino_analysis.guarantees.concentrated import Zcdp
@@ -61,6 +62,19 @@ def test_answers_have_the_fields_of_estimates_from_devices() -> None:
     assert extras_of(document("add-remove")).unbiased_bound.premise is None
     assert None not in found.columns["population_lower"]
     assert "share_lower" not in found.columns
+
+
+def test_the_nearest_histogram_of_signed_sums_has_best_guesses_alone() -> None:
+    """They were called by a column that no table has, after the budget was spent."""
+    workload = parse_specification({"name": "delays", "domain": DOMAIN, "queries": "prefix"}).build()
+    plan = plan_projection("jl", workload, Zcdp.of("0.02"), 1000)
+    noise = CuratorNoise(SeededRandomness(5), seeded_for_tests=True)
+    source = ReleaseSource(
+        release="r", plan="p", dataset="flights", unit="flight", delta=Fraction(1, 10**6), users=1000
+    )
+    found = release_document(source, plan, measure(plan, COUNTS, noise))
+    assert found.columns["best"] == found.columns["value"]
+    assert not {"standard_error", "lower", "band_lower", "cut"} & found.columns.keys()
 
 
 def test_neighbours_with_the_same_noise_differ_in_noisy_numbers_alone() -> None:
