@@ -252,6 +252,16 @@ def test_quantiles_of_integers_are_numbers():
     assert found.interval == found.band == found.population_interval == (0, 0)
 
 
+def test_a_quantile_is_of_the_users_whom_a_guess_at_cells_assigns():
+    """What such a guess leaves to 1 was of the last bin, so that medians of few reports were a quarter too high."""
+    plan = compiled([{"name": "n", "kind": "integers", "low": 0, "high": 31}], "histogram", "randomized_response")
+    aggregate = reported(plan.device, np.arange(1000) % 32, 0)
+    guess = LinearEstimator.of(plan.device, plan.analyst).estimate(aggregate).guess
+    assert guess.histogram.sum() < 0.9
+    middle = int(np.argmax(np.cumsum(guess.histogram) >= guess.histogram.sum() / 2))
+    assert asked(plan, aggregate, "quantile", "0.5").answers[0].value == (middle, middle)
+
+
 def bins_of(domain, span):
     """The first and last place of a span of integers from 0; what is beyond them is the place after the last."""
     bins = domain.attributes[0].bins
