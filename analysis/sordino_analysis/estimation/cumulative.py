@@ -19,8 +19,8 @@ from sordino_shared.domains import Domain, Integers, Ordered
 # Up to so many bins every one has its own standard error; of more, so many spread over all have, and those near the
 # ends, where it changes fast.
 _ALL_BINS, _SPREAD, _NEAR = 512, 49, 20
-# What sums of shares of twelve digits lose.
-_ROUNDING = 1e-9
+# What sums of 65,536 shares of twelve digits lose.
+_ROUNDING = 4e-8
 
 
 @dataclass(frozen=True, eq=False)

@@ -157,6 +157,8 @@ class AnswerErrors:
         held = None if ranges is None else self.held(answers, ranges, reliability.band)
         if held is not None:
             lower, upper, band_lower, band_upper, shorter = held
+        # Sums of rounded shares may be above 1 in their last digits, where the ends below are cut.
+        best = self.cut(best)
         if guess is not None:
             # Wider ends hold no less often; the guess is left as it is, or its answers were of no one histogram.
             lower, upper = np.minimum(lower, best), np.maximum(upper, best)

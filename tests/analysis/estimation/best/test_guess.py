@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sordino_analysis as sa
+from sordino_analysis.estimation.best.average import BestGuess
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.planning.planner import CompiledPlan
@@ -73,3 +74,16 @@ def test_an_estimate_tells_how_its_best_guess_was_made() -> None:
     assert asked.best == pytest.approx(found.best_histogram[1:3].sum(), abs=1e-9)
     middle = found.answer("quantile", "0.5")[0]
     assert middle.value[0] == np.flatnonzero(np.cumsum(found.best_histogram) >= 0.5 - 1e-9)[0]
+
+
+def test_a_guess_whose_shares_are_rounded_up_is_within_its_interval(plan_of) -> None:
+    """Sums of shares of twelve digits go beyond 1, where ends are cut."""
+    plan = plan_of("prefix", 8, "1", mechanism="subset_selection")
+    held = np.zeros(USERS, dtype=int)
+    sums = accumulate(plan.device.randomizer, randomize_many(plan.device.randomizer, held, SeededRandomness(1)))
+    estimator, total = LinearEstimator.of(plan.device, plan.analyst), Aggregate(USERS, sums)
+    nearest = estimator.nearest(estimator.unbiased(total), USERS)
+    guess = BestGuess(np.eye(8)[0] * (1 + 1e-10), "average")
+    found = estimator.estimate_among(nearest, total, 0.95, 7, 0.0, guess)
+    assert (found.best <= found.upper).all()
+    assert (found.upper <= found.band_upper).all()
