@@ -159,6 +159,8 @@ class PrefixFamily(IntervalFamily):
 
     def samples(self, count: int) -> list[Query]:
         last = self.count
+        if not last:
+            return []
         spread = np.unique(np.linspace(1, last, min(count, last)).round().astype(int)).tolist()
         return [(0, int(stop)) for stop in sorted({*spread, 1, min(2, last), (last + 1) // 2, max(1, last - 1), last})]
 
