@@ -17,6 +17,7 @@ from sordino_analysis.mechanisms.mechanism import Predicted, SharedWork
 from sordino_analysis.mechanisms.registry import MECHANISMS
 from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanism
 from sordino_analysis.planning.linear_request import LinearRequest
+from sordino_analysis.planning.plan_warnings import quality_warnings
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.progress import Progress, ignore_progress
@@ -148,9 +149,11 @@ def test_a_far_variance_a_missing_bound_and_idle_answers_are_said_with_what_to_d
     (far,) = planned(builtin("prefix", 40), mechanism="subset_selection").summary.warnings
     assert far.startswith("the variance of subset_selection is ")
     assert "leave the mechanism to the planner" in far
-    (missing,) = planned(builtin("prefix", 40), time_limit=1e-9).summary.warnings
-    assert missing.startswith("no lower bound above 0 was proved")
-    assert missing.endswith("plan again with more time")
+    (hurried,) = planned(builtin("prefix", 40), time_limit=1e-9).summary.warnings
+    assert hurried.startswith("the variance of subset_selection is ")
+    assert hurried.endswith("times the lower bound: plan again with more time")
+    (missing,) = quality_warnings(4.0, 0.0, builtin("prefix", 40), mechanism="hierarchy", epsilon=1)
+    assert missing.startswith("no lower bound above 0 was proved, so it is not known how far hierarchy is")
     idle = planned(builtin("histogram", 40), users=20)
     (few,) = idle.summary.warnings
     assert few.startswith("with 20 users, 40 of 40 answers have a predicted error of 25 % of their range or more")
