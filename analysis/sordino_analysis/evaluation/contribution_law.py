@@ -118,6 +118,9 @@ def gathered(values: Floats, chances: Floats) -> tuple[Floats, Floats]:
     from scipy.sparse import csr_array
 
     grid = np.linspace(values.min(), values.max(), _MOST_VALUES)
+    if grid[1] <= grid[0]:
+        # One value but for rounding: that of a constant query.
+        return grid[:1], chances.sum(axis=0, keepdims=True)
     place = (values - grid[0]) / (grid[1] - grid[0])
     below = np.clip(np.floor(place).astype(int), 0, _MOST_VALUES - 2)
     upper = np.clip(place - below, 0.0, 1.0)

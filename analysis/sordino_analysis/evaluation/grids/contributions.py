@@ -52,10 +52,16 @@ class DrawnLaws:
     histogram: Floats
 
     def of(self, query: Floats, weights: Floats, constant: float, variances: Floats) -> ContributionLaw:
-        """The law for a query v (k₁, k₂, …) of zeros and ones, with β, t and Var for each type, of its shape too."""
-        held = np.stack([self.histogram * (1 - query), self.histogram * query])
+        """The law for a query v (k₁, k₂, …) with β, t and Var for each type, of its shape too.
+
+        One class of users are those whose entry of v is above the middle of its range: the inside of an interval.
+        """
+        ends = np.array([query.min(), query.max()])
+        inside = query > ends.mean()
+        held = np.stack([self.histogram * ~inside, self.histogram * inside])
         types = tuple(range(1, held.ndim))
         shares = held.sum(axis=types)
+        truth = np.divide((held * query).sum(axis=types), shares, out=ends, where=shares > 0)
         each = np.expand_dims(shares, types)
         held = np.where(each > 0, held, self.histogram) / np.where(each > 0, each, 1)
         generator = np.random.Generator(np.random.PCG64(_SEED))
@@ -63,7 +69,7 @@ class DrawnLaws:
         parts = [_atoms(level, factor, weights, held, generator) for level, factor in levels]
         values, chances = (np.concatenate(each) for each in zip(*parts, strict=True))
         exact = (held * variances).sum(axis=types)
-        return _scaled(constant + values, chances, shares, exact)
+        return _scaled(constant + values, chances, shares, truth, exact)
 
 
 def laws_of_some(operator: LinearMap, shape: Shape, laws: Callable[[Indices], Iterator[ContributionLaw]]) -> LawsOfSome:
@@ -84,9 +90,8 @@ def laws_of_some(operator: LinearMap, shape: Shape, laws: Callable[[Indices], It
     return LawsOfSome(chosen, nearest, laws(chosen))
 
 
-def _scaled(values: Floats, chances: Floats, shares: Floats, variances: Floats) -> ContributionLaw:
-    """The law of these atoms, moved to the means 0 and 1 of the classes and stretched to their `variances` (2,)."""
-    truth = np.array([0.0, 1.0])
+def _scaled(values: Floats, chances: Floats, shares: Floats, truth: Floats, variances: Floats) -> ContributionLaw:
+    """The law of these atoms, moved to the means of the classes, `truth` (2,), and stretched to their `variances`."""
     chances = chances / chances.sum(axis=0)
     means = values @ chances
     drawn = np.maximum(values**2 @ chances - means**2, np.finfo(float).tiny)

@@ -11,6 +11,7 @@ from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.planning.planner import PlanRequest
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import parse_specification
+from sordino_analysis.questions.linear.operators import Dense
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.vectorized.randomizers import randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
@@ -104,6 +105,21 @@ def test_means_and_variances_are_exact_and_every_query_has_a_law_near_it(epsilon
         assert one.moments.of_reporters.variance == pytest.approx(exact[row], rel=1e-2)
         assert some.nearest[row] == list(some.rows).index(row)
     assert set(some.nearest) == set(range(len(some.rows)))
+
+
+def test_rows_of_any_entries_have_laws_of_their_means_and_variances() -> None:
+    """The mean of a number and a difference, asked on demand: entries below 0 and above 1 are no shares of users."""
+    places = np.arange(BINS)
+    rows = np.stack([10.0 * places - 200, np.where(places < 20, -1.0, 1.0 * (places >= 50)), np.full(BINS, 3.0)])
+    law = estimator("8").law.for_rows(Dense(rows), str)
+    for _, histogram in (users_of("8", 1, FEW), (None, np.eye(BINS)[7])):
+        some, exact = law.drawn_laws(histogram), law.mixed_variances(histogram)
+        for row, one in zip(some.rows, some.laws, strict=True):
+            assert (one.shares >= 0).all()
+            assert (one.chances >= 0).all()
+            np.testing.assert_allclose(one.chances.sum(axis=0), 1)
+            assert one.truth @ one.shares == pytest.approx(rows[row] @ histogram)
+            assert one.moments.of_reporters.variance == pytest.approx(exact[row], rel=1e-2, abs=1e-12)
 
 
 def test_few_reports_of_grids_are_warned_of_and_many_are_not() -> None:
