@@ -200,7 +200,8 @@ def test_too_many_types_are_refused_with_the_size_that_works() -> None:
         compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1.0, mechanism="category_grids")))
 
 
-def test_one_bin_beside_categories_is_planned() -> None:
-    workload = asked([categories(255), bins(1)], {"carrier": "histogram", "delay": "prefix"})
+@pytest.mark.parametrize("members", [255, 3000])
+def test_one_bin_beside_categories_is_planned(members: int) -> None:
+    workload = asked([categories(members), bins(1)], {"carrier": "histogram", "delay": "prefix"})
     summary = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1.0, time_limit=5))).summary
     assert summary.mean_variance < 4
