@@ -20,7 +20,7 @@ from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLa
 from sordino_shared.randomizers.coarsened.level import CHANCE_BITS
 
 # An exact variance takes a second at so many types.
-_MOST_TYPES = 1 << 18
+MOST_TYPES = 1 << 18
 
 
 class ShiftedGridsMechanism:
@@ -38,8 +38,8 @@ class ShiftedGridsMechanism:
             return "the queries are not all about one ordered attribute, or are its histogram alone"
         if family.size < SHIFTED_GRIDS.fewest_types:
             return f"{family.size} types; from {SHIFTED_GRIDS.fewest_types} on grids are worth their levels"
-        if family.size > _MOST_TYPES:
-            return f"{family.size} types; at most {_MOST_TYPES} are planned: use wider bins"
+        if family.size > MOST_TYPES:
+            return f"{family.size} types; at most {MOST_TYPES} are planned: use wider bins"
         return None
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:

@@ -54,6 +54,17 @@ def test_of_two_attributes_the_queries_of_one_are_named() -> None:
     assert named == "queries {x: total, y: prefix} have a plan near the bound of its prefix sums, 15"
 
 
+def test_of_more_bins_than_grids_take_as_many_as_they_take_are_named() -> None:
+    def named(bins: int) -> str | None:
+        attribute = {"name": "delay", "kind": "integers", "low": 0, "high": bins - 1}
+        workload = parse_specification({"name": "p", "domain": [attribute], "queries": "prefix"}).build()
+        return coarser_question(workload, 1.0, 241_000.0)
+
+    # Randomised response on the 1,024 bins that are worth it has 89,100.
+    assert named((1 << 18) + 1) == "shifted_grids take up to 262,144 wider bins, whose prefix sums have the bound 65.8"
+    assert named(1 << 18) == "1,024 wider bins have at most 8.91e+04, by randomized_response"
+
+
 @pytest.mark.parametrize(
     ("queries", "message"),
     [
