@@ -102,9 +102,9 @@ def _candidates(size: int, epsilon: float) -> list[GridLevel]:
         _hashed(1 << power, labels, epsilon) for power in range(size.bit_length()) for labels in _label_counts(epsilon)
     ]
     combs = []
-    for labels in GRID_MAXIMUM.comb_labels:
-        if not _within(1 / labels, epsilon):
-            continue
+    # Beyond ε = 14.8 the sets of all are too dense, and those of the most labels least.
+    within = [labels for labels in GRID_MAXIMUM.comb_labels if _within(1 / labels, epsilon)]
+    for labels in within or [max(GRID_MAXIMUM.comb_labels)]:
         response = HashResponse(1, labels, epsilon)
         widths = {round(size * times / labels) for times in GRID_MAXIMUM.comb_periods} - {0}
         combs += [_started(response.level(width, hashed=False)) for width in sorted(widths)]

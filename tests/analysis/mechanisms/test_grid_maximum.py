@@ -73,6 +73,12 @@ def test_levels_for_the_maximum_have_less_than_those_for_the_mean(types: int, mo
     assert largest_variance(even, family, 65) > 1.1 * found
 
 
+def test_at_any_epsilon_there_are_levels_to_choose_from() -> None:
+    """Of 1,024 residues at most even sets of one are denser there than is best: it is randomised response."""
+    family = PrefixFamily(300, 300)
+    assert largest_variance(levels_for_maximum(family, 15.0), family, 65) < 4e-4
+
+
 @cache
 def proposed(types: int) -> tuple[Coarsened, Floats, float]:
     """What is shipped at ε = 4, with the largest variance that was designed."""
