@@ -21,14 +21,13 @@ _MIRRORED = {"higher": "lower", "lower": "higher"}
 class DecidedRow:
     """`primary` of two arms as a look on `day` has it: columns and cells, right less left.
 
-    `level` is the experiment's own, whatever that of the other rows is. `alarm` withholds the verdicts of all rows.
+    `level` is the experiment's own, whatever that of the other rows is.
     """
 
     primary: str
     level: float
     day: int
     cells: Mapping[str, Cell]
-    alarm: bool
 
     @property
     def sentence(self) -> str:
@@ -48,9 +47,18 @@ class DecidedRow:
             row = labels.index(self.primary)
             for name in found.keys() & self.cells.keys():
                 found[name][row] = self.cells[name]
-        if self.alarm:
-            found["verdict"] = ["withheld"] * len(labels)
         return dict(found)
+
+
+def counts_contradict(looks: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether a look found that counts contradict the weights: no two arms have a verdict then, whatever is asked."""
+    # A look that could not be made has no ratio.
+    return any(look["sample_ratio"]["alarm"] for look in looks if "sample_ratio" in look)
+
+
+def without_verdicts(columns: Mapping[str, Sequence[Cell]]) -> dict[str, Sequence[Cell]]:
+    """The columns with every verdict withheld; numbers stay."""
+    return {**columns, "verdict": ["withheld"] * len(columns["label"])}
 
 
 def decided_row(
@@ -80,9 +88,8 @@ def decided_row(
     cells |= {"verdict": _MIRRORED.get(one["verdict"], one["verdict"]) if mirrored else one["verdict"]}
     cells |= dict.fromkeys(_ERRORS, one["standard_error"]) | dict.fromkeys(_LOWER, low) | dict.fromkeys(_UPPER, high)
     cells |= _lifted(one["lift"], mirrored=mirrored)
-    alarm = made[-1]["sample_ratio"]["alarm"]
     cells |= dict.fromkeys(_UNKNOWN)
-    return DecidedRow(primary=primary, level=level, day=first["day"], cells=cells, alarm=alarm)
+    return DecidedRow(primary=primary, level=level, day=first["day"], cells=cells)
 
 
 def _lifted(lift: Mapping[str, Any] | None, *, mirrored: bool) -> dict[str, Cell]:

@@ -6,11 +6,12 @@ Only the process that answers questions imports this module: it needs the estima
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import singledispatch
 
+from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.comparisons.columns import columns_of_difference, columns_of_shifts
 from sordino_analysis.comparisons.difference import DIFFERENT_PEOPLE, Side
@@ -18,7 +19,7 @@ from sordino_analysis.comparisons.measures import AnyDifference, compared, compa
 from sordino_analysis.comparisons.quantile_shift import QuantileShift, bias_of, quantile_shifts
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.estimation.linear import EstimationError
-from sordino_analysis.experiments.decided import DecidedRow, decided_row
+from sordino_analysis.experiments.decided import counts_contradict, decided_row, without_verdicts
 from sordino_analysis.kinds.asked_side import side_of_distribution
 from sordino_analysis.kinds.measured_side import side_of_plan
 from sordino_analysis.kinds.two_campaigns import ComparedCampaign, ComparisonExtras, ComparisonKind
@@ -34,6 +35,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart, Problem
 
 Plan = tuple[DevicePart, AnalystPart]
+_Columns = Mapping[str, Sequence[Cell]]
 
 
 def compute_comparison(url: str, left: Compared, right: Compared, terms: ComparisonTerms) -> bytes:
@@ -49,7 +51,10 @@ def compute_comparison(url: str, left: Compared, right: Compared, terms: Compari
             others = 1 if arms is None else len(arms[0].arms) - 1
             shifts = quantile_shifts(sides[0].side, sides[1].side, terms.quantiles, pairs=others)
             extras = _extras((left, right), names, sides, terms, () if arms else (DIFFERENT_PEOPLE,))
-            return _shifts(shifts, names, extras, sum(bias_of(each.side) for each in sides))
+            told = columns_of_shifts(shifts, *names)
+            if arms is not None:
+                told, _ = _by_looks(database, arms[0], names, told)
+            return _shifts(shifts, told, extras, sum(bias_of(each.side) for each in sides))
         found: AnyDifference = (
             compared(sides[0].side, sides[1].side, only=terms.queries or None, population=terms.population)
             if arms is None
@@ -60,13 +65,13 @@ def compute_comparison(url: str, left: Compared, right: Compared, terms: Compari
     except LogPurged as error:
         raise ServerError(Problem.ILLEGAL_TRANSITION, str(error)) from error
     columns = columns_of_difference(found, *names)
-    decided = None if arms is None else _decided(database, arms[0], *names)
     extras = _extras((left, right), names, sides, terms, found.warnings)
-    if decided is not None and decided.is_asked(columns):
-        extras = extras.model_copy(update={"decided": decided.sentence})
+    if arms is not None:
+        columns, sentence = _by_looks(database, arms[0], names, columns)
+        extras = extras.model_copy(update={"decided": sentence})
     return EstimateDocument.of_columns(
         ComparisonKind.name,
-        columns if decided is None else decided.put_into(columns),
+        columns,
         extras,
         users=found.users,
         compared=len(found.labels),
@@ -87,12 +92,12 @@ def _extras(
 
 
 def _shifts(
-    found: Sequence[tuple[QuantileShift, QuantileShift]], names: tuple[str, str], extras: ComparisonExtras, bias: float
+    found: Sequence[tuple[QuantileShift, QuantileShift]], columns: _Columns, extras: ComparisonExtras, bias: float
 ) -> bytes:
     """The document of shifts of quantiles."""
     return EstimateDocument.of_columns(
         ComparisonKind.name,
-        columns_of_shifts(found, *names),
+        columns,
         extras,
         users=extras.left.users + extras.right.users,
         compared=len(found),
@@ -117,13 +122,23 @@ def _arms(
     return found[list(others).index(right.arm)]
 
 
-def _decided(database: Database, of: ComparedRound, left: str, right: str) -> DecidedRow | None:
+def _by_looks(
+    database: Database, of: ComparedRound, names: tuple[str, str], columns: _Columns
+) -> tuple[dict[str, Sequence[Cell]], str | None]:
+    """The columns of two arms, left and right, with what the looks say of them, and which look's row there is, if any.
+
+    The row of the query that decides is that of its look; none has a verdict where counts contradict the weights.
+    """
     with database.read("read looks of arms") as session:
         found = rule_and_looks(session, of.closed.campaign)
         if found is None:
-            return None
-        rule, looks = found
-        return decided_row(rule.primary_query, rule.level, [json.loads(each) for each in looks], left, right)
+            return dict(columns), None
+        rule, texts = found
+        looks = [json.loads(each) for each in texts]
+        decided = decided_row(rule.primary_query, rule.level, looks, *names)
+    sentence = None if decided is None or not decided.is_asked(columns) else decided.sentence
+    told = dict(columns) if decided is None else decided.put_into(columns)
+    return (without_verdicts(told) if counts_contradict(looks) else told), sentence
 
 
 def _side(database: Database, of: ComparedRound, plan: Plan, terms: ComparisonTerms) -> Side:

@@ -130,6 +130,18 @@ def test_an_alarm_of_the_sample_ratio_withholds_all_verdicts(running: Any) -> No
     assert "right: faster-start B, " in printed.stdout
 
 
+def test_an_alarm_withholds_verdicts_of_quantiles_and_of_every_two_arms(running: Any) -> None:
+    campaign = running.api.post("/v1/campaigns", json=order_of(running, days=1) | {"arms": THREE}).json()["id"]
+    running.api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
+    Arms(running, campaign).answer(2000, 30.0, -5.0, moved=300)
+    running.clock.advance(DAY_S)
+    running.work()
+    for left, right, asked in (("A", "B", "&quantile=0.5"), ("A", "C", "&distribution=delay"), ("B", "C", "")):
+        path = f"/v1/comparisons?left={campaign}:{left}&right={campaign}:{right}{asked}"
+        table = running.api.get(path).raise_for_status().json()["table"]
+        assert set(table["verdict"]) == {"withheld"}, path
+
+
 def test_an_arm_is_compared_with_another_campaign(running: Any) -> None:
     first = closed(running, 30.0, -5.0)
     second = closed(running, 30.0, 30.0, name="again")
