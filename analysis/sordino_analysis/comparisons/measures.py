@@ -32,6 +32,8 @@ from sordino_shared.quantities import quantity
 
 # What a row says of its measure, besides the bounds of its attributes.
 _ABOUT = ("kind", "label", "unit")
+# Of a quantile, on either side.
+_IS_RANGE = "it is a range and no number, whose shift is asked alone"
 Rows = Sequence[MeasureCells]
 
 
@@ -239,8 +241,8 @@ def _left_out(
     for label in labels:
         if label not in told:
             side, row = ("left", ours[label]) if not _has_number(ours[label]) else ("right", theirs[label])
-            reason = row.get("sentence") or "it is a range and no number, whose shift is asked alone"
-            said.append(f"not compared: {label}: {reason}, on the {side} side")
+            reason = f"{row['sentence']}, on the {side} side" if row.get("sentence") else _IS_RANGE
+            said.append(f"not compared: {label}: {reason}")
     return said
 
 
