@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from sordino_client._errors import ClientError
@@ -19,16 +21,27 @@ _HELP = {
 }
 
 
+@contextmanager
+def _ending() -> Iterator[None]:
+    """End the command with the sentence of an error and exit code 1, in click, typer and argparse alike."""
+    try:
+        yield
+    except ClientError as error:
+        raise SystemExit(str(error)) from None
+
+
 def shown(telemetry: Telemetry, as_json: bool) -> str:
     """What `show` prints."""
-    return json.dumps(telemetry.account(), indent=2) if as_json else telemetry.show()
+    with _ending():
+        return json.dumps(telemetry.account(), indent=2) if as_json else telemetry.show()
 
 
 def decided(telemetry: Telemetry, on: bool) -> str:
     """What `on` and `off` do and print: a choice that the environment holds back is kept, and said to be so."""
     from sordino_client.consent._words import told
 
-    state = telemetry.turn_on() if on else telemetry.turn_off()
+    with _ending():
+        state = telemetry.turn_on() if on else telemetry.turn_off()
     said = told(telemetry.tool, state)
     if on and not state.on:
         return f"Your choice is kept. {said}"

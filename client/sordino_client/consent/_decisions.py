@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import sqlite3
 from collections.abc import Iterable
 from pathlib import Path
 
 from sordino_client._clock import LATEST_S
+from sordino_client._errors import LedgerUnavailable
 from sordino_client._marks import left_all_at
 from sordino_client._storage import MEMORY, Storage, blob, whole
 from sordino_shared._records import dataclass
@@ -24,15 +26,24 @@ class Decision:
 
 @dataclass(frozen=True)
 class Decided:
-    """What a ledger says: decisions by campaign, when the owner left all, when each text was shown."""
+    """What a ledger says: decisions by campaign, when the owner left all, when each question and notice was shown."""
 
     by_campaign: dict[CampaignId, Decision]
     left_at: int | None
-    shown_at: dict[str, int]
+    asked_at: dict[str, int]
+    told_at: dict[str, int]
+
+    def was_shown(self, text: str) -> bool:
+        """Whether this question or notice was shown."""
+        return digest_of(text).hex() in self.asked_at | self.told_at
+
+    def follows_notice(self, decision: Decision) -> bool:
+        """Whether a notice was shown in place of a question, in whatever language and words it was."""
+        return decision.text.hex() in self.told_at
 
 
-NOTHING = Decided({}, None, {})
-_SHOWN = "consent asked "
+NOTHING = Decided({}, None, {}, {})
+_ASKED, _TOLD = "consent asked ", "consent told "
 
 
 def read_decisions(ledger: Path | str) -> Decided:
@@ -43,18 +54,23 @@ def read_decisions(ledger: Path | str) -> Decided:
     try:
         with storage.read() as connection:
             rows = connection.execute("SELECT campaign, decision, at, text FROM consent ORDER BY number").fetchall()
-            marks = connection.execute("SELECT name, value FROM marks WHERE name LIKE ?", (f"{_SHOWN}%",)).fetchall()
             return Decided(
                 {CampaignId(blob(row[0])): Decision(row[1] == "on", whole(row[2]), blob(row[3])) for row in rows},
                 left_all_at(connection),
-                {name.removeprefix(_SHOWN): whole(value, LATEST_S) for name, value in marks},
+                _shown(connection, _ASKED),
+                _shown(connection, _TOLD),
             )
     finally:
         storage.close()
 
 
-def decide(ledger: Path | str, campaigns: Iterable[CampaignId], on: bool, at: int, text: str) -> None:
-    """Write a decision about campaigns, after `text` was shown; it holds from `at` on."""
+def decide(
+    ledger: Path | str, campaigns: Iterable[CampaignId], on: bool, at: int, text: str, told_at: int | None = None
+) -> None:
+    """Write a decision about campaigns, after `text` was shown; it holds from `at` on.
+
+    `told_at` is when a notice was shown, None where the owner decided.
+    """
     word = "on" if on else "off"
     storage = Storage(_with_folder(ledger))
     try:
@@ -63,16 +79,18 @@ def decide(ledger: Path | str, campaigns: Iterable[CampaignId], on: bool, at: in
                 "INSERT INTO consent (campaign, decision, at, text) VALUES (?, ?, ?, ?)",
                 [(bytes(campaign), word, at, digest_of(text)) for campaign in campaigns],
             )
+            if told_at is not None:
+                _mark(connection, _TOLD, text, told_at)
     finally:
         storage.close()
 
 
 def mark_shown(ledger: Path | str, text: str, at: int) -> None:
-    """Remember that a text was shown."""
+    """Remember that a question was shown."""
     storage = Storage(_with_folder(ledger))
     try:
         with storage.write() as connection:
-            connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", (_SHOWN + digest_of(text).hex(), at))
+            _mark(connection, _ASKED, text, at)
     finally:
         storage.close()
 
@@ -82,8 +100,21 @@ def digest_of(text: str) -> bytes:
     return hashlib.sha256(text.encode()).digest()
 
 
+def _mark(connection: sqlite3.Connection, kind: str, text: str, at: int) -> None:
+    connection.execute("INSERT OR REPLACE INTO marks VALUES (?, ?)", (kind + digest_of(text).hex(), at))
+
+
+def _shown(connection: sqlite3.Connection, kind: str) -> dict[str, int]:
+    rows = connection.execute("SELECT name, value FROM marks WHERE name LIKE ?", (f"{kind}%",)).fetchall()
+    return {name.removeprefix(kind): whole(value, LATEST_S) for name, value in rows}
+
+
 def _with_folder(ledger: Path | str) -> Path | str:
-    """The ledger's path, its folder made for the owner alone where it is missing."""
+    """The ledger's path, its folder made for the owner alone where it is missing. Raises `LedgerUnavailable`."""
     if str(ledger) != MEMORY:
-        Path(ledger).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            Path(ledger).parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            reason = f"its folder cannot be made ({error.strerror or error})"
+            raise LedgerUnavailable(str(ledger), reason, "give the app a folder that it may write in") from error
     return ledger

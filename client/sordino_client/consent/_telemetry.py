@@ -15,9 +15,10 @@ from sordino_client._clock import Clock, SystemClock, seconds
 from sordino_client._config import DAY_S, Caps
 from sordino_client._errors import ClientError, NotJoined, PlanUnavailable, TransportFailed, WrongArgument
 from sordino_client._results import Answer, Flushed, campaign_id
+from sordino_client._storage import MEMORY
 from sordino_client._transport import Request, Response, Transport, check_address
 from sordino_client.consent import _words
-from sordino_client.consent._decisions import Decided, Decision, decide, digest_of, mark_shown, read_decisions
+from sordino_client.consent._decisions import Decided, Decision, decide, mark_shown, read_decisions
 from sordino_client.consent._environment import another_owner, check_tool, default_ledger, languages_of, switched_off
 from sordino_shared._records import dataclass
 from sordino_shared.protocol import CampaignId
@@ -110,16 +111,21 @@ class Telemetry:
         return self._judged(decided)
 
     def first_run(self) -> str | None:
-        """The text to print now, once; None where nothing is to be said. With "ask", `ask` also reads the answer."""
-        state = self.state()
-        if not self._is_to_ask(state):
+        """The text to print now, once; None where nothing is to be said. With "ask", `ask` also reads the answer.
+
+        Where the ledger cannot be written nothing is said either: a question would come back each time.
+        """
+        return self._quietly(self._first_run)
+
+    def _first_run(self) -> str | None:
+        if not self._is_to_ask(self.state()):
             return None
         text, now = self._text(), int(seconds(self._clock))
         if self._consent is Consent.ASK:
             mark_shown(self.ledger, text, now)
         else:
             # It holds from a day after it was shown.
-            decide(self.ledger, self._open(read_decisions(self.ledger)), True, now + DAY_S, text)
+            decide(self.ledger, self._open(read_decisions(self.ledger)), True, now + DAY_S, text, told_at=now)
             self._told_in_this_run = True
         return text
 
@@ -133,16 +139,22 @@ class Telemetry:
                     said = (read or input)("Report this? [y/N] ")
                 except EOFError:
                     said = ""
-                return self.turn_on() if said.strip().lower() in _YES else self.turn_off()
+                self._quietly(self.turn_on if said.strip().lower() in _YES else self.turn_off)
         return self.state()
 
     def turn_on(self) -> ConsentState:
-        """The owner agrees, to all campaigns of now. What the environment switched off stays off; it is kept."""
+        """The owner agrees, to all campaigns of now. What the environment switched off stays off; it is kept.
+
+        Raises `LedgerUnavailable`.
+        """
         self._decide(on=True)
         return self.state()
 
     def turn_off(self) -> ConsentState:
-        """The owner leaves all campaigns: reports that wait are deleted, debits stay. No request says so."""
+        """The owner leaves all campaigns: reports that wait are deleted, debits stay. No request says so.
+
+        Raises `LedgerUnavailable`.
+        """
         self._decide(on=False)
         return self.state()
 
@@ -177,8 +189,7 @@ class Telemetry:
 
     def account(self) -> dict[str, Any]:
         """The account for a settings page (docs/account.schema.json), with the owner's decision; makes no file."""
-        ledger: Any = self.ledger if self.ledger.exists() else ":memory:"
-        with self._client(NoConnection(), ledger) as client:
+        with self._client(NoConnection(), self._kept()) as client:
             document = client.account().to_dict(self.languages)
         state = self.state()
         words = {name: getattr(state, name) for name in ("on", "why", "variable", "at", "asked_at")}
@@ -186,7 +197,7 @@ class Telemetry:
 
     def preview(self, name: str, value: object = None) -> str:
         """What an answer by `value` would send; nothing is spent or sent. Raises what `Client.preview` does."""
-        with self._client(NoConnection(), strict=False) as client:
+        with self._client(NoConnection(), self._kept(), strict=False) as client:
             return str(client.preview(self._id(name), value))
 
     def click_group(self) -> Any:
@@ -218,21 +229,21 @@ class Telemetry:
 
     def _judged(self, decided: Decided) -> ConsentState:
         mine = {campaign: decided.by_campaign.get(campaign) for campaign in self.campaigns.values()}
-        asked_at = min(decided.shown_at.values(), default=None)
+        asked_at = min([*decided.asked_at.values(), *decided.told_at.values()], default=None)
         if decided.left_at is not None:
             return ConsentState(on=False, why="owner", at=decided.left_at, asked_at=asked_at)
         made = [each for each in mine.values() if each is not None]
         if not made:
             why = "not asked" if self._consent is Consent.NOTICE or self._at_terminal() else "no terminal"
             return ConsentState(on=False, why=why, asked_at=asked_at)
-        on = [each for each in made if self._holds(each)]
+        on = [each for each in made if self._holds(decided, each)]
         last = on[-1] if on else made[-1]
-        told = last.text == digest_of(self._text(Consent.NOTICE))
-        return ConsentState(on=bool(on), why="notice" if told else "owner", at=last.at, asked_at=asked_at)
+        why = "notice" if decided.follows_notice(last) else "owner"
+        return ConsentState(on=bool(on), why=why, at=last.at, asked_at=asked_at)
 
-    def _holds(self, decision: Decision) -> bool:
-        told = decision.text == digest_of(self._text(Consent.NOTICE))
-        return decision.on and decision.at <= seconds(self._clock) and not (told and self._told_in_this_run)
+    def _holds(self, decided: Decided, decision: Decision) -> bool:
+        told_now = self._told_in_this_run and decided.follows_notice(decision)
+        return decision.on and decision.at <= seconds(self._clock) and not told_now
 
     def _open(self, decided: Decided) -> list[CampaignId]:
         """The campaigns that nothing was decided about: a new one asks again."""
@@ -242,8 +253,7 @@ class Telemetry:
         if state.why in ("environment", "another user", "ledger") or not self._at_terminal():
             return False
         decided = read_decisions(self.ledger)
-        was_shown = digest_of(self._text()).hex() in decided.shown_at
-        return decided.left_at is None and bool(self._open(decided)) and not was_shown
+        return decided.left_at is None and bool(self._open(decided)) and not decided.was_shown(self._text())
 
     def _text(self, consent: Consent | None = None) -> str:
         write = _words.question if (consent or self._consent) is Consent.ASK else _words.notice
@@ -291,9 +301,9 @@ class Telemetry:
             return False
         decided = read_decisions(self.ledger)
         decision = decided.by_campaign.get(campaign)
-        return decided.left_at is None and decision is not None and self._holds(decision)
+        return decided.left_at is None and decision is not None and self._holds(decided, decision)
 
-    def _client(self, transport: Transport | None, ledger: Any = None, strict: bool | None = None) -> Client:
+    def _client(self, transport: Transport | None, ledger: Path | str | None = None, strict: bool | None = None) -> Client:
         return Client(
             self.server,
             ledger=self.ledger if ledger is None else ledger,
@@ -303,6 +313,10 @@ class Telemetry:
             clock=self._clock,
             **self._options,
         )
+
+    def _kept(self) -> Path | str:
+        """The ledger, or one in memory where there is no file: looking makes none."""
+        return self.ledger if self.ledger.exists() else MEMORY
 
     def _id(self, name: str) -> CampaignId:
         if name not in self.campaigns:

@@ -186,6 +186,65 @@ def test_a_notice_is_given_a_day_before_the_first_answer(make, server) -> None:
     assert not make(consent="notice").state().on
 
 
+def test_a_notice_is_none_of_the_owners_decisions_in_any_language(make, server) -> None:
+    """The text of a notice changes with the language and the app's version; who was told of it decided nothing."""
+    assert make(consent="notice", languages=["en"]).first_run() is not None
+    server.travel(hours=25)
+    for changes in ({"languages": ["de"]}, {"purpose": "Which system you run, and no more."}, {"consent": "ask"}):
+        telemetry = make(**({"consent": "notice"} | changes))
+        assert (telemetry.state().on, telemetry.state().why) == (True, "notice")
+        assert "you were told of it" in telemetry.show()
+        assert telemetry.state().asked_at == int(server.now()) - 25 * 3600
+    assert telemetry.turn_on().why == "owner"
+
+
+@pytest.mark.parametrize("consent", ["ask", "notice"])
+def test_a_tool_whose_ledger_cannot_be_written_runs_on_without_a_question(make, tmp_path, consent) -> None:
+    (tmp_path / "file").write_text("no folder")
+    telemetry = make(ledger=tmp_path / "file" / "ledger", strict=False, consent=consent)
+    assert telemetry.first_run() is None
+    state = telemetry.ask(read=lambda _: pytest.fail("asked"), write=lambda _: pytest.fail("said"))
+    assert not state.on
+    assert telemetry.answer("os", "linux") is None
+    group = telemetry.click_group()
+    done = CliRunner().invoke(group, ["on"])
+    assert done.exit_code == 1
+    assert "its folder cannot be made" in done.output
+    assert "give the app a folder" in done.output
+
+
+def test_an_answer_to_the_question_that_cannot_be_kept_is_a_no(make, ledger) -> None:
+    def read(_: str) -> str:
+        ledger.write_bytes(b"damaged" * 1000)
+        return "y"
+
+    state = make(strict=False).ask(read=read, write=lambda _: None)
+    assert (state.on, state.why) == (False, "ledger")
+
+
+def test_commands_on_a_damaged_ledger_end_with_a_sentence(make, ledger) -> None:
+    ledger.parent.mkdir()
+    ledger.write_bytes(b"damaged" * 1000)
+    telemetry = make(strict=False)
+    for command in (["show"], ["show", "--json"], ["on"], ["off"]):
+        done = CliRunner().invoke(telemetry.click_group(), command)
+        assert (done.exit_code, "it is not a ledger, or it is damaged" in done.output) == (1, True), command
+    parser = argparse.ArgumentParser()
+    telemetry.add_argparse(parser.add_subparsers())
+    arguments = parser.parse_args(["telemetry", "off"])
+    with pytest.raises(SystemExit, match="damaged"):
+        arguments.run(arguments)
+    assert ledger.read_bytes() == b"damaged" * 1000
+
+
+def test_a_preview_makes_no_file(make, ledger) -> None:
+    ledger.parent.mkdir()
+    for environ in ({}, {"DO_NOT_TRACK": "1"}):
+        done = CliRunner().invoke(make(environ=environ).click_group(), ["preview", "os", "linux"])
+        assert "was never joined" in done.output
+        assert list(ledger.parent.iterdir()) == []
+
+
 def test_a_new_campaign_asks_again_and_the_old_one_goes_on(make, server) -> None:
     make().turn_on()
     other = FakeServer(OS, name="other").campaign
