@@ -51,6 +51,8 @@ def odds(nano: int, point: str = ".") -> str:
 def share(nano: int, point: str = ".") -> str:
     """e^ε/(1 + e^ε) in percent, rounded up to a tenth, or to as many digits as keep it below 100: 73.2, 99.996.
 
+    Where twenty digits do not keep it below, which is above ε = 50, it is 100.
+
     >>> share(NANO)
     '73.2'
     """
@@ -59,6 +61,8 @@ def share(nano: int, point: str = ".") -> str:
     places = 1
     while (scaled := -(-(100 * 10**places * upper) // (one + upper))) >= 100 * 10**places and places < 20:
         places += 1
+    if scaled == 100 * 10**places:
+        return "100"
     return f"{scaled // 10**places}{point}{scaled % 10**places:0{places}d}"
 
 

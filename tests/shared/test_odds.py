@@ -55,6 +55,8 @@ def test_a_share_is_rounded_up_and_below_100() -> None:
         exact = 1 / (1 + math.exp(-nano / NANO)) * 100
         assert exact <= float(share(nano)) + 1e-12
         assert float(share(nano)) < 100
+    assert share(50 * NANO).startswith("99.99999")
+    assert [share(nano) for nano in (51 * NANO, 100 * NANO, MAX_NANO)] == ["100"] * 3
 
 
 def test_the_sentence_says_both_and_warns() -> None:
