@@ -124,20 +124,21 @@ class StoreCampaigns:
         )
         return self._known[campaign]
 
-    def by_number(self) -> dict[int, KeptCampaign]:
-        """The campaigns of all servers by their rows' numbers."""
-        with self._database.transaction() as database:
-            rows = database.rows("SELECT campaign FROM campaigns ORDER BY number")
+    def by_number(self, database: StoreDatabase) -> dict[int, KeptCampaign]:
+        """The campaigns of all servers by their rows' numbers, in the caller's transaction."""
+        rows = database.rows("SELECT campaign FROM campaigns ORDER BY number")
         ids = [CampaignId(bytes(row[0])) for row in rows]
-        found = (self._known.get(each) or self._load(each) for each in ids)
+        found = (self._known.get(each) or self._read(database, each) for each in ids)
         return {kept.number: kept for kept in found if kept is not None}
 
     def _load(self, campaign: CampaignId) -> KeptCampaign | None:
         with self._database.transaction() as database:
-            rows = database.rows(
-                "SELECT number, manifest, part, task, task_at, origin FROM campaigns WHERE campaign = ?",
-                bytes(campaign),
-            )
+            return self._read(database, campaign)
+
+    def _read(self, database: StoreDatabase, campaign: CampaignId) -> KeptCampaign | None:
+        rows = database.rows(
+            "SELECT number, manifest, part, task, task_at, origin FROM campaigns WHERE campaign = ?", bytes(campaign)
+        )
         if not rows:
             return None
         number, manifest, part, task, task_at, origin = rows[0]

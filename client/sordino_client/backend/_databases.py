@@ -16,6 +16,8 @@ from typing import Any
 from sordino_client._errors import LedgerUnavailable, WrongArgument
 
 FORMAT = b"1"
+# Of SQLite's header: other than a device's ledger.
+_APPLICATION_ID = 0x536F5374
 _TABLES = (
     "CREATE TABLE IF NOT EXISTS store (name TEXT PRIMARY KEY, value {blob} NOT NULL)",
     "CREATE TABLE IF NOT EXISTS owners (number {serial}, name_hash {blob} NOT NULL UNIQUE,"
@@ -150,14 +152,26 @@ class SqliteFile(StoreDatabase):
         with suppress(OSError):
             os.close(os.open(self.name, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         connection = sqlite3.connect(self.name, timeout=30, isolation_level=None, check_same_thread=False)
+        try:
+            self._prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        [(application,)] = connection.execute("PRAGMA application_id").fetchall()
+        [(tables,)] = connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        if tables and application != _APPLICATION_ID:
+            raise LedgerUnavailable(self.name, "it is a database of something else", "choose another path")
         for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON", "secure_delete = ON"):
             connection.execute(f"PRAGMA {pragma}")
         words = {"blob": "BLOB", "serial": "INTEGER PRIMARY KEY", "clustered": " WITHOUT ROWID"}
         connection.execute("BEGIN IMMEDIATE")
         for statement in (*(table.format(**words) for table in _TABLES), *_SQLITE_TRIGGERS):
             connection.execute(statement)
+        connection.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         connection.execute("COMMIT")
-        return connection
 
     def _begin(self) -> None:
         self._connection.execute("BEGIN IMMEDIATE")

@@ -96,7 +96,10 @@ class LedgerStore:
         return StoredOwner(self, _owners.hash_of(self.key, name))
 
     def flush(self) -> Flushed:
-        """Send what waits, in batches of at most 4,096; after trouble nothing until its time. Call it every minute."""
+        """Send what waits, in batches of at most 4,096; after trouble nothing that it is about until its time.
+
+        Call it every minute.
+        """
         return self.run(self._sending.flush())
 
     def close(self) -> None:
@@ -209,8 +212,9 @@ class StoredOwner:
 
     def statement(self) -> LedgerView:
         """Everything that the account says, in one consistent view."""
-        store, known = self._store, self._store.campaigns.by_number()
+        store = self._store
         with store.database.transaction() as database:
+            known = store.campaigns.by_number(database)
             owner = _owners.known(database, self._hash) or OwnerRow(-1, 0, None)
             now = max(math.ceil(seconds(store.clock)), owner.high_water)
             rows = database.rows(

@@ -332,6 +332,86 @@ def test_a_file_that_is_none_says_so(tmp_path) -> None:
         LedgerStore(path, server="https://a.example", caps=CAPS, key=KEY, transport=server)
 
 
+def test_a_database_of_something_else_is_refused_and_left_as_it_was(tmp_path) -> None:
+    server = FakeServer(OS)
+    with server.client(ledger=tmp_path / "ledger") as client:
+        client.answer(client.join(server.campaign), "linux")
+    before = (tmp_path / "ledger").read_bytes()
+    with pytest.raises(LedgerUnavailable, match="a database of something else; choose another path"):
+        LedgerStore(tmp_path / "ledger", server=ADDRESS, caps=CAPS, key=KEY, transport=server, clock=server)
+    assert (tmp_path / "ledger").read_bytes() == before
+    assert [path.name for path in tmp_path.iterdir()] == ["ledger"]
+    # The other way round.
+    LedgerStore(tmp_path / "store", server=ADDRESS, caps=CAPS, key=KEY, transport=server, clock=server).close()
+    with pytest.raises(LedgerUnavailable, match="a database of something else"):
+        server.client(ledger=tmp_path / "store")
+
+
+def test_a_store_of_a_later_format_says_which_version_to_use(make) -> None:
+    store = make(FakeServer(OS))
+    with store.database.transaction() as database:
+        database.run("UPDATE store SET value = ? WHERE name = 'format'", b"2")
+    with pytest.raises(LedgerUnavailable, match="format b'2'; use the SDK's version that wrote it"):
+        make(FakeServer(OS))
+
+
+def test_a_wrong_token_holds_back_its_campaign_alone_and_is_given_up(make) -> None:
+    """Two campaigns of one server, of which the first takes no token: nothing is tried at each flush, nor for ever."""
+    first, second = FakeServer(OS), FakeServer(OS, name="another")
+
+    class Both:
+        def send(self, request: Any) -> Any:
+            if str(second.campaign) in request.path or str(second._served.part.digest) in request.path:
+                return second.send(request)
+            if request.method == "POST":
+                first.fail(401)
+            return first.send(request)
+
+        def close(self) -> None:
+            """Nothing is open."""
+
+    store = make(Both(), clock=first, caps=Caps.of(2, days=28, lifetime=12), randomness=ShakeRandomness(1))
+    campaigns = [store.join(server.campaign) for server in (first, second)]
+
+    def tries() -> int:
+        return [made.method for made in first.requests].count("POST")
+
+    for name in ("maria", "jose"):
+        for campaign in campaigns:
+            store.owner(name).answer(campaign, "linux")
+    flushed = store.flush()
+    assert (flushed.delivered, flushed.waiting, flushed.trouble) == (2, 2, "HTTP 401 (unauthorized)")
+    assert flushed.retry_in_s is not None
+    # What is counted of the other campaign does not make the store try this one at each flush.
+    for minute in range(60):
+        store.owner(str(minute)).answer(campaigns[1], "linux")
+        assert store.flush().delivered == 1
+        first.travel(seconds=60)
+    assert tries() <= 4
+    refused = []
+    for day in range(35):
+        first.travel(days=1)
+        if day == 15:
+            store.owner("late").answer(campaigns[0], "linux")
+        refused += store.flush().refused
+        assert refused == [] or day >= 29
+    assert [each.reason for each in refused] == ["HTTP 401 (unauthorized)"] * 2
+    assert store.flush().waiting == 1
+    assert {store.owner(name).account().campaigns[0].entries[0].state for name in ("maria", "jose")} == {"refused"}
+    assert store.owner("late").account().campaigns[0].entries[0].state == "spooled"
+
+
+def test_an_account_is_read_in_one_transaction(make, monkeypatch) -> None:
+    """Between two of them another process may join a campaign and answer it, which this one would not know."""
+    server = FakeServer(OS)
+    make(server).owner("maria").answer(make(server).join(server.campaign), "linux")
+    store, begun = make(server), []
+    transaction = store.database.transaction
+    monkeypatch.setattr(store.database, "transaction", lambda: begun.append(1) or transaction())
+    assert len(store.owner("maria").account().campaigns) == 1
+    assert len(begun) == 1
+
+
 def _answer_all(target: str, campaign: str, begun: Any) -> None:
     server = FakeServer(OS)
     store = LedgerStore(
