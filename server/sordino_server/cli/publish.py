@@ -14,7 +14,7 @@ from sordino_server.cli.output import fail, say
 from sordino_server.cli.remote import Remote, RemoteProblem, estimates_path
 from sordino_server.cli.remote_command import Shown, remote_command
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, Manifest, Problem
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, CampaignId, DevicePart, Manifest, Problem
 from sordino_shared.quantities import quantity
 
 # What `--check` and a campaign without answers exit with.
@@ -73,15 +73,19 @@ def publish(
 def _result(remote: Remote, campaign: str) -> Any:
     from sordino_server.cli.publishing.pages import PublishedResult
 
-    status = remote.get(f"/v1/campaigns/{campaign}/status")
-    content = remote.content(f"/v1/campaigns/{campaign}", Manifest.limit, CBOR_MEDIA_TYPE)
-    plan = Manifest.read(content).rounds[0].plan
+    # Documents are published as what their digests name, and folders are called after the id.
+    known = CampaignId.parse(campaign)
+    status = remote.get(f"/v1/campaigns/{known}/status") | {"id": str(known)}
+    content = remote.content(f"/v1/campaigns/{known}", Manifest.limit, CBOR_MEDIA_TYPE)
+    plan = Manifest.read(content, known).rounds[0].plan
     assert plan is not None
+    part = remote.content(f"/v1/plans/{plan.device}", DevicePart.limit, CBOR_MEDIA_TYPE)
+    plan.device.check(part)
     path = f"/v1/campaigns/{campaign}/series" if status["series"] else estimates_path(campaign, None)
     return PublishedResult(
         status=status,
         manifest=content,
-        device_part=remote.content(f"/v1/plans/{plan.device}", DevicePart.limit, CBOR_MEDIA_TYPE),
+        device_part=part,
         estimates=_estimates(remote, path),
     )
 

@@ -19,16 +19,18 @@ def held(folder: Path) -> dict[str, bytes]:
         return {}
     if not folder.is_dir():
         raise InvalidValue(f"{folder} is no folder: name a new or an empty one", str(folder))
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir()}
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
+    # A repository's own folder is none of the site; in a further worktree it is a file.
+    there = {name for name in there if name != ".git" and not name.startswith(".git/")}
     foreign = sorted(there - _own(folder) - {MARKER})
-    # A repository's own folder is none of the site.
-    foreign = [name for name in foreign if not name.startswith(".git/")]
+    # What is written through a link would be elsewhere.
+    foreign += sorted(name for name in there if (folder / name).is_symlink())
     if foreign:
         raise InvalidValue(
             f"{folder} has files that `sordino publish` did not write, such as {foreign[0]}: name another folder",
             foreign,
         )
-    return {name: (folder / name).read_bytes() for name in there if name != MARKER and not name.startswith(".git/")}
+    return {name: (folder / name).read_bytes() for name in there - {MARKER}}
 
 
 def differing(folder: Path, files: dict[str, bytes]) -> list[str]:
