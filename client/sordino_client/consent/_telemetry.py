@@ -303,7 +303,9 @@ class Telemetry:
         decision = decided.by_campaign.get(campaign)
         return decided.left_at is None and decision is not None and self._holds(decided, decision)
 
-    def _client(self, transport: Transport | None, ledger: Path | str | None = None, strict: bool | None = None) -> Client:
+    def _client(
+        self, transport: Transport | None, ledger: Path | str | None = None, strict: bool | None = None
+    ) -> Client:
         return Client(
             self.server,
             ledger=self.ledger if ledger is None else ledger,

@@ -19,7 +19,8 @@ def held(folder: Path) -> dict[str, bytes]:
         return {}
     if not folder.is_dir():
         raise InvalidValue(f"{folder} is no folder: name a new or an empty one", str(folder))
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_symlink() or not path.is_dir()}
+    files = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    there = {path.relative_to(folder).as_posix() for path in files}
     # A repository's own folder is none of the site; in a further worktree it is a file.
     there = {name for name in there if name != ".git" and not name.startswith(".git/")}
     foreign = sorted(there - _own(folder) - {MARKER})
