@@ -21,6 +21,7 @@ from sordino_analysis.evaluation.integer_kernels import integer_kernel, probabil
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.planning.some_type_certificates import some_types_certificate
+from sordino_analysis.planning.tuning import SOME_TYPES
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.concepts.losses import ConceptClass, predictions
 from sordino_analysis.questions.linear.concepts.rules import losses_of
@@ -92,7 +93,7 @@ class ListedRules:
             factors=None,
             certificate=Certificate(
                 *(
-                    some_types_certificate(workload, guarantee.epsilon, objective, workload.size)
+                    some_types_certificate(workload, guarantee.epsilon, objective, SOME_TYPES.most_types)
                     for objective in ("max", "mean")
                 )
             ),

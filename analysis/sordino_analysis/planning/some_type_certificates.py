@@ -56,8 +56,8 @@ def recheck_some_types_certificate(
         raise InvalidValue("a bound has queries and their weights, or neither", bound.queries)
     answers = _answers(workload, codes)
     if bound.queries is None or bound.query_weights is None:
-        rows = np.full(len(codes), 1 / len(codes))
-        return recheck(even_root(answers, workload.shares_of_mean), epsilon, rows, columns)
+        root = even_root(answers, workload.shares_of_mean)
+        return recheck(root, epsilon, np.full(len(root), 1 / len(root)), columns)
     if objective == "mean":
         return None
     queries, rows = ndarray(bound.queries).astype(np.int64), ndarray(bound.query_weights)

@@ -16,10 +16,13 @@ from sordino_analysis.request_terms import Objective
 
 
 def even_root(matrix: Floats, shares: Floats) -> Floats:
-    """√m R (m, m) with RᵀR = Wᵀ diag(shares) W for W `matrix` (Q, m), `shares` (Q,).
+    """√r R (r, m) with RᵀR = Wᵀ diag(shares) W for W `matrix` (Q, m), `shares` (Q,), and r the smaller of Q and m.
 
-    With even weights 1/m of its rows every bound is that of W with these shares.
+    With even weights 1/r of its rows every bound is that of W with these shares.
     """
+    queries, types = matrix.shape
+    if queries <= types:
+        return np.asarray(np.sqrt(queries * shares)[:, None] * matrix)
     gram = matrix.T @ (shares[:, None] * matrix)
     values, vectors = np.linalg.eigh(gram)
     root = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
