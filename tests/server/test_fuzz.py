@@ -28,6 +28,7 @@ OPERATIONS = [f"{method} {path}" for method, path, _ in published_operations()]
 # They have so many fields that every boundary of each takes up to 30 s of a processor: the longer run has them, and
 # malformed workloads have a suite of their own.
 MANY_FIELDS = ("POST /v1/workloads", "POST /v1/datasets", "POST /v1/campaigns", "GET /v1/audit-log")
+LONGEST_URL = 1 << 16
 HEALTH = [HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much, HealthCheck.too_slow]
 
 
@@ -121,13 +122,17 @@ def _checks() -> list[Any]:
 
 
 def _check(case: Case, running: RunningServer, session: requests.Session, checks: list[Any]) -> None:
-    response = case.call_and_validate(
+    response = case.call(
         base_url=running.address,
         headers={"Authorization": f"Bearer {running.admin_key}"},
-        checks=checks,
         timeout=PATIENCE_S,
         session=session,
     )
+    if len(str(response.request.url)) > LONGEST_URL:
+        # Lists of long texts, all of them percent-encoded: the parser of HTTP refuses before the API is asked.
+        assert response.status_code == 400
+        return
+    case.validate_response(response, checks=checks)
     if response.status_code >= 400:
         assert response.headers["content-type"] == [PROBLEM_MEDIA_TYPE]
         assert response.json()["status"] == response.status_code
