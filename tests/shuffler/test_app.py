@@ -14,7 +14,6 @@ import pytest
 from sordino_shared.protocol import (
     Manifest,
     OpenCampaigns,
-    OwnerText,
     PrivacyClaim,
     Problem,
     ReportBatch,
@@ -27,6 +26,7 @@ from sordino_shuffler.problems import RequestRefused
 from sordino_shuffler.statements import SigningKey
 from tests.shuffler.conftest import END, Collecting, LocalShuffler, local_shuffler
 from tests.shuffler.small_collector import PART, SmallCollector, true_claims, upload_body
+from tests.vectors.strings import STRINGS
 
 pytestmark = pytest.mark.asyncio
 WIDTH = PART.randomizer.payload_bytes + 48
@@ -319,14 +319,13 @@ async def test_a_manifest_of_another_way_is_refused(shuffler: LocalShuffler, col
 
 async def test_a_manifest_with_what_is_not_built_is_served_to_nobody(shuffler: LocalShuffler, collecting: Collecting):
     async with collecting() as collector:
-        texts = (OwnerText(language="en", purpose="to see delays", contact=None, link=None),)
-        unbuilt = replace(collector.manifest, texts=texts)
+        unbuilt = replace(collector.manifest, domain=STRINGS)
         assert isinstance(unbuilt, Manifest)
         collector.manifest, collector.campaign = unbuilt, unbuilt.campaign
         with collector.running() as address:
             shuffler.add(collector, address)
             await shuffler.refresh()
-        assert "not built yet in this version: `texts`" in shuffler.troubles(collector)
+        assert "not built yet in this version: attributes of kind `prefix`" in shuffler.troubles(collector)
 
 
 @pytest.mark.parametrize("width", [49, 81, 255, 256, 257, 0xA700, 0xFFFF, 0x10000, 0xA70000 >> 4])

@@ -156,7 +156,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"range": "100..200"}, "no edge"),
     ({"range": "15..0"}, "empty"),
     ({"rectangle": "0..60"}, "NAME:VALUE for each attribute"),
-    ({"rectangle": "delay:0..60,wifi:1..2"}, "no ordered attribute 'wifi'"),
+    ({"rectangle": "delay:0..60,wifi:1..2"}, "no attribute 'wifi'"),
     ({"quantile": "0"}, "between 0 and 1"),
     ({"quantile": "1.5"}, "between 0 and 1"),
     ({"cell": "early"}, "holds numbers"),

@@ -87,7 +87,7 @@ class Rows:
         rule = {"primary_query": "late", "looks": "planned", "days": 9, "users": 900, "spread": 0.5, "level": 0.95}
         session.add(models.ExperimentRow(campaign_id=campaign, **rule))
         for day in range(1, number % 4):
-            look = {"day": day, "comparisons": []}
+            look = {"day": day, "comparisons": [], "ended": False, "arms": [{"arm": "A", "reports": 0}]}
             session.add(
                 models.LookRow(
                     campaign_id=campaign, day=day, over=False, content=json.dumps(look).encode(), created_at=moment

@@ -113,6 +113,9 @@ class LinearMap(ABC):
     def answers_of_codes(self, codes: NDArray[np.uint64], shape: tuple[int, ...]) -> Floats:
         """W h for users whose members in attributes of these sizes have these indices, (n, attributes) → (Q,)."""
         cells = np.ravel_multi_index(tuple(codes.T.astype(np.int64)), shape)
+        if len(cells) == 1:
+            # Products have columns where their types are too many to list.
+            return self.column(int(cells[0]))
         return self.matvec(np.bincount(cells, minlength=self.shape[1]) / len(codes))
 
     def column(self, cell: int) -> Floats:
