@@ -21,6 +21,7 @@ from sordino_analysis.questions.linear.operators import (
     Identity,
     Intervals,
     LinearMap,
+    OneAttribute,
     Prefix,
     Ranges,
     Total,
@@ -213,7 +214,7 @@ def test_every_operator_of_the_package_is_drawn():
     shipped = {kind for kind in kinds_of(LinearMap) if kind.__module__.startswith("sordino_analysis")}
     without_entries = set(kinds_of(_ManyItems)) | {_ManyItems}
     drawn = {Identity, Total, Prefix, Ranges, Intervals, Dense, Kronecker, Boxes, Stack, WithoutRow, CharacterMap}
-    assert shipped == drawn | {ScaledRows, ZeroOneMap} | without_entries
+    assert shipped == drawn | {ScaledRows, ZeroOneMap, OneAttribute} | without_entries
 
 
 class Signs(LinearMap):
