@@ -78,7 +78,7 @@ def test_a_contrast_that_is_a_range_is_the_range(plan: sa.Plan, minutes: np.ndar
     for contrast in (estimate.contrast({last: 1, first: -1}), estimate.contrast({("range", "0..60"): 1})):
         assert contrast.value == pytest.approx(answer.uncut)
         assert contrast.standard_error == pytest.approx(answer.standard_error)
-        # The range's is at .96 before the simplex cuts it, so up to 4.8 % longer; a contrast reads the unbiased answers.
+        # The range's is at .96 before the simplex cuts it, up to 4.8 % longer; a contrast reads unbiased answers.
         assert contrast.interval == pytest.approx(answer.interval, abs=0.11 * answer.standard_error)
         assert contrast.population_interval == pytest.approx(answer.population_interval)
     assert contrast.table.numbers("coverage")[0] == pytest.approx(0.95, abs=0.002)
