@@ -18,9 +18,9 @@ def test_two_campaigns_are_chosen_from_the_page_of_one(window: Window, running: 
     window.open(f"/console/campaigns/{june}")
     page.get_by_role("link", name="Compare with another campaign").click()
     page.get_by_role("heading", name="Compare two campaigns").wait_for()
-    assert page.get_by_label("Left").input_value() == june
-    page.get_by_label("Left").select_option(value=may)
-    page.get_by_label("Right").select_option(value=june)
+    assert page.locator("select[name=left]").input_value() == june
+    page.locator("select[name=left]").select_option(value=may)
+    page.locator("select[name=right]").select_option(value=june)
     page.get_by_role("button", name="Compare").click()
     page.get_by_role("heading", name="Verdict").wait_for()
     table = running.api.get(f"/v1/comparisons?left={may}&right={june}").json()["table"]
