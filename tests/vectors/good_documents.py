@@ -32,6 +32,7 @@ from sordino_analysis.documents.certificate import (
     PairBound,
     PinnedBound,
     SomeTypesBound,
+    StackBound,
     SubsetBound,
 )
 from sordino_analysis.documents.decoders import (
@@ -510,6 +511,13 @@ def odd_analyst_parts() -> dict[str, AnalystPart]:
             *(ScaledHistogramDecoder(2, -0.25), FIGURES),
             certificate=Certificate(
                 some_types_bound(), replace(some_types_bound(), value=1.5, queries=None, query_weights=None)
+            ),
+        ),
+        "stacks": analyst_part(
+            *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
+            *(ScaledHistogramDecoder(2, -0.25), FIGURES),
+            certificate=Certificate(
+                StackBound(value=2.5, shares=_reals(0.25, 0.75)), StackBound(value=1.5, shares=_reals(0.5, 0.5))
             ),
         ),
     }

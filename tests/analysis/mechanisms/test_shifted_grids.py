@@ -96,6 +96,7 @@ def test_mechanisms_of_single_types_win_at_a_large_epsilon_whatever_the_size(typ
     assert summary.max_variance <= rows["randomized_response"] <= rows["shifted_grids"]
 
 
+@pytest.mark.slow
 def test_ranges_of_many_types_are_compared_by_formulas_too() -> None:
     workload = many_bins("ranges", 4096)
     plan = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=9.0, mechanism="randomized_response")))
