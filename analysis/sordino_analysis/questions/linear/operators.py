@@ -113,16 +113,12 @@ class LinearMap(ABC):
     def answers_of_codes(self, codes: NDArray[np.uint64], shape: tuple[int, ...]) -> Floats:
         """W h for users whose members in attributes of these sizes have these indices, (n, attributes) → (Q,)."""
         cells = np.ravel_multi_index(tuple(codes.T.astype(np.int64)), shape)
-        if len(cells) == 1:
-            # Products have columns where their types are too many to list.
-            return self.column(int(cells[0]))
-        return self.matvec(np.bincount(cells, minlength=self.shape[1]) / len(codes))
+        many = len(cells) > 1  # Products have a column where their types are too many to list.
+        return self.matvec(np.bincount(cells, minlength=self.shape[1]) / len(codes)) if many else self.column(cells[0])
 
     def column(self, cell: int) -> Floats:
         """W e_x, the answers of a user of type x, (Q,)."""
-        unit = np.zeros(self.shape[1])
-        unit[cell] = 1.0
-        return self.matvec(unit)
+        return self.matvec((np.arange(self.shape[1]) == cell).astype(float))
 
     def rows(self, start: int, stop: int) -> Floats:
         """The dense block of rows start ≤ q < stop; raises TooLargeForDense above DENSE_LIMIT entries.
