@@ -93,10 +93,7 @@ class LinearMap(ABC):
 
     @abstractmethod
     def squared_matvec(self, histogram: Floats) -> Floats:
-        """(W∘W) h, the mean squares of the answers of users with the histogram; shapes as of `matvec`.
-
-        `histogram` (k,) → (Q,).
-        """
+        """(W∘W) h, the mean squares of the answers of users with the `histogram`, (k,) → (Q,), and as of `matvec`."""
 
     def varying(self) -> Indices:
         """Indices of the rows that are not constant; a built-in kind leaves the constant ones out. Shape (m,)."""
@@ -113,8 +110,11 @@ class LinearMap(ABC):
     def answers_of_codes(self, codes: NDArray[np.uint64], shape: tuple[int, ...]) -> Floats:
         """W h for users whose members in attributes of these sizes have these indices, (n, attributes) → (Q,)."""
         cells = np.ravel_multi_index(tuple(codes.T.astype(np.int64)), shape)
-        many = len(cells) > 1  # Products have a column where their types are too many to list.
-        return self.matvec(np.bincount(cells, minlength=self.shape[1]) / len(codes)) if many else self.column(cells[0])
+        if len(cells) == 1:
+            # A product has a column, too, where its types are too many for a histogram.
+            return self.column(int(cells[0]))
+        # Sums of whole numbers are exact, so that no share is above 1.
+        return self.matvec(np.bincount(cells, minlength=self.shape[1]).astype(float)) / len(cells)
 
     def column(self, cell: int) -> Floats:
         """W e_x, the answers of a user of type x, (Q,)."""

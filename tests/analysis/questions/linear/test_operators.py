@@ -205,6 +205,15 @@ def test_every_operator_is_its_dense_matrix(operator, seed):
     assert np.isin(varying, operator.varying()).all()
 
 
+def test_no_share_of_users_is_above_1():
+    """Sums of rounded shares are: intervals that end at 1 were said to miss them."""
+    counts = np.random.default_rng(6).multinomial(5000, np.full(64, 1 / 64))
+    assert np.cumsum(counts / 5000).max() > 1
+    codes = np.repeat(np.arange(64), counts)[:, None].astype(np.uint64)
+    for operator in (Prefix(64), Ranges(64), Dense(np.tri(64))):
+        assert operator.answers_of_codes(codes, (64,)).max() <= 1
+
+
 def kinds_of(base):
     return {kind for derived in base.__subclasses__() for kind in {derived, *kinds_of(derived)}}
 
