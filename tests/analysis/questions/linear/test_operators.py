@@ -210,7 +210,7 @@ def test_no_share_of_users_is_above_1():
     counts = np.random.default_rng(6).multinomial(5000, np.full(64, 1 / 64))
     assert np.cumsum(counts / 5000).max() > 1
     codes = np.repeat(np.arange(64), counts)[:, None].astype(np.uint64)
-    for operator in (Prefix(64), Ranges(64), Dense(np.tri(64))):
+    for operator in (Prefix(64, 64), Ranges(64, 64), Dense(np.tri(64))):
         assert operator.answers_of_codes(codes, (64,)).max() <= 1
 
 
