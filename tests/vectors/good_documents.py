@@ -20,6 +20,7 @@ from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
 from sordino_analysis.documents.blanket_terms import BlanketTerms
 from sordino_analysis.documents.certificate import (
+    Bound,
     Certificate,
     CharacterBound,
     IntervalBound,
@@ -456,7 +457,7 @@ def symmetric_analyst_parts() -> dict[str, AnalystPart]:
 
 
 def odd_analyst_parts() -> dict[str, AnalystPart]:
-    """What workloads that an involution turns over have of their own, and thresholds with weights of each query's."""
+    """What workloads that an involution turns over have of their own, and bounds of their own on thresholds."""
     concepts = ConceptQueries(
         family="lists",
         width=3,
@@ -491,35 +492,27 @@ def odd_analyst_parts() -> dict[str, AnalystPart]:
             *(decoder, FIGURES),
             certificate=Certificate(of_characters, of_characters),
         ),
-        "own_types": analyst_part(
-            *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
-            *(ScaledHistogramDecoder(2, -0.25), FIGURES),
-            certificate=Certificate(own_types_bound(), PinnedBound(2, _reals(0.5, 0.5), 0.98)),
-        ),
-        "mixed_types": analyst_part(
-            *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
-            *(ScaledHistogramDecoder(2, -0.25), FIGURES),
-            certificate=Certificate(mixed_types_bound(), pair_bound()),
-        ),
-        "listed_rows": analyst_part(
-            *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
-            *(ScaledHistogramDecoder(2, -0.25), FIGURES),
-            certificate=Certificate(listed_rows_bound(), pair_bound()),
-        ),
-        "some_types": analyst_part(
-            *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
-            *(ScaledHistogramDecoder(2, -0.25), FIGURES),
-            certificate=Certificate(
-                some_types_bound(), replace(some_types_bound(), value=1.5, queries=None, query_weights=None)
-            ),
-        ),
-        "stacks": analyst_part(
-            *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
-            *(ScaledHistogramDecoder(2, -0.25), FIGURES),
-            certificate=Certificate(
-                StackBound(value=2.5, shares=_reals(0.25, 0.75)), StackBound(value=1.5, shares=_reals(0.5, 0.5))
-            ),
-        ),
+    } | {name: bounded_analyst_part(*bounds) for name, bounds in own_bounds().items()}
+
+
+def bounded_analyst_part(of_max: Bound, of_mean: Bound) -> AnalystPart:
+    """Thresholds by randomized response with these bounds."""
+    return analyst_part(
+        *("randomized_response", "delays", ProductQueries(("total", "prefix")), "randomized_response"),
+        *(ScaledHistogramDecoder(2, -0.25), FIGURES),
+        certificate=Certificate(of_max, of_mean),
+    )
+
+
+def own_bounds() -> dict[str, tuple[Bound, Bound]]:
+    """Bounds with weights of each query's own, of some types, and of stacks: for the maximum and for the mean."""
+    some = some_types_bound()
+    return {
+        "own_types": (own_types_bound(), PinnedBound(2, _reals(0.5, 0.5), 0.98)),
+        "mixed_types": (mixed_types_bound(), pair_bound()),
+        "listed_rows": (listed_rows_bound(), pair_bound()),
+        "some_types": (some, replace(some, value=1.5, queries=None, query_weights=None)),
+        "stacks": (StackBound(value=2.5, shares=_reals(0.25, 0.75)), StackBound(value=1.5, shares=_reals(0.5, 0.5))),
     }
 
 

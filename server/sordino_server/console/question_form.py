@@ -120,23 +120,21 @@ def _edges(row: int, values: str) -> dict[str, Any]:
 
 
 def _whole(row: int, values: str) -> dict[str, Any]:
-    try:
-        low, high = (int(each) for each in _listed(values))
-    except ValueError as error:
-        raise InvalidValue(
-            f"attribute {row}: whole numbers are given by the lowest and the highest, such as 0, 100", values
-        ) from error
-    return {"kind": "integers", "low": low, "high": high}
+    said = "whole numbers are given by the lowest and the highest, such as 0, 100"
+    return {"kind": "integers"} | _ends(row, values, int, said)
 
 
 def _numbers(row: int, values: str) -> dict[str, Any]:
+    said = "numbers are given by the low and the high end of their range, such as 0, 60000"
+    return {"kind": "number"} | _ends(row, values, float, said)
+
+
+def _ends(row: int, values: str, number: Callable[[str], float], said: str) -> dict[str, float]:
     try:
-        low, high = (float(each) for each in _listed(values))
+        low, high = (number(each) for each in _listed(values))
     except ValueError as error:
-        raise InvalidValue(
-            f"attribute {row}: numbers are given by the low and the high end of their range, such as 0, 60000", values
-        ) from error
-    return {"kind": "number", "low": low, "high": high}
+        raise InvalidValue(f"attribute {row}: {said}", values) from error
+    return {"low": low, "high": high}
 
 
 def _listed(values: str) -> list[str]:
