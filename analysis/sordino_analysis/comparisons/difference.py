@@ -11,7 +11,7 @@ import numpy as np
 
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.arrays import Floats
-from sordino_analysis.comparisons.lifts import Answered, lifts
+from sordino_analysis.comparisons.lifts import Answered, beside, lifts
 from sordino_analysis.comparisons.matching import NotComparable, common_queries, measures_left_out, queries_by_label
 from sordino_analysis.comparisons.parts import MeasuredSide, NormalPart, SomeRows
 from sordino_analysis.documents.analyst_part import AnalystPart
@@ -190,8 +190,10 @@ class Difference:
     @cached_property
     def band(self) -> Floats:
         """(Q, 2) for all compared queries at once, about the populations where these are asked for."""
-        ends = self.mean.population_interval if self.population else self.mean.interval
-        return ends(self.quantile)
+        return self._ends(self.quantile)
+
+    def _ends(self, quantile: float) -> Floats:
+        return (self.mean.population_interval if self.population else self.mean.interval)(quantile)
 
     @cached_property
     def quantile(self) -> float:
@@ -210,28 +212,30 @@ class Difference:
     @property
     def lift(self) -> Floats:
         """(Q,) right over left less 1; NaN where the left answer may be 0 or less."""
-        return self._lifted(normal_quantile(self.level))[0]
+        return self.lifted(normal_quantile(self.level))[0]
 
     @property
     def lift_interval(self) -> Floats:
         """(Q, 2) about whom the band is, for a query that was chosen before anybody looked; NaN as `lift`."""
-        return self._lifted(normal_quantile(self.level))[1]
+        return self.lifted(normal_quantile(self.level))[1]
 
     @property
     def lift_band(self) -> Floats:
         """(Q, 2) for all compared queries at once; NaN where the band of the left answer reaches 0."""
-        return self._lifted(self.quantile)[1]
+        return self.lifted(self.quantile)[1]
 
     @property
     def verdict(self) -> tuple[Verdict, ...]:
         """(Q,) whether the right answer is surely higher or lower, by the band."""
         return tuple(verdict_of(low, high) for low, high in self.band.tolist())
 
-    def _lifted(self, quantile: float) -> tuple[Floats, Floats]:
+    def lifted(self, quantile: float) -> tuple[Floats, Floats]:
+        """(Q,) lifts and (Q, 2) their ends so many standard errors away; NaN where the left answer may be 0 or less."""
         unasked = self.mean.unasked if self.population else 0.0
         left = [(-weight, part) for weight, part in self.mean.parts[: self.of_left]]
         sides = [WeightedMean(parts, unasked) for parts in (left, self.mean.parts[self.of_left :])]
-        return lifts(*(Answered(side.answers, side.recovered(quantile, unasked)) for side in sides))
+        value, ends = lifts(*(Answered(side.answers, side.recovered(quantile, unasked)) for side in sides))
+        return value, beside(ends, self._ends(quantile))
 
     @cached_property
     def normality(self) -> tuple[Normality | None, ...]:

@@ -2,7 +2,8 @@
 
 A ratio r is kept if the interval of θ_right − r·θ_left, recovered from the ends of both (Zou and Donner 2008), holds 0.
 Of ends ± z standard errors that is Fieller's set (1954); here ends may lie at other distances (Donner and Zou 2012).
-So a lift lies on one side of 0 exactly where the recovered difference does.
+So a lift lies on one side of 0 exactly where the recovered difference does, and `beside` keeps it from lying there
+where a difference with other ends holds 0.
 """
 
 from __future__ import annotations
@@ -37,6 +38,16 @@ def lifts(left: Answered, right: Answered) -> tuple[Floats, Floats]:
     upper = _upper_end(value, above, base, base_below, base_above)
     lower = -_upper_end(-value, below, base, base_below, base_above)
     return value / base - 1, np.column_stack([lower, upper]) - 1
+
+
+def beside(ends: Floats, differences: Floats) -> Floats:
+    """(Q, 2) ends of lifts, which hold 0 where the ends (Q, 2) of the differences do.
+
+    Those may be further than recovered ones: of few reports they are from the law of a report. NaN stays.
+    """
+    low, high = differences.T
+    lower = np.where(low <= 0, np.minimum(ends[:, 0], 0.0), ends[:, 0])
+    return np.column_stack([lower, np.where(high >= 0, np.maximum(ends[:, 1], 0.0), ends[:, 1])])
 
 
 def _upper_end(value: Floats, above: Floats, base: Floats, base_below: Floats, base_above: Floats) -> Floats:

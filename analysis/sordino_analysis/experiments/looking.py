@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from sordino_analysis.comparisons.difference import DIFFERENT_PEOPLE, Difference, Side, Verdict, difference, verdict_of
+from sordino_analysis.comparisons.lifts import beside
 from sordino_analysis.comparisons.matching import queries_by_label
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.estimation.fieller import JointErrors, fieller_set
 from sordino_analysis.estimation.intervals import bonferroni_quantile
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
@@ -297,23 +297,21 @@ class _Compared:
             "boundary": ends.boundary if shown else None,
             "lower": ends.low if shown else None,
             "upper": ends.high if shown else None,
-            "lift": self._lift(ends.boundary) if shown else None,
+            "lift": self._lift(ends) if shown else None,
             "note": OVERSTATED if early else None,
             "warnings": [each for each in self.found.warnings if each != DIFFERENT_PEOPLE],
         }
 
-    def _lift(self, boundary: float) -> dict[str, Any]:
-        """θ_B/θ_A − 1 and where it is, by Fieller; a base that may be 0 leaves no interval."""
+    def _lift(self, ends: _Ends) -> dict[str, Any]:
+        """θ_B/θ_A − 1 and where it is, on one side of 0 where the difference is; a base that may be 0 leaves no end."""
         base, other = float(self.found.left[0]), float(self.found.right[0])
-        variances = [weight**2 * float(part.noise[0] + part.drawn[0]) for weight, part in self.found.mean.parts]
-        errors = JointErrors(numerator=variances[-1], covariance=0.0, denominator=variances[0])
-        held = fieller_set(other, base, errors, boundary)
-        bounded = held.shape == "interval"
+        [(low, high)] = beside(self.found.lifted(ends.boundary)[1], np.array([[ends.low, ends.high]])).tolist()
+        bounded = math.isfinite(low) and math.isfinite(high)
         return {
             "value": other / base - 1 if base else None,
-            "shape": held.shape,
-            "lower": held.low - 1 if bounded else None,
-            "upper": held.high - 1 if bounded else None,
+            "shape": "interval" if bounded else "anything",
+            "lower": low if bounded else None,
+            "upper": high if bounded else None,
         }
 
 

@@ -57,6 +57,23 @@ def test_a_difference_is_found_and_said_with_its_interval_first(plan):
     assert is_decided(found, design)
 
 
+def test_a_lift_lies_on_one_side_of_0_where_the_difference_does(plan_of):
+    """Of few reports, too, whose intervals are from the law of a report and not so many standard errors wide.
+
+    Fieller's set of plain variances is on another side in 10 of 25 of these looks.
+    """
+    plan, bounded = plan_of("histogram", 3, epsilon=4), 0
+    for seed in range(30):
+        arms = enumerate((([0.02, 0.49, 0.49], 800), ([0.06, 0.47, 0.47], 400)))
+        sides = [reported(plan, shares, users, 2 * seed + arm) for arm, (shares, users) in arms]
+        (one,) = look(design_of(plan, users=1200), plan.device, plan.analyst, sides, [], ended=False)["comparisons"]
+        lift = one["lift"]
+        if lift["shape"] == "interval":
+            bounded += 1
+            assert (lift["lower"] > 0, lift["upper"] < 0) == (one["lower"] > 0, one["upper"] < 0)
+    assert bounded > 10
+
+
 def test_no_difference_is_undecided_until_the_end_spends_all(plan):
     design = design_of(plan, users=60_000)
     before, found = [], None
