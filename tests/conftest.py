@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import shutil
 import ssl
@@ -58,10 +59,15 @@ BUCKETS = 10_000
 
 @pytest.fixture(autouse=True)
 def _logs_as_before() -> Iterator[None]:
-    """Undo what a test configures: the standard error that it logs to is closed when it ends."""
-    before = structlog.get_config()
+    """Undo what a test configures: the standard error that it logs to is closed when it ends.
+
+    The server's handler of other libraries' lines would print to standard output without the configuration.
+    """
+    before, handlers = structlog.get_config(), list(logging.getLogger().handlers)
     yield
     structlog.configure(**before)
+    for handler in [each for each in logging.getLogger().handlers if each not in handlers]:
+        logging.getLogger().removeHandler(handler)
 
 
 @pytest.fixture(autouse=True, scope="session")
