@@ -41,5 +41,5 @@ def test_the_program_prints_what_the_page_shows_but_for_the_salt(tmp_path: Path)
     exact = (0, 1, 2, len(shown) - 1)
     assert not differences("\n".join(shown[each] for each in exact), "\n".join(printed[each] for each in exact))
     truth = [float(share) for share in re.findall(r"([\d.]+)%", printed[-1])]
-    bands = [re.findall(r"([\d.]+) … ([\d.]+) %", line)[-1] for line in printed if line.startswith("https://")]
+    bands = [re.findall(r"([\d.]+) … ([\d.]+) %", line)[0] for line in printed if line.startswith("https://")]
     assert [float(low) <= share <= float(high) for (low, high), share in zip(bands, truth, strict=True)] == [True] * 3
