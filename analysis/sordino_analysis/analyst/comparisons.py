@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, singledispatch
+from typing import Literal
 
 from sordino_analysis.analyst.arguments import FLAG, NAMES, NONE, NUMBER, TEXT, Kind, WrongType, takes
 from sordino_analysis.analyst.display import AnswersShown, shown
@@ -19,6 +20,7 @@ from sordino_analysis.comparisons.difference import Side, Verdict, check_level
 from sordino_analysis.comparisons.matching import NotComparable
 from sordino_analysis.comparisons.measures import AnyDifference, compared
 from sordino_analysis.estimation.linear import LinearEstimator
+from sordino_analysis.experiments.decided import without_verdicts
 from sordino_analysis.kinds.asked_side import side_of_distribution
 from sordino_analysis.kinds.measured_side import with_measures
 from sordino_analysis.panel.period_answers import PeriodAnswers
@@ -31,12 +33,15 @@ Comparable = Estimate | Simulation | PeriodAnswers
 class EstimateComparison(AnswersShown):
     """The answers of `right` less those of `left` to the Q queries that both were asked, in their units.
 
-    `found` has the errors; `left` and `right` are the names that were given.
+    `found` has the errors; `left` and `right` are the names that were given. Verdicts are `withheld` where the counts
+    of an experiment's arms contradict their weights.
     """
 
     found: AnyDifference
     left: str
     right: str
+    _: KW_ONLY
+    withheld: bool = False
 
     @property
     def labels(self) -> list[str]:
@@ -79,9 +84,9 @@ class EstimateComparison(AnswersShown):
         return self.found.lift_interval
 
     @property
-    def verdicts(self) -> tuple[Verdict, ...]:
-        """(Q,) "higher" or "lower" where the band says that the right answer is, else "undecided"."""
-        return self.found.verdict
+    def verdicts(self) -> Sequence[Verdict | Literal["withheld"]]:
+        """(Q,) "higher" or "lower" where the band says that the right answer is, else "undecided" or "withheld"."""
+        return ["withheld"] * len(self.labels) if self.withheld else self.found.verdict
 
     @property
     def findings(self) -> tuple[str, ...]:
@@ -102,8 +107,9 @@ class EstimateComparison(AnswersShown):
     def table(self) -> AnswerTable:
         """The differences under the names of docs/results.md, one a row."""
         found = self.found
+        columns = columns_of_difference(found, self.left, self.right)
         return AnswerTable.of_columns(
-            columns_of_difference(found, self.left, self.right),
+            without_verdicts(columns) if self.withheld else columns,
             users=found.users,
             compared=len(found.labels),
             level=found.level,

@@ -21,6 +21,7 @@ from sordino_analysis.experiments.findings import finding_of
 from sordino_analysis.experiments.looking import ExperimentDesign, look, made, planned_noise, planned_random, query_of
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.experiments.power import PowerTerms
+from sordino_analysis.experiments.sample_ratio import sample_ratio
 from sordino_analysis.request_terms import MOST_LEVEL
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Arm
@@ -108,7 +109,8 @@ class Experiment:
         """All answers of the arm `right` less those of `left`, the first arm, at the experiment's level.
 
         `aggregates` (arms,) are of all reports of each arm at the end; the band holds all arms less the left one at
-        once. What is compared is as in `compare`. It is no look: the primary query is decided by `look`. Raises
+        once. What is compared is as in `compare`. It is no look: the primary query is decided by `look`. Verdicts are
+        withheld where the counts of the arms contradict their weights, which true ones do once in 1,000. Raises
         InvalidValue for an arm that there is not, and for aggregates that are not one for each arm.
         """
         names = [arm.name for arm in self.design.arms]
@@ -131,7 +133,9 @@ class Experiment:
             for name in (base, *others)
         ]
         compared = compared_arms(sides[0], sides[1:], only=only)
-        return EstimateComparison(compared[others.index(right)], base, right)
+        counts = [max(0, each.count - self._blanket) for each in aggregates]
+        ratio = sample_ratio(counts, [arm.weight for arm in self.design.arms], ended=True)
+        return EstimateComparison(compared[others.index(right)], base, right, withheld=ratio.alarm)
 
     def simulate(
         self, values: Values, *, seed: int, effect: float = 0.0, runs: int = _USUAL_RUNS

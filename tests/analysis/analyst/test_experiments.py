@@ -158,6 +158,11 @@ def test_arms_are_compared_over_all_answers_with_one_band(plan: sa.Plan) -> None
     # An arm without reports is compared with none, and widens no band.
     empty = sa.Aggregate.empty(plan.device.randomizer)
     np.testing.assert_allclose(design.compare([sums[0], empty, sums[2]], "C").band, alone.band)
+    # Arms of one weight have 3,000 users each: with weights that say otherwise no verdict stands, and numbers do.
+    skewed = design_of(plan, arms={"A": 1, "B": 1, "C": 2}).compare(sums, "C")
+    assert set(skewed.verdicts) == set(skewed.table.columns["verdict"]) == {"withheld"}
+    assert skewed.findings == ("no verdict: the counts of the arms are not those of their weights",)
+    np.testing.assert_allclose(skewed.band, found.band)
     for wrong, said in ((("D",), "no arm 'D': the arms are A, B, C"), (("A",), "the left arm too")):
         with pytest.raises(InvalidValue, match=said):
             design.compare(sums, *wrong)
