@@ -33,6 +33,12 @@ def verify(key: bytes, signature: bytes, message: bytes) -> bool:
     return _same(_sum_of_multiples(s, _BASE, k, _negative(a)), r)
 
 
+def is_point(key: bytes) -> bool:
+    """Whether these bytes are a public key by which `verify` may hold: a canonical point, not of small order."""
+    found = _decoded(key) if len(key) == KEY_BYTES else None
+    return found is not None and not _has_small_order(found)
+
+
 def _decoded(encoded: bytes) -> _Point | None:
     """The point of a canonical encoding; None for any other bytes."""
     number = int.from_bytes(encoded, "little")

@@ -129,10 +129,81 @@ def log_proofs(manifests: dict[str, Manifest]) -> dict[str, Any]:
         "witness": _WITNESS.public_key().public_bytes_raw().hex(),
     }
     head = {"origin": ORIGIN, "witness": WITNESS, "keys": keys, "time": AT}
+    pins = {"log": _note_key(ORIGIN, 1, _LOG), "witness": _note_key(WITNESS, 4, _WITNESS)}
+    listed, wrong = days(leaves)
+    more = {"pins": pins, "trust": trust(leaves), "days": listed}
     return {
-        "good/log_proof.json": head | {"vectors": good, "consistency": trees},
-        "bad/log_proof.json": {"vectors": [{"name": name, "text": text} for name, text in _bad(found, leaves)]},
+        "good/log_proof.json": head | {"vectors": good, "consistency": trees} | more,
+        "bad/log_proof.json": {
+            "vectors": [{"name": name, "text": text} for name, text in _bad(found, leaves)],
+            "days": [{"name": name, "text": text} for name, text in wrong],
+        },
     }
+
+
+def _note_key(name: str, kind: int, key: Ed25519PrivateKey) -> str:
+    public = bytes([kind]) + key.public_key().public_bytes_raw()
+    return f"{name}+{hashlib.sha256(name.encode() + chr(10).encode() + public).digest()[:4].hex()}+{_64(public)}"
+
+
+def _note(size: int, root_hash: bytes, *lines: str) -> str:
+    text = "".join(f"{line}\n" for line in (ORIGIN, size, _64(root_hash)))
+    return f"{text}\n{''.join(line or _signature(ORIGIN, _LOG, 1, text) for line in lines)}"
+
+
+def _by_witness(size: int, root_hash: bytes, time: int = AT, name: str = WITNESS) -> str:
+    text = "".join(f"{line}\n" for line in (ORIGIN, size, _64(root_hash)))
+    return _signature(name, _WITNESS, 4, text, time)
+
+
+def trust(leaves: Sequence[bytes]) -> list[dict[str, Any]]:
+    """Checkpoints, and whether they are taken by a quorum of one of two witnesses at a moment."""
+    size, whole = len(leaves), root(leaves)
+    witness, unknown = _by_witness(size, whole), "\N{EM DASH} other.example AAAAAAAA\n"
+    of_another = _by_witness(size, bytes(32))
+    text = "".join(f"{line}\n" for line in (ORIGIN, size, _64(whole)))
+    cases = [
+        ("log_and_witness", _note(size, whole, "", witness), 1),
+        ("unknown_lines_are_ignored", _note(size, whole, unknown, "", unknown, witness), 1),
+        ("log_alone", _note(size, whole, ""), 0),
+        ("witness_alone", _note(size, whole, witness), 0),
+        ("witness_twice_counts_once", _note(size, whole, "", witness, _by_witness(size, whole, AT + 1)), 1),
+        ("witness_of_another_root", _note(size, whole, "", of_another), 0),
+        ("witness_a_day_ahead", _note(size, whole, "", _by_witness(size, whole, AT + 86_401)), 0),
+        ("witness_almost_a_day_ahead", _note(size, whole, "", _by_witness(size, whole, AT + 86_400)), 1),
+        ("witness_by_another_name", _note(size, whole, "", _by_witness(size, whole, AT, "w.example")), 0),
+        ("log_signs_as_witness", _note(size, whole, "", _signature(WITNESS, _LOG, 4, text, AT)), 0),
+        ("witness_signs_as_log", _note(size, whole, _signature(ORIGIN, _WITNESS, 1, text), witness), 0),
+        ("cosignature_as_a_signature", _note(size, whole, "", _signature(WITNESS, _WITNESS, 1, text)), 0),
+    ]
+    return [{"name": name, "note": note, "now": AT, "witnesses": seen} for name, note, seen in cases]
+
+
+def days(leaves: Sequence[bytes]) -> tuple[str, list[tuple[str, str]]]:
+    """A list of days, and ones that are none."""
+    blocks = [
+        "\n".join([f"day {20_000 + size} {size} {_64(root(leaves[:size]))}", *map(_64, consistency(size, leaves))])
+        for size in (1, 4, 6, len(leaves))
+    ]
+    header, note = "sordino/log-days@v1", checkpoint(len(leaves), root(leaves))
+    text = "\n".join([header, *blocks]) + f"\n\n{note}"
+    first = blocks[0].split("\n")
+    many = [blocks[3].replace("day 20011", f"day {20_011 + number}") for number in range(33)]
+    return text, [
+        ("another_header", text.replace("@v1", "@v2")),
+        ("hash_before_the_first_day", text.replace(header, f"{header}\n{first[1]}")),
+        ("days_descend", "\n".join([header, blocks[1], blocks[0]]) + f"\n\n{note}"),
+        ("day_twice", "\n".join([header, blocks[0], blocks[0]]) + f"\n\n{note}"),
+        ("another_root", text.replace(_64(root(leaves[:4])), _64(bytes(32)))),
+        ("another_size", text.replace("day 20004 4", "day 20004 5")),
+        ("short_path", text.replace(f"{first[-1]}\n", "", 1)),
+        ("size_of_nothing", text.replace("day 20001 1", "day 20001 0")),
+        ("larger_than_the_newest", text.replace("day 20011 11", "day 20011 12")),
+        ("day_with_zero", text.replace("day 20001", "day 020001")),
+        ("thirty_three_days", "\n".join([header, *many]) + f"\n\n{note}"),
+        ("no_checkpoint", "\n".join([header, *blocks])),
+        ("too_long", text + "x" * 65_536),
+    ]
 
 
 def _bad(found: list[bytes], leaves: list[bytes]) -> list[tuple[str, str]]:

@@ -179,5 +179,19 @@ def entry_of_manifest(manifest: Manifest, parts: tuple[Digest, ...], at: int) ->
     return LogEntry(at, bytes(manifest.campaign), event)
 
 
+def logged_parts(manifest: Manifest) -> tuple[Digest, ...]:
+    """The digests of the device parts that a manifest names."""
+    return tuple(terms.plan.device for terms in manifest.rounds if terms.plan is not None)
+
+
+def entry_fault(entry: LogEntry, manifest: Manifest) -> str | None:
+    """Why an entry is not the one of a manifest; None where it is, in every field."""
+    if entry == entry_of_manifest(manifest, logged_parts(manifest), entry.at):
+        return None
+    if entry.subject != bytes(manifest.campaign) or not isinstance(entry.event, LoggedCampaign):
+        return f"the entry of the log is about another thing than campaign {manifest.campaign}"
+    return f"the entry of the log says other things than the manifest of campaign {manifest.campaign}"
+
+
 def _named_bytes(attribute: LoggedAttribute) -> int:
     return len(encode_value(to_plain(attribute)))

@@ -11,7 +11,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from sordino_shared.errors import InvalidValue, MalformedDocument, OversizedDocument, ProtocolError
 from sordino_shared.protocol import Digest, LogEntry, Manifest
 from sordino_shared.protocol.log_entries import LoggedCampaign, entry_of_manifest
-from sordino_shared.protocol.log_proofs import LogProof, is_consistent, leaf_hash, root_of_path
+from sordino_shared.protocol.log_proofs import LogProof
+from sordino_shared.protocol.log_tree import is_consistent, leaf_hash, root_of_path
 from tests.vectors.log import consistency, path, root
 
 MOST = 40
