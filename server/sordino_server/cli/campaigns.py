@@ -147,6 +147,7 @@ def create(
     """
     if (workload is None) == (plan_request is None) or (workload is None) != (epsilon is None):
         raise InvalidValue("give either --workload with --epsilon, or --plan-request")
+    routed = route_terms(route, collector)
     if workload is not None:
         order: dict[str, Any] = {"workload": registered(remote, workload), "epsilon": epsilon, "objective": objective}
         order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
@@ -155,7 +156,7 @@ def create(
     terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
     terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}
     terms |= {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
-    terms |= {"servers": _server_terms(source), "sources_deadline_s": sources_deadline_s} | route_terms(route)
+    terms |= {"servers": _server_terms(source), "sources_deadline_s": sources_deadline_s} | routed
     status = remote.post("/v1/campaigns", terms | text_terms(text))
     shown = status, partial(print_created, status)
     if open_now:

@@ -99,11 +99,12 @@ def create(
     rule |= {} if expect is None else {"expect": share_of("--expect", expect)}
     drawn = arms_of(arms)
     order = {"name": name, "purpose": purpose, "population": population, "arms": drawn, "experiment": rule}
+    order |= route_terms(route, collector)
     planning = {"workload": registered(remote, file), "epsilon": epsilon}
     if difference is not None:
         target_error = _target_error(file, difference, collector, target_error, drawn)
     planning |= collector_terms(collector, target_error, epsilon, weak_epsilon)
-    order |= {"plan_request": awaited_plan(remote, planning, population, Patience(timeout))} | route_terms(route)
+    order |= {"plan_request": awaited_plan(remote, planning, population, Patience(timeout))}
     status = remote.post("/v1/campaigns", order)
     said = _fake_reports(remote.get(f"/v1/plan-requests/{order['plan_request']}")["summary"], drawn)
     shown = status, lambda: console.print(f"{_created(status)}\n{said}", highlight=False)

@@ -69,12 +69,13 @@ def create(
     period has a batch of its own.
     """
     workload, terms = read_series(file)
+    routed = route_terms(route, collector)
     registered = remote.post("/v1/workloads", workload)
     order = {"workload": registered["id"], "epsilon": epsilon, "objective": "max", "mechanism": mechanism}
     order |= collector_terms(collector, target_error, epsilon, weak_epsilon)
     plan = awaited_plan(remote, order, population, Patience(timeout))
     campaign = {"name": name, "purpose": purpose, "population": population, "plan_request": plan, "series": terms}
-    campaign |= {"upload_token": upload_token} | route_terms(route) | text_terms(text)
+    campaign |= {"upload_token": upload_token} | routed | text_terms(text)
     status: dict[str, Any] = remote.post("/v1/campaigns", campaign)
     shown = status, partial(_print, status)
     try:

@@ -78,8 +78,13 @@ def collector_terms(
     return {"collector": bound, "target_error": target_error}
 
 
-def route_terms(file: Path | None) -> dict[str, Any]:
-    """The route that a campaign is created with; raises InvalidValue where the file is none."""
+def route_terms(file: Path | None, collector: str | None) -> dict[str, Any]:
+    """The route that a campaign is created with; raises InvalidValue where the file is none.
+
+    Commands ask for it before they wait for a plan, which a campaign without its shuffler could not use.
+    """
+    if file is None and collector is not None:
+        raise InvalidValue("--collector plans for a shuffler: name it with --route FILE", collector)
     if file is None:
         return {}
     try:

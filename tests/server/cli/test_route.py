@@ -143,6 +143,13 @@ def test_a_plan_of_another_kind_is_refused(
     assert "/route" in run_command(*without, code=2, **operator).stderr
     weak = ("campaigns", "create", *TERMS, *question, "--epsilon", "6", *PLAN, "--route", route())
     assert "--weak-epsilon" in run_command(*weak, code=2, **operator).stderr
+    before = home.api.get("/v1/plan-requests").json()
+    nowhere = ("campaigns", "create", *TERMS, *question, "--epsilon", "4", *PLAN)
+    assert "name it with --route FILE" in run_command(*nowhere, code=2, **operator).stderr
+    experiment = ("experiment", "create", *TERMS, "--file", question[1], *EXPERIMENT, *PLAN)
+    assert "name it with --route FILE" in run_command(*experiment, code=2, **operator).stderr
+    # Nobody waits for a plan that no campaign can use.
+    assert home.api.get("/v1/plan-requests").json() == before
     assert home.api.get("/v1/campaigns").json()["campaigns"] == []
 
 
