@@ -44,6 +44,8 @@ if TYPE_CHECKING:
     from sordino_analysis.planning_options import PlanError
     from sordino_analysis.progress import Progress
     from sordino_analysis.questions.linear import Workload, WorkloadError
+    from sordino_analysis.text_codes.making import text_code
+    from sordino_analysis.text_codes.string_code import StringCode
     from sordino_shared.errors import SordinoError
 
 __version__ = "0.1.0"
@@ -76,6 +78,8 @@ _MODULES = {
     "sordino_analysis.planning_options": ("PlanError",),
     "sordino_analysis.progress": ("Progress",),
     "sordino_analysis.questions.linear": ("Workload", "WorkloadError"),
+    "sordino_analysis.text_codes.making": ("text_code",),
+    "sordino_analysis.text_codes.string_code": ("StringCode",),
     "sordino_analysis.panel.rotation": ("Rotation",),
     "sordino_analysis.panel.series": ("SeriesEstimates",),
     "sordino_shared.errors": ("SordinoError",),
@@ -103,6 +107,7 @@ __all__ = [
     "SeriesEstimates",
     "Simulation",
     "SordinoError",
+    "StringCode",
     "Workload",
     "WorkloadError",
     "aggregate",
@@ -129,6 +134,7 @@ __all__ = [
     "series",
     "simulate",
     "simulate_pairwise",
+    "text_code",
     "workload",
 ]
 

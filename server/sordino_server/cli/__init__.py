@@ -45,6 +45,7 @@ COMMANDS = (
     "serve",
     "simulate",
     "size",
+    "text-code",
     "worker",
 )
 

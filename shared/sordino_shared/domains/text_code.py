@@ -49,14 +49,14 @@ class TextCode:
     def first_bits(self, text: bytes | None, depth: int) -> int:
         """The first `depth` bits of the code of UTF-8 bytes, or of no text, as an integer."""
         code, bits = 0, 0
-        for place in self._places(text):
+        for place in self.places(text):
             code = code << self.lengths[place] | self._words[place]
             bits += self.lengths[place]
             if bits >= depth:
                 return code >> (bits - depth)
         return code << (depth - bits)
 
-    def _places(self, text: bytes | None) -> Iterator[int]:
+    def places(self, text: bytes | None) -> Iterator[int]:
         """The places of the words of a text, END included."""
         if text is None:
             yield len(self.lengths) - 1

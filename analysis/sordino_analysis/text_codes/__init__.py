@@ -1,0 +1,1 @@
+"""Public codes of text: made from public texts, written as JSON, and the ones that ship."""
