@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from statistics import NormalDist
 from typing import Protocol, Self
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from sordino_analysis.documents.crowd_size import CrowdFigures, CrowdSize
 from sordino_analysis.documents.elimination_plan import RoundShares
 from sordino_analysis.documents.price_of_locality import PriceOfLocality
 from sordino_analysis.documents.summary_parts import (
@@ -168,6 +170,9 @@ class LinearSummary(_Summary):
         None, exclude_if=is_none, description="Of three rounds: how many rules the second asks about."
     )
 
+    crowd: CrowdFigures | None = Field(
+        None, exclude_if=is_none, description="What intervals are made of; absent in plans of before."
+    )
     average_case: AverageCaseFigures | None = Field(
         None, exclude_if=is_none, description="What the same reports tell of one known rule on average."
     )
@@ -240,6 +245,15 @@ class LinearSummary(_Summary):
     def _variance_of_statements(self) -> float:
         """Of one report about what estimates state: losses of rules are the population's, other answers the users'."""
         return self.largest_variance if self.population_variance is None else self.population_variance
+
+    def crowd_of(self, reports: int) -> CrowdSize | None:
+        """What so many reports of devices, in all rounds, tell of each answer; None for plans of before."""
+        answering = math.floor(reports * self.first_share)
+        if self.crowd is None or answering < 1:
+            return None
+        found, share = self.crowd.crowd(answering), self.first_share
+        needed = None if found.needed is None else math.ceil(found.needed / share)
+        return replace(found, reports=reports, needed=needed)
 
     def certified_reach(self, level: float, users: int) -> float:
         """Half of the width, at most, of the interval for one rule whose mistakes cost 1, from the last round."""

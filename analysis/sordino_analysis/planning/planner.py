@@ -11,6 +11,7 @@ from typing import Any
 
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.certificate import Certificate
+from sordino_analysis.documents.crowd_size import CrowdFigures
 from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.documents.queries import RuleQueries
 from sordino_analysis.documents.summary_parts import BlanketSummary, MechanismRow, PartDigests, PredictedError
@@ -99,11 +100,27 @@ class CompiledPlan:
             candidates=tuple(self._row(candidate) for candidate in self.candidates),
             robust=options.robust,
             users=options.users,
+            crowd=self._crowd,
             **(self._of_rules() if isinstance(workload.published, RuleQueries) else {}),
             **(self._of_numbers() if workload.has_units else {}),
             **({} if options.users is None else self._predicted(options.users)),
             **({} if self.behind is None else self._blanket(self.behind)),
         )
+
+    @property
+    def _crowd(self) -> CrowdFigures:
+        """Of the worst listed query; a further one, which is a share, counts where its variance is larger."""
+        listed = for_randomizer(self.device.randomizer).listed(self.request.workload)
+        low, high = listed.operator.entry_range()
+        rows = listed.varying_rows
+        scales = (high - low)[rows]
+        # A sample varies most where half of the users are at either end of the scale.
+        variances, biases = self.profile.variance[rows] / scales**2, self.profile.bias[rows] / scales
+        terms, added = self.analyst.blanket, 0.0
+        if terms is not None and self.behind is not None:
+            added = terms.reports * self.behind.variance / float(scales.min()) ** 2
+        largest = max(self.profile.sought, float(variances.max(initial=0.0)))
+        return CrowdFigures(variance=largest + 1 / 4, bias=float(biases.max(initial=0.0)), blanket=added)
 
     def _blanket(self, behind: Behind) -> dict[str, Any]:
         terms, options = self.analyst.blanket, self.request.options

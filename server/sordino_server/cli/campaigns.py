@@ -27,6 +27,7 @@ from sordino_server.cli.creation import (
     registered,
     text_terms,
 )
+from sordino_server.cli.crowds import AnywayOption, check_crowd
 from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import (
     JsonOption,
@@ -132,6 +133,7 @@ def create(
     source: SourcesOption = None,
     sources_deadline_s: SourcesDeadlineOption = SOURCES_DEADLINE_S,
     open_now: OpenOption = False,
+    anyway: AnywayOption = False,
     timeout: TimeoutOption = TIMEOUT_S,
 ) -> Shown:
     """Create a campaign from a workload file or from a finished plan request.
@@ -144,6 +146,8 @@ def create(
 
     Behind a shuffler (--route, --collector, --target-error) --epsilon is the most that a device spends. With --workload
     the command waits for the plan, whose options need it. A pairwise statistic needs --users.
+
+    Where so few reports leave an answer off by more than ten points, it says so, and --open asks for --anyway.
     """
     if (workload is None) == (plan_request is None) or (workload is None) != (epsilon is None):
         raise InvalidValue("give either --workload with --epsilon, or --plan-request")
@@ -153,6 +157,8 @@ def create(
         order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
         order |= collector_terms(collector, target_error, epsilon, weak_epsilon)
         plan_request = awaited_plan(remote, order, population, Patience(timeout))
+    assert plan_request is not None
+    check_crowd(remote, plan_request, users, open_now=open_now, anyway=anyway, closes_after=close_after_reports)
     terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
     terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}
     terms |= {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}

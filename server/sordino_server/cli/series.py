@@ -12,6 +12,7 @@ from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.candidates import MechanismOption
 from sordino_server.cli.chart_file import ChartOption, drawn
 from sordino_server.cli.creation import PopulationOption, TextOption, awaited_plan, open_new, text_terms
+from sordino_server.cli.crowds import AnywayOption, check_crowd
 from sordino_server.cli.estimate_text import print_estimate
 from sordino_server.cli.output import command_group, console
 from sordino_server.cli.remote import Remote
@@ -55,6 +56,7 @@ def create(
         bool, typer.Option("--upload-token", help="Accept reports only with the series' token, printed once.")
     ] = False,
     open_now: Annotated[bool, typer.Option("--open", help="Open the series immediately.")] = False,
+    anyway: AnywayOption = False,
     timeout: TimeoutOption = TIMEOUT_S,
 ) -> Shown:
     """Create a series from a workload file with its terms.
@@ -66,7 +68,8 @@ def create(
 
     The file has the queries and, for example, `series: {every: day, slots: 30, answers: 12, late: 2d}`. Behind a
     shuffler (--route, --collector, --target-error) --epsilon is the most that a device spends on an answer, and each
-    period has a batch of its own.
+    period has a batch of its own. Where a period's reports leave an answer off by more than ten points, it says so, and
+    --open asks for --anyway.
     """
     workload, terms = read_series(file)
     routed = route_terms(route, collector)
@@ -74,6 +77,8 @@ def create(
     order = {"workload": registered["id"], "epsilon": epsilon, "objective": "max", "mechanism": mechanism}
     order |= collector_terms(collector, target_error, epsilon, weak_epsilon)
     plan = awaited_plan(remote, order, population, Patience(timeout))
+    reports = None if active is None else active // int(terms["slots"])
+    check_crowd(remote, plan, reports, open_now=open_now, anyway=anyway)
     campaign = {"name": name, "purpose": purpose, "population": population, "plan_request": plan, "series": terms}
     campaign |= {"upload_token": upload_token} | routed | text_terms(text)
     status: dict[str, Any] = remote.post("/v1/campaigns", campaign)

@@ -23,6 +23,7 @@ from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import Effort
 from sordino_analysis.requests import kind_of_question
 from sordino_server.cli.candidates import MechanismOption, ObjectiveOption, ProtocolOption
+from sordino_server.cli.crowds import show_crowds
 from sordino_server.cli.experiment_options import ExpectOption, LooksOption, looks_behind_shuffler
 from sordino_server.cli.experiment_size import (
     ArmsOption,
@@ -59,6 +60,7 @@ DEFAULT_EPSILONS = ("0.25", "0.5", "1", "2", "4")
 _YES_OR_NO = builtin_specification("histogram", 2)
 _OF_EXPERIMENTS = ("arms", "power", "daily", "spread", "looks", "expect")
 _OF_MARGINS = ("two_campaigns", "population", "protocol", "target")
+_NOT_OF_REPORTS = ("level", *_OF_MARGINS, "collector", "device_epsilon", "weak_epsilon")
 
 _EpsilonsOption = Annotated[
     list[str] | None,
@@ -66,6 +68,9 @@ _EpsilonsOption = Annotated[
 ]
 _MarginOption = Annotated[
     str | None, typer.Option(metavar="X", help='Half width of the interval: 0.01, 1% or "50 ms".')
+]
+_ReportsOption = Annotated[
+    int | None, typer.Option(min=1, metavar="N", help="Say how far answers of so many reports may be off, instead.")
 ]
 _LevelOption = Annotated[float, typer.Option(metavar="P", help="Probability of the interval.")]
 _TwoCampaignsOption = Annotated[
@@ -91,6 +96,7 @@ def size(
     size: Annotated[int | None, typer.Option(metavar="N", help="Number of bins for --workload.")] = None,
     file: FileOption = None,
     epsilon: _EpsilonsOption = None,
+    reports: _ReportsOption = None,
     level: _LevelOption = 0.95,
     difference: DifferenceOption = None,
     arms: ArmsOption = 2,
@@ -121,6 +127,8 @@ def size(
         sordino size --workload prefix --size 64 --margin 2% --collector 1,1e-6
         sordino size --difference 1% --arms 2 --power 80% --daily 20000
 
+        sordino size --workload histogram --size 2 --reports 500
+
     One answer: the interval of every query by itself is within the margin, whatever the users hold. All answers: the
     simultaneous band is. A margin is a share of the query's scale, its largest entry less its least: 1 for a share of
     users, the range for a mean of numbers; or it is a number in their unit, "50 ms". For a pairwise statistic it is in
@@ -128,9 +136,12 @@ def size(
 
     An experiment: how many users, and how many days, find a difference between arms; without a workload of a share.
     """
-    if (margin is None) == (difference is None):
-        raise InvalidValue("give --margin, or --difference for an experiment", margin)
-    (_size_statement if difference is None else _size_experiment)(context)
+    if sum(each is not None for each in (margin, difference, reports)) != 1:
+        raise InvalidValue("give one of --margin, --reports, and --difference for an experiment", margin)
+    if reports is not None:
+        _size_crowd(context)
+    else:
+        (_size_statement if difference is None else _size_experiment)(context)
 
 
 def _size_statement(context: typer.Context) -> None:
@@ -157,6 +168,22 @@ def _size_statement(context: typer.Context) -> None:
         print_json(margin.document() | terms | {"rows": [row.document() for row in rows]})
         return
     _print(statement, margin, rows, given["verbose"])
+
+
+def _size_crowd(context: typer.Context) -> None:
+    refuse_given(context, _OF_EXPERIMENTS, "they go with --difference, which sizes an experiment")
+    refuse_given(
+        context, _NOT_OF_REPORTS, "they do not go with --reports, whose intervals are of the population at 95 %"
+    )
+    given = context.params
+    asked = asked_specification(given["workload"], given["size"], given["file"])
+    kind = kind_of_question(asked)
+    if kind.why_users is not None:
+        raise InvalidValue("--reports is about linear queries; give --margin for a pairwise statistic", asked)
+    options = {name: given[name] for name in ("objective", "mechanism", "effort")}
+    planning = [PlanningOptions.of(epsilon=each, **options) for each in given["epsilon"] or DEFAULT_EPSILONS]
+    plans = [finished_plan(kind.request_class().of(asked, each), cache=_cache(given)) for each in planning]
+    show_crowds(given["reports"], [plan.summary for plan in plans], given["as_json"])
 
 
 def _cache(given: dict[str, Any]) -> PlanCache | None:

@@ -7,9 +7,10 @@ from sqlalchemy.orm import Session
 
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.actions import Target
+from sordino_server.campaigns.expected_crowd import expected_crowd
 from sordino_server.campaigns.status import status_of
 from sordino_server.console.campaign_actions import ACTIONS, ROUND_ACTIONS, Action
-from sordino_server.console.console_route import Analyst, ConsoleRoute, Visitor
+from sordino_server.console.console_route import Analyst, ConsoleRoute, Form, Visitor
 from sordino_server.console.form_once import FormOnce, redirect
 from sordino_server.console.rendering import render
 from sordino_server.context import Context, Injected
@@ -18,7 +19,7 @@ from sordino_server.keys.idempotency import IdempotentPost, PostAnswer
 from sordino_server.kit.path_parameters import DigestPath, RoundPath
 from sordino_server.populations.service import CapUse
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Manifest, Problem
+from sordino_shared.protocol import CampaignState, Manifest, Problem
 
 router = APIRouter(prefix="/console/campaigns/{campaign_id}", route_class=ConsoleRoute)
 
@@ -40,8 +41,18 @@ def confirm_round_action(
 
 
 @router.post("/actions/{action}")
-def act(once: FormOnce, context: Injected, campaign_id: DigestPath, action: str) -> Response:
-    """Do it; sent again, the form changes nothing more."""
+def act(
+    once: FormOnce,
+    visitor: Analyst,
+    request: Request,
+    context: Injected,
+    form: Form,
+    campaign_id: DigestPath,
+    action: str,
+) -> Response:
+    """Do it; sent again, the form changes nothing more. A crowd too small to tell is opened only where it is ticked."""
+    if ACTIONS.get(action) is ACTIONS["open"] and "anyway" not in form and _too_few(context, campaign_id):
+        return _confirm(visitor, request, context, campaign_id, ACTIONS["open"], status=422)
     target = Target(context=context, campaign=campaign_id)
     changed = f"/v1/campaigns/{campaign_id}" + ("" if action == "delete" else f"/{action}")
     return _done(once, target, _known(ACTIONS.get(action)), changed)
@@ -70,27 +81,39 @@ def _confirm(
     campaign_id: str,
     action: Action,
     index: int | None = None,
+    status: int = 200,
 ) -> Response:
     now = context.clock.now()
     with context.database.read("console action") as session:
         row = campaigns.get(session, campaign_id)
-        status = status_of(session, row, now)
+        campaign = status_of(session, row, now)
         manifest = Manifest.read(row.manifest)
         opens = action is ACTIONS["open"]
         uses, refused = _cap_uses(context, session, campaign_id, now) if opens else ([], None)
+        crowd = expected_crowd(session, campaign) if opens else None
     of_round = "" if index is None else f" of round {index}"
     return render(
         "confirm.html",
-        f"{action.button}{of_round}: {status.name}",
+        f"{action.button}{of_round}: {campaign.name}",
         visitor=visitor,
+        status=status,
         action=action,
         path=request.url.path,
-        campaign=status,
+        campaign=campaign,
         manifest=manifest,
         opens=opens,
         uses=uses,
         refused=refused,
+        crowd=crowd,
     )
+
+
+def _too_few(context: Context, campaign_id: str) -> bool:
+    """Whether the campaign is ready, and fewer reports are expected than tell anything."""
+    with context.database.read("console crowd") as session:
+        campaign = status_of(session, campaigns.get(session, campaign_id), context.clock.now())
+        crowd = expected_crowd(session, campaign)
+    return campaign.state is CampaignState.READY and crowd is not None and crowd.too_few
 
 
 def _cap_uses(context: Context, session: Session, campaign_id: str, now: int) -> tuple[list[CapUse], str | None]:

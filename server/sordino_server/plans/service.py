@@ -90,6 +90,12 @@ def _linear_summary(row: PlanRequestRow) -> LinearSummary | None:
     return None if summary is None else summary.linear
 
 
+def kept_linear_summary(session: Session, identifier: str) -> LinearSummary | None:
+    """The summary of a request's plan, where both are still there and it is of linear queries."""
+    row = repository.find_request(session, identifier)
+    return None if row is None else _linear_summary(row)
+
+
 def linear_summary(row: PlanRequestRow) -> LinearSummary:
     """The summary of the row's plan; raises `plan-not-ready`, and InvalidValue for a pairwise statistic."""
     if row.summary is None:

@@ -71,6 +71,28 @@ def test_a_campaign_from_a_workload_file(
     assert "round 0: open, 0 reports" in shown
 
 
+def test_a_crowd_that_is_too_small_opens_only_anyway(
+    run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
+) -> None:
+    plan = ("campaigns", "create", *TERMS, "--plan-request", running.ready_plan()["id"])
+    refused = run_command(*plan, "--users", "100", "--open", code=2, **operator).stderr
+    assert "too few to tell" in refused
+    assert "--anyway opens it all the same" in refused
+    assert "--anyway goes with --open" in run_command(*plan, "--anyway", code=2, **operator).stderr
+    assert running.api.get("/v1/campaigns").json()["campaigns"] == []
+    # Each round closes after some reports: those are the crowd where nobody says how many there are.
+    assert "too few to tell" in run_command(*plan, "--close-after-reports", "100", "--open", code=2, **operator).stderr
+    warned = run_command(*plan, "--users", "100", **operator)
+    assert "warning: with 100 reports an answer may be off by" in warned.stderr
+    running.clock.advance(1)
+    assert json_of(*plan, "--users", "100", "--open", "--anyway", **operator)["state"] == "open"
+    running.clock.advance(1)
+    hint = run_command(*plan, "--open", **operator).stderr
+    assert "each answer within ± 10 % of its scale" in hint
+    running.clock.advance(1)
+    assert "of its scale" not in run_command(*plan, "--users", "100000", **operator).stderr
+
+
 def test_a_campaign_from_a_plan_that_is_ready(json_of: Run, running: Any, operator: dict[str, str]) -> None:
     request = running.ready_plan()["id"]
     created = json_of("campaigns", "create", *TERMS, "--plan-request", request, **operator)

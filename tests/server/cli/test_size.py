@@ -131,6 +131,37 @@ def test_a_difference_of_means_is_given_in_their_unit(json_of, run_command, tmp_
     assert "a difference of 50 ms (1 % of the range) is found" in run_command(*asked, "50 ms", COLUMNS="80").stdout
 
 
+def test_few_reports_are_said_to_be_too_few(json_of, run_command):
+    """z·√((V + ¼)/n) with V = e^ε/(e^ε − 1)², randomised response of one bit: 9.5, 4.7 and 2.1 points at ε = 1."""
+    asked = ("size", "--workload", "histogram", "--size", "2", "--epsilon", "1", "--effort", "quick", "--reports")
+    for reports, points in ((500, 9.48), (2000, 4.74), (10_000, 2.12)):
+        (row,) = json_of(*asked, str(reports))["rows"]
+        assert 100 * row["half_width"] == pytest.approx(points, abs=0.01)
+        assert not row["too_few"]
+    few = run_command(*asked, "449", COLUMNS="80")
+    assert few.stdout.splitlines()[2].split() == ["1", "±", "10.0", "%", "450", "randomized_response"]
+    assert "too few to tell at ε = 1: ask one yes/no question" in few.stderr
+    assert "too few" not in run_command(*asked, "450").stderr
+
+
+def test_three_rounds_ask_a_share_of_the_reports(json_of, tmp_path):
+    switches = [{"name": name, "kind": "categorical", "labels": ["off", "on"]} for name in ("dark", "crashed")]
+    asked = {"class": "conjunctions", "width": 1, "label": {"attribute": "crashed", "positive": "on"}}
+    needed = []
+    for protocol in ({}, {"protocol": {"shares": [0.25, 0.5, 0.25], "top": 2}}):
+        (tmp_path / "w.json").write_text(json.dumps({"name": "w", "domain": switches, "queries": asked | protocol}))
+        (row,) = json_of("size", "--file", "w.json", "--reports", "5000", "--epsilon", "1")["rows"]
+        needed.append(row["needed"])
+    assert needed[1] == 4 * needed[0]
+
+
+def test_a_statistic_has_no_crowd(run_command, tmp_path):
+    cells = [{"name": "carrier", "kind": "categorical", "labels": ["AA", "UA"]}]
+    written = {"name": "carriers", "domain": cells, "statistic": {"kind": "gini_diversity"}}
+    (tmp_path / "c.json").write_text(json.dumps(written))
+    assert "--margin for a pairwise" in run_command("size", "--file", "c.json", "--reports", "9", code=2).stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -140,8 +171,13 @@ def test_a_difference_of_means_is_given_in_their_unit(json_of, run_command, tmp_
         (("--margin", "0.01", "--epsilon", "99"), "99"),
         (("--margin", "0.01", "--protocol", "one_round"), "leave out --protocol"),
         (("--margin", "0.01", "--file", "x.yaml"), "--workload with --size, or --file"),
-        ((), "give --margin, or --difference"),
-        (("--margin", "0.01", "--difference", "1%"), "give --margin, or --difference"),
+        ((), "give one of --margin, --reports, and --difference"),
+        (("--margin", "0.01", "--difference", "1%"), "give one of --margin, --reports, and --difference"),
+        (("--margin", "0.01", "--reports", "500"), "give one of --margin, --reports, and --difference"),
+        (("--reports", "0"), "--reports"),
+        (("--reports", "500", "--population"), "leave out --population"),
+        (("--reports", "500", "--level", "0.9"), "leave out --level"),
+        (("--reports", "500", "--daily", "9"), "leave out --daily"),
         (("--margin", "0.01", "--arms", "3"), "leave out --arms"),
         (("--difference", "1%", "--two-campaigns"), "leave out --two-campaigns"),
         (("--difference", "1%", "--arms", "17"), "2 to 16 arms"),

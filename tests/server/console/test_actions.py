@@ -26,6 +26,9 @@ def test_a_campaign_opens_once_whatever_two_tabs_send(running: Any, browsers: An
     assert "We ask how late you were." in text
     assert "one of 4 values" in text
     assert "The population has no caps." in text
+    # Nobody said how many will answer: the reports to hope for, and nothing to tick.
+    assert "Each answer within ± 10 % of its scale (95 %, of the population) takes" in text
+    assert "anyway" not in text
     assert _state(running, campaign) == "ready"
     first, second = browser.form(page), other.form(page)
     opened = browser.http.post(page, data=first)

@@ -52,6 +52,10 @@ def test_a_series_from_its_file_to_its_estimates(running, command, tmp_path):
     made = command(
         "create", "--file", str(path), *told, "--mechanism", "randomized_response", "--active", "1000000", "--open"
     )
+    few = ("create", "--file", str(path), *told, "--mechanism", "randomized_response", "--active", "3000", "--open")
+    # A period has one device in 30.
+    assert "with 100 reports an answer may be off by" in command(*few, fails=True)
+    assert [row["id"] for row in command("list")["series"]] == [made["id"]]
     assert (made["state"], made["series"]["slots"], made["series"]["late_s"]) == ("open", 30, 2 * DAY)
     assert (made["series"]["value_of"], made["series"]["answers_max"]) == ("previous", 12)
     rates = made["rates"]

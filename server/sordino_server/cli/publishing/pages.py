@@ -21,6 +21,7 @@ from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.answers.shown import as_html, shown_answers
 from sordino_analysis.answers.svg import is_drawable
 from sordino_analysis.answers.table import AnswerTable
+from sordino_analysis.documents.crowd_size import LARGEST_HALF_WIDTH
 from sordino_analysis.kinds.registry import kind_of_answers
 from sordino_server.answers import picture
 from sordino_server.answers.stored import read_estimate
@@ -33,8 +34,6 @@ _SHOWN_ROWS = 200
 # Of a number: no estimate is known to a millionth.
 _DIGITS = 6
 _SHARE = "share"
-# An answer that may be off by ten points in either direction tells nobody which of two numbers is larger.
-LARGEST_HALF_WIDTH = 0.10
 _STYLE = (
     ":root{color-scheme:light dark}"
     "body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"

@@ -1,0 +1,34 @@
+"""How far the answers of a campaign may be off with the reports that are expected, before it is opened."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy.orm import Session
+
+from sordino_server.campaigns.schemas import CampaignStatus
+from sordino_server.plans import service as plans
+
+
+@dataclass(frozen=True)
+class ExpectedCrowd:
+    """What to say, and whether an interval reaches further than a tenth of an answer's scale to either side."""
+
+    sentence: str
+    too_few: bool
+
+
+def expected_crowd(session: Session, campaign: CampaignStatus) -> ExpectedCrowd | None:
+    """Of the reports after which it closes, or the users that its plan was asked for; else the reports to hope for.
+
+    None for a pairwise statistic, and for a plan of before.
+    """
+    question = campaign.question
+    summary = None if question is None else plans.kept_linear_summary(session, question.plan_request)
+    if summary is None or summary.crowd is None:
+        return None
+    expected = None if campaign.predicted is None else campaign.predicted.users_wanted
+    found = None if expected is None else summary.crowd_of(expected)
+    if found is None:
+        return ExpectedCrowd(summary.crowd.hint, too_few=False)
+    return ExpectedCrowd(found.sentence, found.too_few)
