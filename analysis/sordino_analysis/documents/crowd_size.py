@@ -14,6 +14,7 @@ from sordino_shared.quantities import quantity
 
 # An answer that may be off by a tenth of its scale in either direction tells nobody which of two numbers is larger.
 LARGEST_HALF_WIDTH = 0.10
+# The level of every interval that a page or a table shows.
 _LEVEL = 0.95
 _Z = NormalDist().inv_cdf((1 + _LEVEL) / 2)
 ADVICE = (

@@ -68,6 +68,10 @@ UsersOption = Annotated[
 ]
 
 
+WorkloadOption = Annotated[Path | None, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) to plan for.")]
+EpsilonOption = Annotated[
+    str | None, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5; with --workload.")
+]
 CloseAfterReports = Annotated[
     list[int] | None, typer.Option(min=0, metavar="N", help=f"Close a round after N reports. {_FOR_EACH}")
 ]
@@ -108,12 +112,8 @@ def create(
     purpose: PurposeOption,
     population: PopulationOption,
     text: TextOption = None,
-    workload: Annotated[
-        Path | None, typer.Option(metavar="PATH", help="Workload file (YAML or JSON) to plan for.")
-    ] = None,
-    epsilon: Annotated[
-        str | None, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5; with --workload.")
-    ] = None,
+    workload: WorkloadOption = None,
+    epsilon: EpsilonOption = None,
     objective: ObjectiveOption = "max",
     mechanism: MechanismOption = None,
     users: UsersOption = None,
