@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
@@ -31,6 +31,8 @@ from sordino_shared.protocol import ReportBatch, check_source
 
 PREFIX = "SORDINO_"
 PopulationMode = Literal["open", "declared"]
+# Days that raw reports are kept after their campaign, `forever`, or None: what the database keeps, or the default.
+Retention = Annotated[int, Field(ge=1, le=36600)] | Literal["forever"] | None
 # Read by commands of analysts and operators; not settings of a server, but with the same prefix.
 CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY", "SORDINO_KEY_FILE", "SORDINO_CACHE_DIR"})
 # Secrets that a file may hold; that of the aggregators' keys is read again and again.
@@ -128,12 +130,11 @@ class Settings(BaseSettings):
         "cheap",
         description="Sums that are kept while reports arrive: `cheap`, or `all` with those of random directions too.",
     )
-    raw_report_retention_days: int = Field(
-        0,
-        ge=0,
-        le=36600,
-        description="Days after the end of a campaign, or of a period of a series, until its reports are deleted; 0 "
-        "keeps them.",
+    raw_report_retention_days: Retention = Field(
+        None,
+        description="Days after the end of a campaign, or of a period of a series, until its reports are deleted; "
+        "`forever` keeps them. Default: 30 days, and `forever` in a database that had campaigns before there was a "
+        "default.",
     )
     lease_s: int = Field(
         30, ge=2, le=3600, description="Seconds after which another worker takes over the work of a silent one."
@@ -233,6 +234,15 @@ class Settings(BaseSettings):
             url = read.get("database_url") or cls.model_fields["database_url"].default
             read["database_url"] = with_password(plain(url), plain(password))
         return read
+
+    @field_validator("raw_report_retention_days", mode="before")
+    @classmethod
+    def _check_retention(cls, given: Any) -> Any:
+        if given is None or given == "forever" or isinstance(given, int):
+            return given
+        if not (isinstance(given, str) and given.strip().isdecimal() and 1 <= int(given) <= 36600):
+            raise ValueError(f"write the days that reports are kept, 1 to 36600, or `forever`; got {given!r}")
+        return int(given)
 
     @field_validator("database_url")
     @classmethod

@@ -17,6 +17,7 @@ from sqlalchemy.orm import Session
 
 from sordino_server import __version__, aggregates, plans, releases, rounds
 from sordino_server.campaigns import retention
+from sordino_server.config import Retention
 from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
@@ -40,9 +41,9 @@ _REPORTS = (1, 4, 16, 64, 256, 1024, 4096)
 class MetricsRegistry:
     """What every process shows: `registry`, with what the database holds in it."""
 
-    def __init__(self, database: Database, clock: ServerClock | None = None, retention_days: int = 0) -> None:
+    def __init__(self, database: Database, clock: ServerClock | None = None, kept: Retention = "forever") -> None:
         self.registry = CollectorRegistry()
-        self.registry.register(_Stored(database, clock or WallClock(), retention_days))
+        self.registry.register(_Stored(database, clock or WallClock(), kept))
         self.registry.register(_Build())
 
     @contextmanager
@@ -78,8 +79,8 @@ def _note_failed_scrape(*_: object) -> None:
 class MergedMetrics(MetricsRegistry):
     """The metrics of several server processes that share `folder`; a counter never falls when one of them dies."""
 
-    def __init__(self, database: Database, folder: str, retention_days: int = 0) -> None:
-        super().__init__(database, retention_days=retention_days)
+    def __init__(self, database: Database, folder: str, kept: Retention = "forever") -> None:
+        super().__init__(database, kept=kept)
         self._folder = folder
         MultiProcessCollector(self.registry, path=folder)  # type: ignore[no-untyped-call]  # it has no types
 
@@ -91,8 +92,8 @@ class MergedMetrics(MetricsRegistry):
 class Metrics(MetricsRegistry):
     """The metrics of one server process."""
 
-    def __init__(self, database: Database, clock: ServerClock | None = None, retention_days: int = 0) -> None:
-        super().__init__(database, clock, retention_days)
+    def __init__(self, database: Database, clock: ServerClock | None = None, kept: Retention = "forever") -> None:
+        super().__init__(database, clock, kept)
         self._requests = Counter(
             "sordino_http_requests", "Answered requests.", ["method", "route", "status"], registry=self.registry
         )
@@ -188,10 +189,10 @@ def pool_readings(database: Database) -> dict[str, Callable[[], float]]:
 class _Stored(Collector):
     """What the database holds, read when somebody looks; nothing while it does not answer in time."""
 
-    def __init__(self, database: Database, clock: ServerClock, retention_days: int) -> None:
+    def __init__(self, database: Database, clock: ServerClock, kept: Retention) -> None:
         self._database = database
         self._clock = clock
-        self._retention_days = retention_days
+        self._kept = kept
         self._reading: SingleFlight[list[GaugeMetricFamily]] = SingleFlight()
 
     def collect(self) -> Iterable[GaugeMetricFamily]:
@@ -232,7 +233,7 @@ class _Stored(Collector):
                 _number(
                     "sordino_rounds_overdue_for_purge",
                     "Rounds whose reports should have been deleted an hour ago or before.",
-                    retention.overdue(session, self._retention_days, now),
+                    retention.overdue(session, self._kept, now),
                 ),
                 _number(
                     "sordino_last_report_age_seconds",

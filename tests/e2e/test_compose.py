@@ -304,7 +304,9 @@ def _campaign(operator: httpx.Client, wait_until: Callable[..., None]) -> None:
     order = {"workload": workload, "epsilon": 1}
     plan = operator.post("/v1/plan-requests", json=order, headers={"Idempotency-Key": "p"}).headers["location"]
     wait_until(lambda: operator.get(plan).json()["state"] == "ready", "the plan is ready")
-    operator.post("/v1/populations", json={"name": "all"}, headers={"Idempotency-Key": "a"}).raise_for_status()
+    operator.post(
+        "/v1/populations", json={"name": "all", "epsilon_lifetime": None}, headers={"Idempotency-Key": "a"}
+    ).raise_for_status()
     terms = {"name": "x", "purpose": "We ask.", "population": "all", "plan_request": plan.rpartition("/")[2]}
     created = operator.post("/v1/campaigns", json=terms, headers={"Idempotency-Key": "c"})
     assert operator.post("/v1/campaigns", json=terms, headers={"Idempotency-Key": "c"}).json() == created.json()

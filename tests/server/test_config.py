@@ -55,6 +55,8 @@ def test_a_misspelt_name_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         ("SORDINO_PORT", "70000"),
         ("SORDINO_PORT", "http"),
         ("SORDINO_LEASE_S", "0"),
+        ("SORDINO_RAW_REPORT_RETENTION_DAYS", "0"),
+        ("SORDINO_RAW_REPORT_RETENTION_DAYS", "never"),
         ("SORDINO_MAX_BODY_BYTES", "10"),
         ("SORDINO_LOG_LEVEL", "loud"),
         ("SORDINO_RETRY_MAX_S", "1"),

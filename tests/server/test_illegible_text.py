@@ -44,7 +44,11 @@ LISTS = ["campaigns", "keys", "workloads", "plan-requests", "populations"]
 def orders(server: Any) -> list[tuple[str, str, dict[str, Any]]]:
     """Requests that would be done, with every text that a body may have."""
     campaign = server.campaign("open")
-    population = server.api.post("/v1/populations", json={"name": "known"}).raise_for_status().json()["id"]
+    population = (
+        server.api.post("/v1/populations", json={"name": "known", "epsilon_lifetime": None})
+        .raise_for_status()
+        .json()["id"]
+    )
     plan = server.api.get("/v1/plan-requests").raise_for_status().json()["plan_requests"][0]
     pairs = server.workload({"name": "gini", "domain": PLACES, "statistic": {"kind": "gini_diversity"}})
     ask = {"workload": plan["workload"], "objective": "max"}
@@ -132,7 +136,7 @@ def test_bytes_beyond_ascii_in_headers_are_text_like_any_other(server: Any) -> N
     strange = bytes(range(0x80, 0x100))
     for name in ("Idempotency-Key", "X-Request-Id", "Accept", "X-Forwarded-For"):
         for number in range(2):
-            order = json.dumps({"name": f"{name} {number}"})
+            order = json.dumps({"name": f"{name} {number}", "epsilon_lifetime": None})
             headers = {"Content-Type": "application/json", name: strange}
             response = server.api.post("/v1/populations", content=order, headers=headers)
             # The same key with another body is the only one of them that may be refused.

@@ -98,7 +98,7 @@ def test_reports_that_are_kept_too_long_are_counted(running: Any) -> None:
     assert metrics.registry.get_sample_value("sordino_rounds_overdue_for_purge") == 0
     running.clock.advance(3_600)
     assert metrics.registry.get_sample_value("sordino_rounds_overdue_for_purge") == 1
-    kept = Metrics(running.database, running.clock, 0)
+    kept = Metrics(running.database, running.clock, "forever")
     assert kept.registry.get_sample_value("sordino_rounds_overdue_for_purge") == 0
     for old in retention.old_reports(running.database, 1, running.clock.now()):
         retention.purge(running.database, old, running.clock.now())

@@ -8,11 +8,16 @@ from sqlalchemy.orm import Session
 
 from sordino_server import aggregates, archives
 from sordino_server.campaigns import repository
+from sordino_server.config import Retention
 from sordino_server.kit.db import Database
+from sordino_server.models import KeptDefault
 from sordino_server.plans import service as plans
 from sordino_shared.errors import SordinoError
 
 _DAY_S = 86400
+DEFAULT_DAYS = 30
+# The name under which a migration keeps what a database did before there was a default.
+RETENTION = "raw_report_retention_days"
 # Several times what a worker may take to begin.
 _OVERDUE_S = 3600
 
@@ -40,6 +45,17 @@ class OldReports:
     bytes: int
 
 
+def days_kept(session: Session, setting: Retention) -> int | None:
+    """Days that reports are kept after their campaign: by the setting, else as this database keeps them, else 30.
+
+    None is for ever.
+    """
+    if setting is None:
+        kept = session.get(KeptDefault, RETENTION)
+        setting = DEFAULT_DAYS if kept is None else "forever"
+    return None if setting == "forever" else setting
+
+
 def old_reports(database: Database, days: int, now: int) -> list[OldReports]:
     """Reports of campaigns that ended `days` ago or before, every round estimated or cancelled.
 
@@ -61,9 +77,10 @@ def old_reports(database: Database, days: int, now: int) -> list[OldReports]:
         ]
 
 
-def overdue(session: Session, days: int, now: int) -> int:
-    """Rounds whose reports should be gone for an hour or longer; 0 where reports are kept, with `days` 0."""
-    return len(repository.ended_rounds(session, now - days * _DAY_S - _OVERDUE_S)) if days else 0
+def overdue(session: Session, setting: Retention, now: int) -> int:
+    """Rounds whose reports should be gone for an hour or longer; 0 where reports are kept for ever."""
+    days = days_kept(session, setting)
+    return 0 if days is None else len(repository.ended_rounds(session, now - days * _DAY_S - _OVERDUE_S))
 
 
 def purge(database: Database, old: OldReports, now: int) -> None:

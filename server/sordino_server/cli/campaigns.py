@@ -44,6 +44,7 @@ from sordino_server.cli.shuffler_options import (
     ErrorOption,
     RouteOption,
     WeakEpsilonOption,
+    check_weak_epsilon,
     collector_terms,
     route_terms,
 )
@@ -149,8 +150,7 @@ def create(
 
     Where so few reports leave an answer off by more than ten points, it says so, and --open asks for --anyway.
     """
-    if (workload is None) == (plan_request is None) or (workload is None) != (epsilon is None):
-        raise InvalidValue("give either --workload with --epsilon, or --plan-request")
+    _check_source(remote, workload, epsilon, plan_request, weak_epsilon)
     routed = route_terms(route, collector)
     if workload is not None:
         order: dict[str, Any] = {"workload": registered(remote, workload), "epsilon": epsilon, "objective": objective}
@@ -168,6 +168,17 @@ def create(
     if open_now:
         open_new(remote, status, shown)
     return shown
+
+
+def _check_source(
+    remote: Remote, workload: Path | None, epsilon: str | None, plan_request: str | None, weak: bool
+) -> None:
+    """Raise InvalidValue unless a campaign gets its plan in one way, and for weak ε of a plan that is ready."""
+    if (workload is None) == (plan_request is None) or (workload is None) != (epsilon is None):
+        raise InvalidValue("give either --workload with --epsilon, or --plan-request")
+    if plan_request is not None:
+        planned = remote.get(f"/v1/plan-requests/{plan_request}")["order"]
+        check_weak_epsilon(planned["epsilon"], weak, planned["collector"] is not None)
 
 
 @app.command("list")

@@ -112,15 +112,18 @@ def purge(
 
         sordino db purge --older-than-days 90 --dry-run
 
-    Without --older-than-days the setting SORDINO_RAW_REPORT_RETENTION_DAYS applies.
+    Without --older-than-days the setting SORDINO_RAW_REPORT_RETENTION_DAYS applies, 30 days by default.
     """
     # Imported here: the other commands need no numerical libraries.
     from sordino_server.archives import ArchiveKept
     from sordino_server.campaigns import retention
 
     settings, database = existing_database()
-    days = older_than_days if older_than_days is not None else settings.raw_report_retention_days
-    if older_than_days is None and not days:
+    with database.read("retention") as session:
+        days = retention.days_kept(session, settings.raw_report_retention_days)
+    if older_than_days is not None:
+        days = older_than_days
+    if days is None:
         raise InvalidValue(
             "reports are kept permanently: give --older-than-days or set SORDINO_RAW_REPORT_RETENTION_DAYS"
         )

@@ -37,6 +37,9 @@ def create(
     per_period: PerPeriodOption = None,
     period_days: DaysOption = None,
     lifetime: LifetimeOption = None,
+    no_cap: Annotated[
+        bool, typer.Option("--no-cap", help="Create it without a cap: its campaigns may ask for any total ε.")
+    ] = False,
 ) -> Shown:
     """Create a population with its caps, before its first campaign opens.
 
@@ -44,10 +47,16 @@ def create(
 
         sordino populations create travellers --per-period 1 --period-days 28 --lifetime 12
 
-    Requires an admin's key.
+    Give at least one cap, or --no-cap. Requires an admin's key.
     """
     caps = _caps(per_period, period_days, lifetime)
     _check_period(caps)
+    if no_cap == bool(caps):
+        raise InvalidValue(
+            "give a cap, as in --per-period 1 --period-days 28 --lifetime 12, or --no-cap for a population whose "
+            "campaigns may ask for any total ε"
+        )
+    caps = caps or {"epsilon_lifetime": None}
     return _shown(remote.post("/v1/populations", {"name": name} | caps))
 
 

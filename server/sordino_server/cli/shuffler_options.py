@@ -35,8 +35,8 @@ WeakEpsilonOption = Annotated[
     bool,
     typer.Option(
         "--weak-epsilon",
-        help=f"Allow more than ε {DEFAULT_DEVICE_EPSILON} of a device behind a shuffler: both operators "
-        "together then learn nearly every answer.",
+        help=f"Allow more than ε {DEFAULT_DEVICE_EPSILON} of a report: who gets it, or both operators of a shuffled "
+        "campaign together, then learns nearly every answer.",
     ),
 ]
 
@@ -52,16 +52,20 @@ RouteOption = Annotated[
     ),
 ]
 
+_STRONG = PureEpsilon.of(DEFAULT_DEVICE_EPSILON)
+# What plans may have; the server refuses more, with the range.
+_MOST = PureEpsilon.of(16)
 
-def check_device_epsilon(epsilon: str | None, weak: bool) -> None:
-    """Raise InvalidValue for a device's ε above the default that --weak-epsilon does not allow."""
-    if epsilon is None or weak or (most := PureEpsilon.of(epsilon)) <= PureEpsilon.of(DEFAULT_DEVICE_EPSILON):
+
+def check_weak_epsilon(epsilon: str | float | None, weak: bool, shuffled: bool) -> None:
+    """Raise InvalidValue for a device's ε above 4 that --weak-epsilon does not allow; one above all ranges passes."""
+    if epsilon is None or weak or not _STRONG < (most := PureEpsilon.of(epsilon)) <= _MOST:
         return
     odds = figure(math.exp(most.epsilon), 3)
+    together = "if shuffler and collector work together, an answer" if shuffled else "an answer"
     raise InvalidValue(
-        f"ε {epsilon} of a device is weak: if shuffler and collector work together, an answer may be {odds} times as "
-        f"likely with one value as with another. Ask for {DEFAULT_DEVICE_EPSILON} or less, or add --weak-epsilon; its "
-        "devices need caps that allow it",
+        f"ε {epsilon} of a device is weak: {together} may be {odds} times as likely with one value as with another. "
+        f"Ask for {DEFAULT_DEVICE_EPSILON} or less, or add --weak-epsilon; its devices need caps that allow it",
         epsilon,
     )
 
@@ -69,11 +73,13 @@ def check_device_epsilon(epsilon: str | None, weak: bool) -> None:
 def collector_terms(
     collector: str | None, target_error: float | None, epsilon: str | None = None, weak: bool = False
 ) -> dict[str, Any]:
-    """What a plan request says of the collector; nothing where devices report to the server."""
+    """What a plan request says of the collector; nothing where devices report to the server.
+
+    Raises InvalidValue for ε above 4 of a device without --weak-epsilon.
+    """
+    check_weak_epsilon(epsilon, weak, collector is not None)
     if collector is None and target_error is None:
         return {}
-    if collector is not None:
-        check_device_epsilon(epsilon, weak)
     bound = None if collector is None else CollectorTarget.written(collector).model_dump()
     return {"collector": bound, "target_error": target_error}
 
@@ -104,7 +110,7 @@ def shuffler_options(given: Mapping[str, Any]) -> dict[str, Any]:
         return {"collector": None, "target_error": None}
     if given["epsilon"]:
         fail("--collector chooses ε of a device: bound it with --device-epsilon, and leave out --epsilon", code=2)
-    check_device_epsilon(given["device_epsilon"], given["weak_epsilon"])
+    check_weak_epsilon(given["device_epsilon"], given["weak_epsilon"], shuffled=True)
     return {
         "collector": CollectorTarget.written(given["collector"]),
         "epsilon": given["device_epsilon"] or DEFAULT_DEVICE_EPSILON,

@@ -37,7 +37,7 @@ def worker(
         log_as_json()
     settings, database = started()
     prepare_schema(database, migrate=False)
-    metrics = WorkerMetrics(database, retention_days=settings.raw_report_retention_days)
+    metrics = WorkerMetrics(database, kept=settings.raw_report_retention_days)
     work = _work(settings, database, metrics)
     _stop_on_signals(work.stop)
     if parent is not None:

@@ -141,9 +141,11 @@ class Worker:
     def purge(self) -> None:
         """Delete the reports that are kept no longer, if there is a limit; what fails is tried again the next time."""
         self._delete_ended_keys()
-        days, now, begun = self.settings.raw_report_retention_days, self.clock.now(), monotonic()
+        now, begun = self.clock.now(), monotonic()
         try:
-            for old in retention.old_reports(self.database, days, now) if days else ():
+            with self.database.read("retention") as session:
+                days = retention.days_kept(session, self.settings.raw_report_retention_days)
+            for old in () if days is None else retention.old_reports(self.database, days, now):
                 self._purge_round(old, now)
         except DatabaseError as error:
             self.finished("purge", "interrupted", monotonic() - begun)

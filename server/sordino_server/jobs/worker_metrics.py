@@ -6,6 +6,7 @@ from typing import get_args
 
 from prometheus_client import Counter, Histogram
 
+from sordino_server.config import Retention
 from sordino_server.jobs.worker import Kind, Outcome
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.db import Database
@@ -17,8 +18,8 @@ _SECONDS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 1800.0
 class WorkerMetrics(MetricsRegistry):
     """The metrics of one worker process."""
 
-    def __init__(self, database: Database, clock: ServerClock | None = None, retention_days: int = 0) -> None:
-        super().__init__(database, clock, retention_days)
+    def __init__(self, database: Database, clock: ServerClock | None = None, kept: Retention = "forever") -> None:
+        super().__init__(database, clock, kept)
         connections = connections_gauge(self.registry)
         for state, value in pool_readings(database).items():
             connections.labels(state).set_function(value)

@@ -54,8 +54,9 @@ def downgrade(database: Database, revision: str, lose: Collection[str] = ()) -> 
         raise SchemaMismatch(f"the schema stays as it is: {error}", "schema") from error
 
 
-# Sign-ins and remembered answers end by themselves within days. A table that a later version adds is protected.
-_MAY_GO = frozenset({"alembic_version", "console_sessions", "sign_in_links", "idempotency_keys"})
+# Sign-ins and remembered answers end by themselves within days; kept defaults are those of the versions before. A table
+# that a later version adds is protected.
+_MAY_GO = frozenset({"alembic_version", "console_sessions", "sign_in_links", "idempotency_keys", "kept_defaults"})
 
 
 @contextmanager

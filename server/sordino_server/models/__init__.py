@@ -5,6 +5,7 @@ from sordino_server.models.base import Base
 from sordino_server.models.campaigns import Campaign, ClosingRule, Estimate, ManifestSignature, Round
 from sordino_server.models.datasets import Dataset, DatasetAccount, DatasetSpending, Release, ReleaseState
 from sordino_server.models.experiments import ExperimentRow, LookRow
+from sordino_server.models.kept_defaults import KeptDefault
 from sordino_server.models.keys import AuditEntry, ConsoleSession, IdempotencyKey, Key, Role, SignInLink
 from sordino_server.models.plans import (
     PlanPart,
@@ -37,6 +38,7 @@ __all__ = [
     "Estimate",
     "ExperimentRow",
     "IdempotencyKey",
+    "KeptDefault",
     "Key",
     "LookRow",
     "ManifestSignature",

@@ -35,6 +35,13 @@ def find_for_change(session: Session, identifier: str) -> Population | None:
     return session.get(Population, identifier, with_for_update=FOR_CHANGE, populate_existing=True)
 
 
+def names_without_caps(session: Session, until: int) -> list[str]:
+    """Names of populations made until then, without a cap, whose caps were never changed."""
+    uncapped = Population.period_nano.is_(None) & Population.lifetime_nano.is_(None)
+    query = select(Population.name).where(uncapped, Population.version == 1, Population.created_at <= until)
+    return list(session.scalars(query.order_by(Population.name)))
+
+
 def asked(session: Session, identifiers: Collection[str]) -> dict[str, int]:
     """Nano-ε asked of every device of each of the populations, ever."""
     return _sums(session, identifiers, AskedEpsilon.population_id.in_(identifiers))

@@ -17,7 +17,7 @@ from sordino_analysis.guarantees import Accountant, BasicComposition, Guarantee,
 from sordino_server.config import PopulationMode
 from sordino_server.errors import ServerError, found
 from sordino_server.kit.pagination import Page
-from sordino_server.models import AskedEpsilon, Population, SeriesRow
+from sordino_server.models import AskedEpsilon, KeptDefault, Population, SeriesRow
 from sordino_server.populations import repository
 from sordino_server.populations.names import check_population, identifier_of
 from sordino_server.populations.schemas import (
@@ -33,6 +33,8 @@ from sordino_shared.protocol import Problem
 from sordino_shared.quantities import quantity
 
 DAY_S = 86400
+# The name under which a migration keeps when the newest population was made whose caps nobody had chosen.
+WITHOUT_CAPS = "populations_without_caps"
 # Prices what campaigns ask, in the unit of the caps.
 _ACCOUNTANT: Accountant = BasicComposition()
 _NONE = "there is no population of this id; one is made by POST, or by its first campaign"
@@ -77,7 +79,7 @@ class PopulationBudgetExceeded(ServerError):
 
 def create(session: Session, order: PopulationOrder, now: int) -> Population:
     """A population with its caps, also where campaigns opened for it before; raises `already-exists` where the name
-    is taken by one that an admin made.
+    is taken by one that an admin made, and InvalidValue where the order says nothing of caps: null is none.
     """
     check_population(order.name)
     repository.add(session, _without_caps(order.name, now))
@@ -87,6 +89,11 @@ def create(session: Session, order: PopulationOrder, now: int) -> Population:
             Problem.ALREADY_EXISTS,
             f"there is a population of this name, {population.name!r}; change its caps with PATCH",
             id=population.id,
+        )
+    if not order.columns():
+        raise InvalidValue(
+            "give the population a cap, as epsilon_lifetime, or epsilon_per_period with period_days; "
+            '`"epsilon_lifetime": null` makes one without a cap'
         )
     population.declared = True
     _set(population, order)
@@ -201,6 +208,12 @@ def ledger(session: Session, identifier: str, page: Page) -> LedgerPage:
 def document(session: Session, population: Population, now: int) -> PopulationDocument:
     """The population with what was asked of it until `now`."""
     return documents(session, [population], now)[0]
+
+
+def from_before_caps(session: Session) -> list[str]:
+    """Names of populations without a cap from before one had to be chosen, whose caps nobody has set since."""
+    kept = session.get(KeptDefault, WITHOUT_CAPS)
+    return [] if kept is None else repository.names_without_caps(session, int(kept.value))
 
 
 def documents(session: Session, populations: Sequence[Population], now: int) -> list[PopulationDocument]:

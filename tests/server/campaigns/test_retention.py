@@ -16,10 +16,15 @@ from sordino_server import aggregates
 from sordino_server.aggregates import repository
 from sordino_server.campaigns import retention
 from sordino_server.cli import app
+from sordino_server.cli.kept_defaults import warn_of_kept_defaults
 from sordino_server.jobs.worker import Worker
+from sordino_server.kit import migrations
+from sordino_server.kit.logs import configure_logs
+from sordino_server.models import KeptDefault
 
 DAY_S = 86400
 # Sums of the first are kept on ingest, those of the second are computed from the log at the end.
+BEFORE_THE_DEFAULT = "202611271740"
 MECHANISMS = ("randomized_response", "factorization")
 
 
@@ -43,7 +48,7 @@ def estimated(server: Any, mechanism: str) -> dict[str, Any]:
     return campaign
 
 
-def purging(server: Any, days: int) -> Worker:
+def purging(server: Any, days: int | str | None) -> Worker:
     settings = server.settings.model_copy(update={"raw_report_retention_days": days})
     return replace(server.worker(), settings=settings)
 
@@ -82,7 +87,7 @@ def test_reports_are_kept_for_their_days(running: Any) -> None:
     estimated(running, "randomized_response")
     running.clock.advance(30 * DAY_S - 2)
     purging(running, 30).purge()
-    purging(running, 0).purge()
+    purging(running, "forever").purge()
     assert rows(running)["reports"] == 20
     running.clock.advance(1)
     purging(running, 30).purge()
@@ -159,6 +164,45 @@ def test_the_command_lists_first(running: Any, run_purge: Callable[..., Any]) ->
     assert run_purge("--older-than-days", "0")["purged"]
     assert rows(running) == {"reports": 0, "report_chunks": 0}
     assert run_purge("--older-than-days", "0")["rounds"] == []
+
+
+def test_by_default_reports_go_after_30_days(running: Any) -> None:
+    estimated(running, "randomized_response")
+    assert running.settings.raw_report_retention_days is None
+    running.clock.advance(30 * DAY_S - 2)
+    running.worker().purge()
+    assert rows(running)["reports"] == 20
+    running.clock.advance(1)
+    running.worker().purge()
+    assert rows(running)["reports"] == 0
+
+
+def test_a_database_from_before_the_default_keeps_its_reports(server: Any) -> None:
+    """It goes back to the schema of before, with a campaign and its reports, and is upgraded again."""
+    estimated(server, "randomized_response")
+    migrations.downgrade(server.database, BEFORE_THE_DEFAULT)
+    migrations.upgrade(server.database)
+    server.clock.advance(400 * DAY_S)
+    server.worker().purge()
+    assert rows(server)["reports"] == 20
+    with server.database.read() as session:
+        assert retention.days_kept(session, None) is retention.days_kept(session, "forever") is None
+        assert (retention.days_kept(session, 7), retention.overdue(session, None, server.clock.now())) == (7, 0)
+    purging(server, 399).purge()
+    assert rows(server)["reports"] == 0
+
+
+def test_serve_says_what_a_database_keeps(running: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    configure_logs("info", "text")
+    warn_of_kept_defaults(running.settings, running.database)
+    assert capsys.readouterr().err == ""
+    with running.database.write("kept") as session:
+        session.add(KeptDefault(name=retention.RETENTION, value="forever"))
+    warn_of_kept_defaults(running.settings, running.database)
+    assert "keeps raw reports for ever" in capsys.readouterr().err
+    decided = running.settings.model_copy(update={"raw_report_retention_days": "forever"})
+    warn_of_kept_defaults(decided, running.database)
+    assert capsys.readouterr().err == ""
 
 
 @pytest.fixture

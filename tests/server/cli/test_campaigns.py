@@ -328,6 +328,8 @@ def test_estimates_that_no_worker_computes_are_waited_for_with_a_hint_and_an_end
         (("--epsilon", "0"), "above 0"),
         (("--epsilon", "-1"), "above 0"),
         (("--epsilon", "99"), "from 0.001 to 16"),
+        (("--epsilon", "4.000000001"), "54.6 times as likely with one value as with another"),
+        (("--epsilon", "16"), "add --weak-epsilon"),
         (("--epsilon", "many"), "number"),
         (("--epsilon", "1", "--mechanism", "magic"), "randomized_response"),
         (("--epsilon", "1", "--plan-request", "0" * 32), "either"),
@@ -339,6 +341,16 @@ def test_terms_that_are_refused(
 ) -> None:
     done = run_command("campaigns", "create", *TERMS, "--workload", str(workload_file), *arguments, code=2, **operator)
     assert mentioned in done.stderr.replace("\n", " ")
+
+
+def test_a_plan_of_weak_epsilon_is_taken_where_it_is_asked_for(
+    run_command: Run, json_of: Run, running: Any, operator: dict[str, str]
+) -> None:
+    weak = ("campaigns", "create", *TERMS, "--plan-request", running.ready_plan(epsilon=6)["id"])
+    assert "403 times as likely" in run_command(*weak, code=2, **operator).stderr
+    assert json_of("campaigns", "list", **operator)["campaigns"] == []
+    assert json_of(*weak, "--weak-epsilon", **operator)["epsilon"] == 6
+    assert json_of("campaigns", "create", *TERMS, "--plan-request", running.ready_plan(epsilon=4)["id"], **operator)
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,7 @@ def test_a_population_that_nobody_made_is_refused_before_the_planning(
     refused = " ".join(run_command(*command, code=2, **operator).stderr.split())
     assert "population 'a/b & c' was made by no admin" in refused
     assert running.api.get("/v1/plan-requests").json()["plan_requests"] == []
-    run_command("populations", "create", "a/b & c", **operator)
+    run_command("populations", "create", "a/b & c", "--no-cap", **operator)
     assert "nothing is ready after 0 s" in " ".join(run_command(*command, code=2, **operator).stderr.split())
     assert len(running.api.get("/v1/plan-requests").json()["plan_requests"]) == 1
 
@@ -64,6 +64,19 @@ def test_a_population_that_nobody_made_is_refused_before_the_planning(
 def test_what_cannot_be_done(run_command: Run, operator: dict[str, str]) -> None:
     assert "no population" in run_command("populations", "show", "nobody", code=2, **operator).stderr
     assert "nothing to change" in run_command("populations", "update", "nobody", code=2, **operator).stderr
+
+
+@pytest.mark.parametrize("given", [(), ("--no-cap", "--lifetime", "12")])
+def test_a_new_population_has_a_cap_or_says_that_it_has_none(
+    run_command: Run, json_of: Run, operator: dict[str, str], given: tuple[str, ...]
+) -> None:
+    refused = run_command("populations", "create", "x", *given, code=2, **operator).stderr
+    assert "--per-period 1 --period-days 28 --lifetime 12, or --no-cap" in " ".join(refused.split())
+    assert json_of("populations", "list", **operator)["populations"] == []
+    for name, none in (("x", ("--no-cap",)), ("y", ("--lifetime", "none"))):
+        made = json_of("populations", "create", name, *none, **operator)
+        assert made["epsilon_lifetime"] is made["epsilon_per_period"] is None
+        assert made["declared"]
 
 
 @pytest.mark.parametrize("half", [("--per-period", "2"), ("--period-days", "30")])
@@ -80,5 +93,5 @@ def test_half_a_cap_names_both_options(
 
 @pytest.mark.parametrize("command", ["create", "show", "update", "ledger"])
 def test_a_name_that_is_not_utf8_is_told(run_command: Run, operator: dict[str, str], command: str) -> None:
-    more = ("--lifetime", "1") if command == "update" else ()
+    more = ("--lifetime", "1") if command in ("create", "update") else ()
     assert "UTF-8" in run_command("populations", command, "a\udcff", *more, code=2, **operator).stderr

@@ -27,7 +27,9 @@ def server(request: pytest.FixtureRequest) -> Any:
 
 def made(server: Any, **caps: Any) -> dict[str, Any]:
     document: dict[str, Any] = (
-        server.api.post("/v1/populations", json={"name": "travellers"} | caps).raise_for_status().json()
+        server.api.post("/v1/populations", json={"name": "travellers", "epsilon_lifetime": None} | caps)
+        .raise_for_status()
+        .json()
     )
     return document
 
@@ -182,6 +184,12 @@ def test_the_database_itself_refuses_to_change_the_ledger(server: Any) -> None:
 def test_caps_that_are_refused(running: Any, check_problem: Check, caps: dict[str, Any], mentioned: str) -> None:
     response = running.api.post("/v1/populations", json={"name": "travellers"} | caps)
     check_problem(response, Problem.INVALID_REQUEST, mentioned)
+    assert running.api.get("/v1/populations").json()["populations"] == []
+
+
+def test_a_population_without_a_word_of_caps_is_refused(running: Any, check_problem: Check) -> None:
+    response = running.api.post("/v1/populations", json={"name": "travellers"})
+    check_problem(response, Problem.INVALID_REQUEST, '"epsilon_lifetime": null')
     assert running.api.get("/v1/populations").json()["populations"] == []
 
 

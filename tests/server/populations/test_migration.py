@@ -10,7 +10,8 @@ from sqlalchemy import text
 from sordino_analysis.planning.planner import CompiledPlan
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
-from sordino_server.populations import repository
+from sordino_server.populations import repository, service
+from sordino_server.populations.schemas import PopulationCaps, PopulationOrder
 from sordino_server.populations.service import identifier_of
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import EveryRound, Manifest, PlanReference, RoundTerms
@@ -66,3 +67,36 @@ def test_opened_campaigns_are_entered(database: Database, plan_of: Callable[...,
     assert (population.name, population.created_at, population.lifetime_nano) == ("travellers", 10, None)
     migrations.downgrade(database, BEFORE, lose={"populations", "population_ledger"})
     migrations.upgrade(database)
+
+
+BEFORE_CAPS = "202611271740"
+
+
+def test_populations_of_before_are_declared_and_listed_until_caps_are_chosen(database: Database) -> None:
+    migrations.upgrade(database, BEFORE_CAPS)
+    # (name, declared, lifetime, version, created at)
+    known = [("made", "TRUE", "9", 1, 10), ("found", "FALSE", "NULL", 1, 20), ("freed", "TRUE", "NULL", 2, 15)]
+    with database.write("populations of before") as session:
+        for name, declared, lifetime, version, at in known:
+            values = f"'{identifier_of(name)}', '{name}', {lifetime}, {version}, {declared}, {at}"
+            columns = "id, name, lifetime_nano, version, declared, created_at"
+            session.execute(text(f"INSERT INTO populations ({columns}) VALUES ({values})"))
+    migrations.upgrade(database)
+    with database.write("after") as session:
+        assert service.from_before_caps(session) == ["found"]
+        found = repository.find(session, identifier_of("found"))
+        assert found is not None and found.declared
+        assert found.lifetime_nano is None
+        service.check_open_to(session, "found", "declared")
+        service.create(session, PopulationOrder(name="new", epsilon_lifetime=None), 30)
+        assert service.from_before_caps(session) == ["found"]
+        service.change_caps(session, found.id, PopulationCaps(epsilon_lifetime=None), '"1"')
+        session.flush()
+        assert service.from_before_caps(session) == []
+
+
+def test_a_new_database_lists_no_population(database: Database) -> None:
+    migrations.upgrade(database)
+    with database.write("new") as session:
+        service.create(session, PopulationOrder(name="new", epsilon_lifetime=None), 30)
+        assert service.from_before_caps(session) == []

@@ -185,7 +185,11 @@ def test_where_populations_are_declared_no_other_is_asked(running: Any) -> None:
     assert not running.api.get(f"/v1/populations/{identifier_of('travellers')}").json()["declared"]
     with pytest.raises(InvalidValue, match="made by no admin"):
         opened(late, "declared")
-    made = running.api.post("/v1/populations", json={"name": "Travellers"}).raise_for_status().json()
+    made = (
+        running.api.post("/v1/populations", json={"name": "Travellers", "epsilon_lifetime": None})
+        .raise_for_status()
+        .json()
+    )
     assert (made["name"], made["declared"], made["asked"]) == ("travellers", True, 1)
     assert opened(late, "declared") == "open"
     assert running.settings.population_mode == "open"
@@ -249,7 +253,7 @@ def test_an_upgrade_makes_one_of_names_that_are_alike(engine: str, request: pyte
             row[0] for row in session.execute(text("SELECT population_id FROM population_ledger ORDER BY created_at"))
         ]
     users, others = identifier_of("users"), identifier_of("others")
-    assert found == {"Users": (users, 5, 30, 9, True), "others": (others, None, None, None, False)}
+    assert found == {"Users": (users, 5, 30, 9, True), "others": (others, None, None, None, True)}
     assert owners == [users, users, others]
     with pytest.raises(Exception, match="append-only"), database.write("forge") as session:
         session.execute(text("UPDATE population_ledger SET nano = 0"))
