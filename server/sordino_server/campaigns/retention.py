@@ -48,7 +48,7 @@ class OldReports:
 def days_kept(session: Session, setting: Retention) -> int | None:
     """Days that reports are kept after their campaign: by the setting, else as this database keeps them, else 30.
 
-    None is for ever.
+    None is without an end.
     """
     if setting is None:
         kept = session.get(KeptDefault, RETENTION)
@@ -78,7 +78,7 @@ def old_reports(database: Database, days: int, now: int) -> list[OldReports]:
 
 
 def overdue(session: Session, setting: Retention, now: int) -> int:
-    """Rounds whose reports should be gone for an hour or longer; 0 where reports are kept for ever."""
+    """Rounds whose reports should be gone for an hour or longer; 0 where reports are kept without an end."""
     days = days_kept(session, setting)
     return 0 if days is None else len(repository.ended_rounds(session, now - days * _DAY_S - _OVERDUE_S))
 

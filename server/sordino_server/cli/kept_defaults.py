@@ -18,12 +18,13 @@ def warn_of_kept_defaults(settings: Settings, database: Database) -> None:
         uncapped = from_before_caps(session)
     if days is None and settings.raw_report_retention_days is None:
         log.warning(
-            "this database keeps raw reports for ever, as before there was a default: set "
+            "this database keeps raw reports without an end, as before there was a default: set "
             f"SORDINO_RAW_REPORT_RETENTION_DAYS to {DEFAULT_DAYS}, or to `forever`"
         )
     if uncapped:
         log.warning(
             "populations from before a cap had to be chosen have none: give each one with `sordino populations "
-            "update NAME --per-period 1 --period-days 28 --lifetime 12`, or confirm that it has none with `--lifetime none`",
+            "update NAME --per-period 1 --period-days 28 --lifetime 12`, or confirm that it has none with "
+            "`--lifetime none`",
             populations=", ".join(uncapped),
         )

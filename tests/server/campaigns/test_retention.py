@@ -199,7 +199,7 @@ def test_serve_says_what_a_database_keeps(running: Any, capsys: pytest.CaptureFi
     with running.database.write("kept") as session:
         session.add(KeptDefault(name=retention.RETENTION, value="forever"))
     warn_of_kept_defaults(running.settings, running.database)
-    assert "keeps raw reports for ever" in capsys.readouterr().err
+    assert "keeps raw reports without an end" in capsys.readouterr().err
     decided = running.settings.model_copy(update={"raw_report_retention_days": "forever"})
     warn_of_kept_defaults(decided, running.database)
     assert capsys.readouterr().err == ""

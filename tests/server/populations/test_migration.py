@@ -85,7 +85,8 @@ def test_populations_of_before_are_declared_and_listed_until_caps_are_chosen(dat
     with database.write("after") as session:
         assert service.from_before_caps(session) == ["found"]
         found = repository.find(session, identifier_of("found"))
-        assert found is not None and found.declared
+        assert found is not None
+        assert found.declared
         assert found.lifetime_nano is None
         service.check_open_to(session, "found", "declared")
         service.create(session, PopulationOrder(name="new", epsilon_lifetime=None), 30)
