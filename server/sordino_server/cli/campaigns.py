@@ -93,6 +93,9 @@ SourcesOption = Annotated[
         help="A server of the campaign: the first is this one, others collect for it. Repeat it for each. Permanent.",
     ),
 ]
+PlanRequestOption = Annotated[
+    str | None, typer.Option(metavar="ID", help="Use this finished plan request instead of --workload.")
+]
 RoundArgument = Annotated[int, typer.Argument(min=0, metavar="INDEX", help="Index of the round, from 0.")]
 SOURCES_DEADLINE_S = 86_400
 SourcesDeadlineOption = Annotated[
@@ -124,9 +127,7 @@ def create(
     target_error: ErrorOption = None,
     weak_epsilon: WeakEpsilonOption = False,
     route: RouteOption = None,
-    plan_request: Annotated[
-        str | None, typer.Option(metavar="ID", help="Use this finished plan request instead of --workload.")
-    ] = None,
+    plan_request: PlanRequestOption = None,
     close_after_reports: CloseAfterReports = None,
     close_after_s: CloseAfterSeconds = None,
     upload_token: UploadTokenOption = False,
