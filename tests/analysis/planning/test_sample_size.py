@@ -13,6 +13,7 @@ from sordino_analysis.documents.crowd_size import CrowdFigures
 from sordino_analysis.estimation.intervals import bonferroni_quantile
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.pairwise.pairwise_sample_size import pairwise_sample_size
+from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning.sample_size import Statement
 from sordino_analysis.planning_options import PlanError, PlanningOptions
@@ -161,13 +162,12 @@ def test_a_margin_that_no_number_of_users_reaches_is_refused(margin: float) -> N
         planned.summary.model_copy(update={"bias_bound": 0.0}).users_within(margin, 0.95, difference=False)
 
 
-def _crowd(workload: sa.Workload, **options: str) -> CrowdFigures:
+def _crowd(workload: sa.Workload, mechanism: str) -> CrowdFigures:
     """As the summary of a plan has it."""
-    found = compile_plan(
-        PlanRequest(workload, PlanningOptions.of(epsilon=1, objective="max", effort="quick", **options))
-    ).summary.crowd
-    assert found is not None
-    return found
+    summary = LinearRequest(workload, PlanningOptions.of(epsilon=1, mechanism=mechanism)).compile().summary
+    assert summary.linear is not None
+    assert summary.linear.crowd is not None
+    return summary.linear.crowd
 
 
 def test_the_crowd_of_a_plan_is_the_number_that_a_statement_needs(plan: sa.Plan) -> None:
@@ -176,7 +176,10 @@ def test_the_crowd_of_a_plan_is_the_number_that_a_statement_needs(plan: sa.Plan)
     numbers = sa.workload({"name": "loads", "domain": cells, "queries": {"load_ms": ["mean", {"share_above": 1000}]}})
     pairs = [
         (plan, _crowd(sa.histogram(4), mechanism="randomized_response")),
-        (sa.plan(numbers, epsilon=1, objective="max", effort="quick"), _crowd(numbers)),
+        (
+            sa.plan(numbers, epsilon=1, mechanism="randomized_response"),
+            _crowd(numbers, mechanism="randomized_response"),
+        ),
     ]
     for found, figures in pairs:
         needed = found.sample_sizes(0.1, population=True).most
