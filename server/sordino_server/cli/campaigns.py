@@ -73,9 +73,6 @@ WorkloadOption = Annotated[Path | None, typer.Option(metavar="PATH", help="Workl
 EpsilonOption = Annotated[
     str | None, typer.Option(metavar="E", help="ε of one report, such as 1 or 0.5; with --workload.")
 ]
-PlanRequestOption = Annotated[
-    str | None, typer.Option(metavar="ID", help="Use this finished plan request instead of --workload.")
-]
 CloseAfterReports = Annotated[
     list[int] | None, typer.Option(min=0, metavar="N", help=f"Close a round after N reports. {_FOR_EACH}")
 ]
