@@ -15,6 +15,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.intervals import (
     bonferroni_quantile,
+    drawn_often,
     independent_quantile,
     normal_quantile,
     quantile_of_draws,
@@ -171,6 +172,11 @@ def _some(laws: Sequence[ContributionLaw]) -> list[ContributionLaw]:
     rarest = sorted(laws, key=lambda law: law.events(1))
     places = np.unique(np.linspace(0, len(laws) - 1, _MOST_TAILS).astype(int))
     return [rarest[place] for place in places]
+
+
+def campaigns_tell(level: float) -> bool:
+    """Whether a band of this level can be drawn: up to .998."""
+    return drawn_often(level, _CAMPAIGNS)
 
 
 def _of_campaigns(outputs: OutputCounts, histograms: tuple[Floats, Floats], users: int, level: float) -> float | None:

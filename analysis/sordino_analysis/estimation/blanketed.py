@@ -31,6 +31,10 @@ class BlanketedMoments(AnswerMoments):
         """The queries of the plan."""
         return self.own.workload
 
+    @property
+    def judged_from(self) -> int:
+        return self.own.judged_from
+
     @cached_property
     def _blanket(self) -> BlanketMoments:
         return self.own.blanket()

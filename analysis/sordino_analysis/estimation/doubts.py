@@ -30,6 +30,16 @@ def doubts(
     )
 
 
+def doubts_of_so_few(users: int, level: float, judged_from: int) -> tuple[str, ...]:
+    """One sentence where fewer than `judged_from` reports came, so that nobody can say how often intervals hold."""
+    if users >= judged_from:
+        return ()
+    return (
+        f"only {quantity(users, 'user')} reported: how often intervals and bands hold is known from {judged_from} "
+        f"reports of these grids on, so do not rely on {percent(level)}; wait for more reports",
+    )
+
+
 def doubts_of_the_band(band: BandQuantile, users: int, level: float) -> tuple[str, ...]:
     """One sentence where the quantile of the band could not be worked out for so few reports."""
     if band.holds:

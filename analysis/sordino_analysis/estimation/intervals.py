@@ -20,6 +20,10 @@ _BAND_SEED = 20_261_120
 MOST_OPERATIONS = 4e10
 # Draws that are held at once.
 _BATCH = 1000
+# Draws beyond a quantile that tell it: the chance of a tail is then known to a third.
+_LEAST_BEYOND = 10
+# Numbers of standard errors that are bent to find the largest: an expansion need not rise up to the last of them.
+_BENT = 257
 
 
 def normal_quantile(level: float) -> float:
@@ -48,6 +52,7 @@ def simultaneous_quantile(
 
     `root` is (Q, r); rows of zeros are answers without error. A quantile of seeded draws: of normal errors, where it is
     never above Šidák's, or of errors bent to the skewness and kurtosis of means of `users` users as `around` (Q,) says.
+    At a level that too few of the draws are beyond it is Šidák's, bent likewise.
     """
     return simultaneous_quantiles(root, [level], around, users)[0]
 
@@ -64,12 +69,22 @@ def simultaneous_quantiles(
         return ceilings
     if around is None:
         drawn = np.concatenate([np.abs(z).max(axis=0) for z in normal_draws(scaled)])
-        return [min(top, quantile_of_draws(drawn, level)) for top, level in zip(ceilings, levels, strict=True)]
+        pairs = zip(ceilings, levels, strict=True)
+        return [min(top, quantile_of_draws(drawn, level)) if drawn_often(level) else top for top, level in pairs]
     skewness = np.array([one.skewness for one in around])[varying, None] / math.sqrt(users)
     excess = np.array([one.excess_kurtosis for one in around])[varying, None] / users
-    largest = [np.abs(bent(z, skewness, excess)).max(axis=0) for z in normal_draws(scaled)]
-    found = np.concatenate(largest)
-    return [quantile_of_draws(found, level) for level in levels]
+    found = np.concatenate([np.abs(bent(z, skewness, excess)).max(axis=0) for z in normal_draws(scaled)])
+    return [
+        quantile_of_draws(found, level)
+        if drawn_often(level)
+        else float(np.abs(bent(np.linspace(-top, top, _BENT), skewness, excess)).max())
+        for top, level in zip(ceilings, levels, strict=True)
+    ]
+
+
+def drawn_often(level: float, draws: int = BAND_DRAWS) -> bool:
+    """Whether enough of the draws are beyond a quantile of this level: of 20,000 up to a level of .9995."""
+    return (1 - level) * draws >= _LEAST_BEYOND
 
 
 def bent(normal: Floats, skewness: Floats | float, excess: Floats | float) -> Floats:

@@ -11,12 +11,12 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import PlainDecoder
-from sordino_analysis.estimation.band import BandQuantile, band_of_many, band_quantile
+from sordino_analysis.estimation.band import BandQuantile, band_of_many, band_quantile, campaigns_tell
 from sordino_analysis.estimation.best.average import BestGuess
 from sordino_analysis.estimation.best.guess import DecodedRound
 from sordino_analysis.estimation.blanketed import BlanketedMoments
 from sordino_analysis.estimation.consistency import RELATIVE_GAP, NearestHistogram, nearest_histogram
-from sordino_analysis.estimation.doubts import doubts, doubts_of_the_band
+from sordino_analysis.estimation.doubts import doubts, doubts_of_so_few, doubts_of_the_band
 from sordino_analysis.estimation.few_attributes import MOST_LISTED_TYPES, few_attributes_estimate
 from sordino_analysis.estimation.intervals import normal_quantile, smoothed
 from sordino_analysis.estimation.linear_estimate import AnswerErrors, EstimationError, LinearEstimate, Reliability
@@ -244,6 +244,7 @@ class LinearEstimator:
         found = self._reliability(histogram, spread, reaches, users, level, compared)
         warnings = (
             *doubts(self.workload.label, users, level, found.normality),
+            *doubts_of_so_few(users, level, self.law.judged_from),
             *doubts_of_the_band(found.band, users, level),
             *_warnings(errors.bias, errors.standard),
             *_unfinished(nearest, guess),
@@ -328,13 +329,11 @@ class LinearEstimator:
         varying = self.workload.varying_rows
         chosen, outputs = [judged[query] for query in varying if judged], None
         few = any(one.events < MANY_EVENTS for one in chosen)
-        if few:
+        if few and campaigns_tell(level):
             outputs = for_randomizer(self.device.randomizer).output_counts(self.decoder, self.workload, varying)
-        drawn = self.law.drawn_laws(histograms[1]) is not None
-        if few and outputs is None and drawn:
-            # Draws of a report tell its tails, and not how few reports make up several errors together.
-            return _band_of_many(chosen, len(varying), users + self.blanket, level)
-        root = self.law.covariance_root(histograms[0])
+        # Draws of a report tell its tails, and not how few reports make up several errors together.
+        alone = not campaigns_tell(level) or self.law.drawn_laws(histograms[1]) is not None
+        root = None if few and outputs is None and alone else self.law.covariance_root(histograms[0])
         if few and outputs is None and root is None:
             return _band_of_many(chosen, len(varying), users + self.blanket, level)
         around = [one.of_reporters for one in chosen] or [Cumulants(1.0, 0.0, 0.0)] * len(varying)

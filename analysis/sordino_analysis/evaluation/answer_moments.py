@@ -90,6 +90,11 @@ class AnswerMoments(ABC):
 
     workload: Workload
 
+    @property
+    def judged_from(self) -> int:
+        """From so many reports on the law of a report is known well enough to say how often intervals hold."""
+        return 1
+
     @abstractmethod
     def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
         """Worst variance and bias of every query, mean variance of every type; `progress` where that takes seconds."""

@@ -65,6 +65,22 @@ def test_users_of_one_type_stay_within_the_quantile_though_noise_hides_that_they
         assert int((errors <= found.quantile).sum()) >= binom.ppf(FALSE_ALARM, CAMPAIGNS, 0.945)
 
 
+@pytest.mark.parametrize("level", [0.999, 1 - 1e-6])
+def test_bands_of_levels_that_no_campaigns_tell_reach_as_far_as_a_few_events(plan_of, level):
+    """A type that nobody holds is hit by binomial noise, whose tail is known; 5,000 campaigns end before it."""
+    plan = plan_of("histogram", 8, "8", mechanism="randomized_response")
+    estimator, held = LinearEstimator.of(plan.device, plan.analyst), shares("one type", 8)
+    ((users_of, aggregate),) = aggregates(plan.device.randomizer, held, USERS, 1, seed=2)
+    found = estimator.estimate(aggregate, level)
+    chance = 1 / (np.exp(8) + 7)
+    hits = binom.isf((1 - level) / 8, USERS, chance)
+    # What a hit adds is 1/(p − q), as is the spread of the noise.
+    errors = (hits - USERS * chance) / np.sqrt(USERS * chance * (1 - chance))
+    assert found.reliability.band.quantile >= errors
+    empty = int(np.flatnonzero(users_of == 0)[0])
+    assert found.band_upper[empty] - found.unbiased[empty] >= hits * 0.99 / USERS
+
+
 def shares_of_attributes(attributes, width, epsilon):
     domain = [{"name": f"a{i}", "kind": "categorical", "labels": ["no", "yes"]} for i in range(attributes)]
     queries = {"kind": "marginals", "width": width, "exactly": True}

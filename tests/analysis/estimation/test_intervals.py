@@ -2,10 +2,16 @@
 
 import numpy as np
 import pytest
-from scipy.stats import norm
+from scipy.stats import gamma, norm
 
 from sordino_analysis.estimation import intervals
-from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile, simultaneous_quantile
+from sordino_analysis.estimation.intervals import (
+    independent_quantile,
+    normal_quantile,
+    simultaneous_quantile,
+    simultaneous_quantiles,
+)
+from sordino_analysis.evaluation.contribution_law import Cumulants
 
 
 def test_the_quantiles_of_one_answer_are_the_tables():
@@ -22,6 +28,25 @@ def test_independent_answers_take_sidaks_quantile(level):
     assert independent_quantile(level, 20) == pytest.approx(exact, abs=1e-9)
     found = simultaneous_quantile(np.diag(np.arange(1.0, 21)), level)
     assert exact - 0.03 <= found <= exact + 1e-12
+
+
+@pytest.mark.parametrize("level", [0.9999, 1 - 1e-6, 1 - 1e-9])
+def test_levels_that_no_draws_tell_take_sidaks_quantile(level):
+    """The largest of 20,000 draws is that of a level of 1 − 5e-5."""
+    root = np.diag(np.arange(1.0, 21))
+    assert simultaneous_quantile(root, level) == independent_quantile(level, 20)
+    # An exponential variable has skewness 2 and excess kurtosis 6.
+    skewed = simultaneous_quantile(root, level, [Cumulants(1.0, 2.0, 6.0)] * 20, 400)
+    exact = gamma.isf((1 - level) / 40, 400) / 20 - 20
+    assert skewed == pytest.approx(exact, abs=0.12)
+    assert skewed > independent_quantile(level, 20) + 0.25
+
+
+def test_a_higher_level_has_no_smaller_quantile():
+    root, levels = np.random.default_rng(4).normal(size=(30, 5)), [0.95, 0.999, 0.9995, 0.9996, 0.99999, 1 - 1e-7]
+    for around in (None, [Cumulants(1.0, 1.0, 2.0)] * 30):
+        found = simultaneous_quantiles(root, levels, around, 100)
+        assert found == sorted(found)
 
 
 def test_answers_that_move_together_are_one_answer():

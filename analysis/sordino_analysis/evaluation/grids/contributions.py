@@ -36,6 +36,8 @@ _CELLS = 64
 _TURN = 3
 # Queries whose laws are drawn, in some milliseconds each; the others have that of the nearest of them.
 _MOST_DRAWN = 16
+# Reports whose sum is known well enough. Of fewer it matters how labels of four cells go together, which is not drawn.
+DRAWN_FROM = 30
 # Values with the chance of each for a user outside the query and for one inside, (m,) and (m, 2).
 Atoms = tuple[Floats, Floats]
 

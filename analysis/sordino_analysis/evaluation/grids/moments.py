@@ -18,7 +18,7 @@ from sordino_analysis.evaluation.answer_moments import AnswerMoments, BlanketMom
 from sordino_analysis.evaluation.coarsened.tables import reports_holding
 from sordino_analysis.evaluation.contribution_law import ContributionLaw
 from sordino_analysis.evaluation.grids.category_law import CategoryLaw
-from sordino_analysis.evaluation.grids.contributions import DrawnLaws, laws_of_some
+from sordino_analysis.evaluation.grids.contributions import DRAWN_FROM, DrawnLaws, laws_of_some
 from sordino_analysis.evaluation.grids.law import GridLaw, PlaneLaw
 from sordino_analysis.evaluation.grids.levels import CellLevel, Shape
 from sordino_analysis.questions.linear import Workload
@@ -35,6 +35,10 @@ class GridMoments(AnswerMoments):
     workload: Workload
     randomizer: Coarsened
     law: GridLaw | PlaneLaw | CategoryLaw
+
+    @property
+    def judged_from(self) -> int:
+        return DRAWN_FROM
 
     @classmethod
     @abstractmethod
