@@ -40,7 +40,8 @@ def test_every_module_of_the_mechanisms_page_exists() -> None:
 def test_every_command_is_in_the_readme_and_every_named_one_exists() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert not [command for command in COMMANDS if f"`sordino {command}" not in readme]
-    named = {command for page in PAGES for command in re.findall(r"`sordino (\w+)", page.read_text(encoding="utf-8"))}
+    texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    named = {command for text in texts for command in re.findall(r"`sordino (\w[\w-]*)", text)}
     assert named <= set(COMMANDS)
 
 

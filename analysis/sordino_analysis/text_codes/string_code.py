@@ -32,7 +32,7 @@ class _CodeFile(BaseModel):
 
     model_config = ConfigDict(extra="forbid", strict=True)
 
-    format: Literal["sordino text code 1"]
+    format: Literal["sordino-text-code-1"]
     source: str = Field(max_length=_MAX_SOURCE)
     bits: list[int] = Field(min_length=len(SHARES), max_length=len(SHARES))
     tokens: list[str] = Field(max_length=MAX_TOKENS)
@@ -61,7 +61,7 @@ class StringCode:
     def json(self) -> str:
         """The file of the code: one line."""
         written = {
-            "format": "sordino text code 1",
+            "format": "sordino-text-code-1",
             "source": self.source,
             "bits": list(self.bits),
             "tokens": [token.decode("latin-1") for token in self.code.tokens],

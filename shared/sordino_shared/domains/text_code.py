@@ -50,7 +50,7 @@ class TextCode:
         """The first `depth` bits of the code of UTF-8 bytes, or of no text, as an integer."""
         code, bits = 0, 0
         for place in self.places(text):
-            code = code << self.lengths[place] | self._words[place]
+            code = code << self.lengths[place] | self.words[place]
             bits += self.lengths[place]
             if bits >= depth:
                 return code >> (bits - depth)
@@ -85,7 +85,7 @@ class TextCode:
         return sorted({len(token) for token in self.tokens}, reverse=True)
 
     @cached_property
-    def _words(self) -> list[int]:
+    def words(self) -> list[int]:
         """The bits of each word as an integer, by place."""
         words, word, before = [0] * len(self.lengths), 0, 0
         for place in sorted(range(len(self.lengths)), key=lambda each: (self.lengths[each], each)):

@@ -110,7 +110,7 @@ def test_what_makes_no_code_is_refused(texts: list[str], tokens: int, said: str)
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (("sordino text code 1", "sordino text code 2"), "format"),
+        (("sordino-text-code-1", "sordino-text-code-2"), "format"),
         (('"bits":', '"bit":'), "there is no such field"),
         (('"lengths":"', '"lengths":"z'), "digits from 1 to w"),
         (('"lengths":"', '"lengths":"5'), "words and"),

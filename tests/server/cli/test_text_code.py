@@ -9,8 +9,8 @@ def test_the_code_is_printed_and_can_be_read(run_command, tmp_path):
     (tmp_path / "words.txt").write_text("banana\nbandana\nban\npanama\nbanana\ncanal\n")
     done = run_command("text-code", "words.txt", "--tokens", "3", "--source", "fruit")
     made = StringCode.read(done.stdout)
-    assert (made.source, len(made.code.tokens)) == ("fruit", 3)
-    assert "3 tokens; half of the strings have at most" in done.stderr
+    assert (made.source, len(made.code.tokens)) == ("fruit", 2)
+    assert "2 tokens of the 3 asked for: the texts have no more in common; half of the strings" in done.stderr
     assert run_command("text-code", "words.txt", "--tokens", "3", "--source", "fruit", "--json").stdout == done.stdout
     fewer = run_command("text-code", "words.txt", "--tokens", "500").stderr
     assert "tokens of the 500 asked for" in fewer

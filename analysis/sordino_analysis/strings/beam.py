@@ -1,0 +1,134 @@
+"""The heavy paths of a text code, level by level: the best prefixes by their odds, which the next level extends.
+
+With x the estimate of a prefix in standard errors and δ the sought share in the same, a prefix that has the sought
+share is more likely than one that nobody has by exp(xδ − δ²/2); its prior odds are those of its parent, spread over
+the children.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.strings.chances import StringChances
+from sordino_analysis.strings.level_counts import Integers, LevelRows, Words, child_counts
+from sordino_analysis.text_codes.reading import CodeReader, End
+from sordino_shared.domains import Text, TextPrefix
+
+# One string that everybody has would have infinite odds.
+_SURE = 1 - 1e-12
+# Odds of exp(−700) are not told from none.
+_LEAST = 1e-300
+
+
+@dataclass(frozen=True, eq=False)
+class Paths:
+    """m prefixes of a code: their bits as integers, best first, (m,) λ, the log odds of each, and how they end."""
+
+    codes: tuple[int, ...]
+    odds: Floats
+    ends: tuple[End, ...]
+
+    @classmethod
+    def root(cls) -> Paths:
+        """The empty prefix, which every device has."""
+        return cls((0,), np.array([math.inf]), (End.OPEN,))
+
+    @property
+    def chances(self) -> Floats:
+        """(m,) π, the chance that a prefix has the sought share, as its path says."""
+        return np.clip(1 / (1 + np.exp(-self.odds)), _LEAST, _SURE)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class PathSearch:
+    """Extends paths: `beam` of them are kept, and `sought` is the share that they are scored for."""
+
+    text: Text
+    reader: CodeReader
+    chances: StringChances
+    beam: int
+    sought: float
+
+    def extended(self, paths: Paths, prefix: TextPrefix, reports: LevelRows) -> Paths:
+        """The best children of the paths by the reports of a level."""
+        piece = prefix.last - prefix.first
+        best, prior = _Best(self.beam), paths.chances
+        for block, counts in child_counts(reports, piece, self._parents(paths, prefix)):
+            scores = self._gain(counts, len(reports)) + _log_odds(prior[block] * 2.0**-piece)
+            for place in range(block.start, block.stop):
+                if paths.ends[place] is not End.OPEN:
+                    # After END all bits are zeros: one child has all of the chance, and there are no others.
+                    only = scores[0, place - block.start] - _log_odds(prior[place] * 2.0**-piece)
+                    scores[:, place - block.start] = -math.inf
+                    scores[0, place - block.start] = only + _log_odds(prior[place])
+            best.add(scores, block.start)
+        return self._read(paths, best, prefix)
+
+    def _parents(self, paths: Paths, prefix: TextPrefix) -> Words:
+        piece = prefix.last - prefix.first
+        left = self.text.depth - prefix.first
+        return np.array([prefix.index_of(self.text, code << left) >> piece for code in paths.codes], dtype=np.uint64)
+
+    def _gain(self, counts: Integers, reports: int) -> Floats:
+        """(2^s, m) xδ − δ²/2."""
+        if not reports:
+            return np.zeros(counts.shape)
+        other, span = float(self.chances.other), float(self.chances.own - self.chances.other)
+        error = math.sqrt(self.chances.variance / reports)
+        sought = self.sought / error
+        return np.asarray((counts / reports - other) * (sought / (span * error)) - sought**2 / 2)
+
+    def _read(self, paths: Paths, best: _Best, prefix: TextPrefix) -> Paths:
+        piece = prefix.last - prefix.first
+        codes, odds, ends = list[int](), list[float](), list[End]()
+        for score, parent, child in best.ranked():
+            code = paths.codes[parent] << piece | child
+            end = self.reader.read(code, prefix.last).end
+            if end is not End.IMPOSSIBLE:
+                codes.append(code)
+                odds.append(score)
+                ends.append(end)
+        return Paths(tuple(codes), np.array(odds), tuple(ends))
+
+
+class _Best:
+    """The best of all children that were added: the least numbers of those with equal scores come first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._scores = np.empty(0)
+        self._parents = np.empty(0, dtype=np.int64)
+        self._children = np.empty(0, dtype=np.int64)
+
+    def add(self, scores: Floats, first: int) -> None:
+        """Children (2^s, m) of the m parents from number `first` on."""
+        flat = scores.reshape(-1)
+        chosen = np.flatnonzero(flat > self._least())
+        if len(chosen) > self._most:
+            # Whole groups of equal scores stay, so that the order of parents and children decides between them.
+            least = np.partition(flat[chosen], len(chosen) - self._most)[len(chosen) - self._most]
+            chosen = chosen[flat[chosen] >= least]
+        children, parents = np.divmod(chosen, scores.shape[1])
+        self._scores = np.concatenate([self._scores, flat[chosen]])
+        self._parents = np.concatenate([self._parents, parents + first])
+        self._children = np.concatenate([self._children, children])
+        order = np.lexsort((self._children, self._parents, -self._scores))[: self._most]
+        self._scores, self._parents = self._scores[order], self._parents[order]
+        self._children = self._children[order]
+
+    def ranked(self) -> Sequence[tuple[float, int, int]]:
+        """Score, parent and child, best first."""
+        together = zip(self._scores.tolist(), self._parents.tolist(), self._children.tolist(), strict=True)
+        return list(together)
+
+    def _least(self) -> float:
+        return -math.inf if len(self._scores) < self._most else float(self._scores[-1])
+
+
+def _log_odds(chances: Floats | float) -> Floats:
+    return np.asarray(np.log(np.maximum(chances, _LEAST)) - np.log1p(-np.minimum(chances, _SURE)))

@@ -1,0 +1,136 @@
+"""From the reports of a round to its common strings: levels choose candidates, the held-out level certifies them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
+from sordino_analysis.strings.beam import Paths, PathSearch
+from sordino_analysis.strings.certification import Certified, certify, weights_of
+from sordino_analysis.strings.chances import StringChances
+from sordino_analysis.strings.level_counts import held_counts
+from sordino_analysis.strings.reports import HELD_OUT, StringReports
+from sordino_analysis.text_codes.reading import CodeReader, End, ReadBits
+from sordino_shared.domains import Domain, Text, TextPrefix
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import Coarsened
+
+# A path is called seen where it is more likely than not to have the sought share.
+_SEEN = 0.5
+# Of seen paths that were not certified so many are told.
+MOST_SEEN = 100
+
+
+@dataclass(frozen=True, eq=False)
+class StringDomain:
+    """A domain of strings, its randomizer and how its codes are read."""
+
+    domain: Domain
+    randomizer: Coarsened
+
+    def __post_init__(self) -> None:
+        if not self.domain.holds_strings:
+            raise InvalidValue("the plan collects no strings", self.domain)
+
+    @cached_property
+    def text(self) -> Text:
+        """The attribute of the strings."""
+        (text,) = (each for each in self.domain.attributes if isinstance(each, Text))
+        return text
+
+    @cached_property
+    def prefixes(self) -> tuple[TextPrefix, ...]:
+        """Its pieces in order."""
+        return tuple(each for each in self.domain.attributes if isinstance(each, TextPrefix))
+
+    @cached_property
+    def reader(self) -> CodeReader:
+        """What makes text of bits."""
+        return CodeReader(self.text.code)
+
+    @cached_property
+    def chances(self) -> StringChances:
+        """p and q."""
+        return StringChances.of(self.randomizer)
+
+    def read(self, code: int) -> ReadBits:
+        """The text of a code of the whole depth."""
+        return self.reader.read(code, self.text.depth)
+
+
+@dataclass(frozen=True, eq=False)
+class FoundStrings:
+    """m candidates, best path first: `texts` (m,), (m,) counts in the held-out level, and their certification.
+
+    `seen` are beginnings of strings whose paths are heavy and of which no string is certified. `reports` of all levels
+    and of each: the held-out one first.
+    """
+
+    texts: tuple[ReadBits, ...]
+    chances: np.ndarray
+    counts: np.ndarray
+    certified: Certified
+    seen: tuple[str, ...]
+    reports: tuple[int, ...]
+
+
+def find_strings(
+    strings: StringDomain,
+    reports: StringReports,
+    beam: int,
+    error: float,
+    sought: float,
+    progress: ProgressCallback = ignore_progress,
+) -> FoundStrings:
+    """The common strings of a round; `sought` is the share of paths in units of √(V/n). Raises InvalidValue."""
+    if not reports.count:
+        raise InvalidValue("no report was counted in this round, so there is nothing to find", reports)
+    *shorter, leaves = _levels(strings, reports, beam, sought, progress)
+    members = [strings.text.index_of(code) for code in leaves.codes]
+    held_out = reports.rows(HELD_OUT)
+    counts = held_counts(held_out, np.array(members, dtype=np.uint64))
+    found = certify(counts, len(held_out), strings.chances, weights_of(leaves.chances), error)
+    progress(Progress(1.0))
+    return FoundStrings(
+        tuple(map(strings.read, leaves.codes)),
+        leaves.chances,
+        counts,
+        found,
+        tuple(_seen(strings, shorter, leaves, found)),
+        tuple(map(len, reports.levels)),
+    )
+
+
+def _levels(
+    strings: StringDomain, reports: StringReports, beam: int, sought: float, progress: ProgressCallback
+) -> Iterator[Paths]:
+    share = sought * math.sqrt(strings.chances.variance / reports.count)
+    search = PathSearch(text=strings.text, reader=strings.reader, chances=strings.chances, beam=beam, sought=share)
+    paths = Paths.root()
+    for number, prefix in enumerate(strings.prefixes):
+        paths = search.extended(paths, prefix, reports.rows(number + 1))
+        progress(Progress((number + 1) / (len(strings.prefixes) + 1)))
+        yield paths
+
+
+def _seen(strings: StringDomain, shorter: list[Paths], leaves: Paths, found: Certified) -> Iterator[str]:
+    """Heavy leaves that were not certified, then heavy beginnings of the longest such level without a heavy leaf."""
+    depth, told = strings.text.depth, 0
+    heavy = [at for at, chance in enumerate(leaves.chances.tolist()) if chance >= _SEEN or found.certified[at]]
+    for at in heavy:
+        if not found.certified[at] and told < MOST_SEEN:
+            told += 1
+            yield strings.read(leaves.codes[at]).shown
+    if not shorter:
+        return
+    last = strings.prefixes[-1].first
+    covered = {leaves.codes[at] >> (depth - last) for at in heavy}
+    for code, chance, end in zip(shorter[-1].codes, shorter[-1].chances.tolist(), shorter[-1].ends, strict=True):
+        if chance >= _SEEN and code not in covered and end is End.OPEN and told < MOST_SEEN:
+            told += 1
+            yield strings.reader.read(code, last).shown

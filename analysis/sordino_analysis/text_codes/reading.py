@@ -1,0 +1,78 @@
+"""From the bits of a code back to text, also where the bits end within a word."""
+
+from __future__ import annotations
+
+from codecs import getincrementaldecoder
+from dataclasses import dataclass
+from enum import Enum
+from functools import cached_property
+
+from sordino_shared.domains.text_code import TextCode
+
+# One word for each byte comes before those of tokens.
+_BYTES = 256
+
+
+class End(Enum):
+    """How bits go on: with further words, not at all after END or after NONE, or as no device's code does."""
+
+    OPEN = "open"
+    ENDED = "ended"
+    NO_TEXT = "no text"
+    IMPOSSIBLE = "impossible"
+
+
+@dataclass(frozen=True)
+class ReadBits:
+    """The bytes of the words that are whole, and how they end."""
+
+    text: bytes
+    end: End
+
+    @property
+    def shown(self) -> str:
+        """The text with bytes that are no UTF-8 as escapes; a character that is cut at an open end is left out."""
+        text = self.text
+        if self.end is End.OPEN:
+            # An incremental decoder holds back the bytes of a character that has only begun.
+            text = text[: len(text) - len(_begun(text))]
+        return text.decode("utf-8", "backslashreplace")
+
+
+@dataclass(frozen=True)
+class CodeReader:
+    """A code made ready to read many strings of bits."""
+
+    code: TextCode
+
+    @cached_property
+    def _places(self) -> dict[tuple[int, int], int]:
+        return {(self.code.lengths[place], word): place for place, word in enumerate(self.code.words)}
+
+    @cached_property
+    def _pieces(self) -> list[bytes]:
+        return [bytes([byte]) for byte in range(_BYTES)] + list(self.code.tokens)
+
+    def read(self, bits: int, count: int) -> ReadBits:
+        """The first `count` bits of a code, as an integer."""
+        text, word, length = list[bytes](), 0, 0
+        for left in range(count - 1, -1, -1):
+            word, length = word << 1 | bits >> left & 1, length + 1
+            place = self._places.get((length, word))
+            if place is None:
+                continue
+            if place >= len(self._pieces):
+                is_end, rest = place == len(self._pieces), bits & ((1 << left) - 1)
+                # NONE stands alone, and zeros follow both.
+                possible = not rest and (is_end or not text)
+                kind = End.ENDED if is_end else End.NO_TEXT
+                return ReadBits(b"".join(text), kind if possible else End.IMPOSSIBLE)
+            text.append(self._pieces[place])
+            word, length = 0, 0
+        return ReadBits(b"".join(text), End.OPEN)
+
+
+def _begun(text: bytes) -> bytes:
+    decoder = getincrementaldecoder("utf-8")("replace")
+    decoder.decode(text)
+    return decoder.getstate()[0]

@@ -1,0 +1,248 @@
+"""The search finds what is common, lists nothing else, and no report that chooses a string also counts it.
+
+Everything is seeded; thresholds have the stated false-alarm rate for a correct program.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.stats import binom, chisquare
+
+from sordino_analysis.strings.beam import Paths, PathSearch
+from sordino_analysis.strings.level_counts import LevelRows, held_counts
+from sordino_analysis.strings.reports import HELD_OUT, StringReports
+from sordino_analysis.text_codes.reading import CodeReader, End
+from sordino_analysis.text_codes.shipped_codes import shipped_code
+from sordino_analysis.vectorized.coarsened.levels import LevelReports
+from sordino_shared.domains import Text
+from sordino_shared.errors import InvalidValue
+from tests.drawn_strings import DrawnStrings, listed
+
+CODE = shipped_code("words").code
+READER = CodeReader(CODE)
+# Whole codes of at most 24 bits, so that a listed text is the string itself.
+COMMON = ["the", "of", "is", "to", "and", "for", "in", "if"]
+
+
+def of_own_salt(campaign: DrawnStrings, seed: int) -> DrawnStrings:
+    return replace(campaign, salt=np.random.default_rng(seed).bytes(16))
+
+
+def test_common_strings_are_listed_with_their_shares() -> None:
+    campaign, users = DrawnStrings(), 20_000
+    shares = np.array([0.3, 0.1, 0.05, 0.05, *[0.5 / 2000] * 2000])
+    texts = [*COMMON[:4], *(f"rare {number}" for number in range(2000))]
+    holders = np.random.default_rng(1).choice(len(texts), size=users, p=shares)
+    found = campaign.find(campaign.reports(texts, holders, 2))
+    assert set(COMMON[:4]) <= set(listed(found))
+    true = {text: float((holders == number).mean()) for number, text in enumerate(texts)}
+    for text, (low, high) in zip(found.texts, found.certified.interval.tolist(), strict=True):
+        if text.end is End.ENDED:
+            assert low <= true.get(text.shown, 0.0) <= high
+    assert sum(found.reports) == users
+
+
+def test_reports_in_another_order_give_the_same() -> None:
+    campaign = DrawnStrings(depth=34)
+    holders = np.random.default_rng(3).integers(0, 12, size=4000)
+    reports = campaign.reports([*COMMON, "one", "two", None, ""], holders, 4)
+    mixed = tuple(
+        each.some(np.random.default_rng(number).permutation(len(each))) for number, each in enumerate(reports.levels)
+    )
+    first, second = campaign.find(reports), campaign.find(StringReports(reports.randomizer, mixed))
+    assert first.texts == second.texts
+    assert first.seen == second.seen
+    assert first.chances.tobytes() == second.chances.tobytes()
+    assert first.certified.interval.tobytes() == second.certified.interval.tobytes()
+    assert {None, ""} & {None if text.end is End.NO_TEXT else text.shown for text in first.texts}
+
+
+def test_the_held_out_level_chooses_nothing_and_others_count_nothing() -> None:
+    campaign = DrawnStrings()
+    holders = np.random.default_rng(5).integers(0, 10, size=6000)
+    reports = campaign.reports([*COMMON, "one", "two"], holders, 6)
+    other = campaign.reports(["never"], np.zeros(6000, dtype=np.intp), 7)
+    swapped = StringReports(reports.randomizer, (other.levels[HELD_OUT], *reports.levels[1:]))
+    found, changed = campaign.find(reports), campaign.find(swapped)
+    # The same candidates with the same odds, and so the same weights; counts of the other devices alone.
+    assert changed.texts == found.texts
+    assert changed.chances.tobytes() == found.chances.tobytes() or len(reports.levels[0]) != len(other.levels[0])
+    assert not listed(changed)
+    assert len(listed(found)) == 10
+    members = [campaign.strings.text.index_of(code) for code in _leaves(campaign, reports)]
+    counted = held_counts(swapped.rows(HELD_OUT), np.array(members, dtype=np.uint64))
+    assert np.array_equal(counted, changed.counts)
+
+
+def _leaves(campaign: DrawnStrings, reports: StringReports) -> tuple[int, ...]:
+    strings, paths = campaign.strings, Paths.root()
+    share = campaign.levels.sought * campaign.unit(reports.count)
+    search = PathSearch(
+        text=strings.text, reader=strings.reader, chances=strings.chances, beam=campaign.beam, sought=share
+    )
+    for number, prefix in enumerate(strings.prefixes):
+        paths = search.extended(paths, prefix, reports.rows(number + 1))
+    return paths.codes
+
+
+def test_a_path_that_has_ended_has_one_child() -> None:
+    campaign = DrawnStrings(depth=40, beam=50)
+    holders = np.zeros(3000, dtype=np.intp)
+    found = campaign.find(campaign.reports(["the"], holders, 8))
+    ended = [text for text in found.texts if text.text == b"the" and text.end is End.ENDED]
+    assert len(ended) == 1
+    assert listed(found) == ["the"]
+    assert not any(text.end is End.IMPOSSIBLE for text in found.texts)
+    ((low, high),) = found.certified.interval[found.certified.certified].tolist()
+    assert 0.7 < low < high == 1
+
+
+@pytest.mark.parametrize("beam", [1, 3])
+def test_narrow_beams_keep_the_best(beam: int) -> None:
+    campaign = DrawnStrings(depth=34, beam=beam)
+    holders = np.random.default_rng(9).choice(2, size=4000, p=[0.7, 0.3])
+    found = campaign.find(campaign.reports(["the", "of"], holders, 9))
+    assert len(found.texts) <= beam
+    assert listed(found)[0] == "the"
+
+
+def test_one_level_and_levels_without_reports() -> None:
+    alone = DrawnStrings(depth=16, beam=1 << 16)
+    holders = np.zeros(500, dtype=np.intp)
+    assert listed(alone.find(alone.reports(["the"], holders, 10))) == ["the"]
+    campaign = DrawnStrings(beam=20)
+    reports = campaign.reports(["the"], holders, 11)
+    none = LevelReports([], [np.empty(0, dtype=np.uint64)], np.empty(0, dtype=np.uint64))
+    one = reports.levels[0].some(slice(0, 1))
+    assert not listed(campaign.find(StringReports(reports.randomizer, (one, none, reports.levels[2]))))
+    with pytest.raises(InvalidValue, match="no report certifies"):
+        campaign.find(StringReports(reports.randomizer, (none, *reports.levels[1:])))
+    with pytest.raises(InvalidValue, match="no report was counted"):
+        campaign.find(StringReports(reports.randomizer, (none, none, none)))
+
+
+def test_counts_of_a_string_follow_the_shipped_chances() -> None:
+    """Over 400 salts: N of a string that nobody holds against Bin(n, q), that of everybody's against Bin(n, p).
+
+    χ² at 1 − 10⁻⁴: a false alarm for one seed in ten thousand; a chance that is off by a fifth is refused.
+    """
+    campaign, reports_each = DrawnStrings(epsilon="2", depth=16), 64
+    own, other = float(campaign.strings.chances.own), float(campaign.strings.chances.other)
+    held, never = [], []
+    for seed in range(400):
+        drawn = of_own_salt(campaign, seed)
+        level = drawn.reports(["the"], np.zeros(400, dtype=np.intp), seed).levels[HELD_OUT].some(slice(reports_each))
+        rows = LevelRows.of(drawn.strings.randomizer.levels[0], drawn.strings.randomizer.sizes, level)
+        text: Text = drawn.strings.text
+        counts = held_counts(
+            rows, np.array([text.encode(each, strict=True) for each in ("the", "of")], dtype=np.uint64)
+        )
+        held.append(int(counts[0]))
+        never.append(int(counts[1]))
+    assert _fits(held, reports_each, own)
+    assert _fits(never, reports_each, other)
+    assert not _fits(held, reports_each, 1.2 * own)
+    assert not _fits(never, reports_each, 1.2 * other)
+
+
+def _fits(counts: list[int], draws: int, chance: float) -> bool:
+    edges = binom.ppf(np.arange(1, 8) / 8, draws, chance).astype(int)
+    bins = np.searchsorted(edges, counts, side="left")
+    expected = np.diff(np.concatenate([[0.0], binom.cdf(edges, draws, chance), [1.0]])) * len(counts)
+    return bool(chisquare(np.bincount(bins, minlength=8), expected).pvalue > 1e-4)
+
+
+def nothing_common(campaigns: int, users: int, strings: int, first_seed: int) -> tuple[int, int]:
+    """Of campaigns whose devices hold so many alike strings: with a false list, and with a wrong interval."""
+    false, wrong = 0, 0
+    for seed in range(first_seed, first_seed + campaigns):
+        drawn = of_own_salt(DrawnStrings(), seed)
+        texts = [f"{seed} {number}" for number in range(strings)]
+        holders = np.random.default_rng(seed).integers(0, strings, size=users)
+        found = drawn.find(drawn.reports(texts, holders, seed))
+        depth, text = drawn.depth, drawn.strings.text
+        true: dict[int, float] = {}
+        for each, count in zip(texts, np.bincount(holders, minlength=strings) / users, strict=True):
+            true[text.bits_of(each)] = true.get(text.bits_of(each), 0.0) + float(count)
+        codes = [CODE.first_bits(read.text, depth) if read.end is End.ENDED else None for read in found.texts]
+        shares = np.array([true.get(code, 0.0) if code is not None else np.nan for code in codes])
+        known = ~np.isnan(shares)
+        low, high = found.certified.interval.T
+        false += bool((found.certified.certified & known & (shares == 0)).any())
+        wrong += bool(((shares < low) | (shares > high))[known].any())
+    return false, wrong
+
+
+def test_where_nothing_is_common_lists_are_empty() -> None:
+    """20 campaigns at .025 each for list and intervals: 4 or more false ones in 1 of 400 seeds."""
+    false, wrong = nothing_common(20, 3000, 3000, 100)
+    assert false <= 3
+    assert wrong <= 3
+
+
+@pytest.mark.slow
+def test_where_nothing_is_common_lists_are_empty_200_times() -> None:
+    """At most 11 of 200 campaigns, the 99.5 % point of Bin(200, .025)."""
+    false, wrong = nothing_common(200, 20_000, 3000, 1000)
+    assert false <= 11
+    assert wrong <= 11
+
+
+def power(campaign: DrawnStrings, users: int, runs: int, planted: int = 24) -> float:
+    """The share, in units of √(V/n), that is found and certified with 90 %, by a probit line.
+
+    `planted` strings have from .6 to 1.25 times the planned share.
+    """
+    from scipy.optimize import minimize
+    from scipy.stats import norm
+
+    unit = campaign.unit(users)
+    grid = np.linspace(0.6, 1.25, planted) * campaign.levels.found
+    hits = np.zeros(planted)
+    for run in range(runs):
+        drawn = of_own_salt(campaign, run)
+        # Random bits behind one letter: all paths differ.
+        rng = np.random.default_rng(run)
+        texts = [rng.bytes(12).hex() for _ in range(planted)]
+        rest = [rng.bytes(12).hex() for _ in range(4000)]
+        shares = np.concatenate([grid * unit, np.full(4000, (1 - grid.sum() * unit) / 4000)])
+        holders = rng.choice(len(shares), size=users, p=shares)
+        found = drawn.find(drawn.reports([*texts, *rest], holders, run))
+        bits = {drawn.strings.text.bits_of(text) for text in texts}
+        assert len(bits) == planted
+        shown = set(listed(found))
+        reads = [drawn.strings.read(drawn.strings.text.bits_of(text)).shown for text in texts]
+        hits += [read in shown for read in reads]
+
+    def loss(line: np.ndarray) -> float:
+        chance = norm.cdf(line[0] + np.exp(line[1]) * (grid - campaign.levels.found)).clip(1e-9, 1 - 1e-9)
+        return -float((hits * np.log(chance) + (runs - hits) * np.log(1 - chance)).sum())
+
+    level, slope = minimize(loss, np.array([1.0, 0.0]), method="Nelder-Mead").x
+    return float(campaign.levels.found + (norm.ppf(0.9) - level) / np.exp(slope))
+
+
+def test_strings_of_the_planned_share_are_found() -> None:
+    """One cell at 24 bits: f90 within a quarter of the plan, with 96 strings; 20 runs have it within a tenth."""
+    campaign = DrawnStrings(beam=300, code="bytes")
+    assert power(campaign, 60_000, 4) == pytest.approx(campaign.levels.found, rel=0.25)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("depth", "epsilon", "users"),
+    [
+        (24, "1", 600_000),
+        (24, "4", 60_000),
+        (48, "1", 1_000_000),
+        (48, "4", 200_000),
+        (90, "1", 1_500_000),
+        (90, "4", 200_000),
+    ],
+)
+def test_strings_of_the_planned_share_are_found_at_any_depth(depth: int, epsilon: str, users: int) -> None:
+    campaign = DrawnStrings(epsilon=epsilon, depth=depth, beam=1000, code="bytes")
+    assert power(campaign, users, 20) == pytest.approx(campaign.levels.found, rel=0.1)
