@@ -31,6 +31,12 @@ def numbers(queries: Any = "mean", **attribute: Any) -> dict[str, Any]:
     return {"name": "load time", "domain": [load], "queries": {"load": queries}}
 
 
+def stack(*parts: dict[str, Any]) -> dict[str, Any]:
+    """Several kinds of queries about one line."""
+    line = {"name": "delay", "kind": "integers", "low": 0, "high": 1023}
+    return {"name": "several", "domain": [line], "queries": {"stack": list(parts)}}
+
+
 REFUSED = [
     (asked([]), "the matrix is empty: give at least one row"),
     (asked([[]]), "the matrix is empty: give at least one row"),
@@ -51,6 +57,8 @@ REFUSED = [
     (numbers(["mean", "mean"]), "once each"),
     (numbers(low=1e15, high=1e15 + 2), "too far from 0"),
     (numbers() | {"queries": "prefix"}, "of kind number, which is asked for its mean"),
+    (stack(*[{"queries": "prefix"}] * 20_000), "a stack has at most 256 parts, not 20,000: each takes precision from"),
+    (stack({"queries": "prefix", "weight": 0}, {"queries": "histogram"}), "weight: Input should be greater than 0"),
     (
         {"name": "m", "domain": MANY, "queries": {"kind": "marginals", "width": 7}},
         "23242038 sets of attributes are too many",
@@ -100,6 +108,34 @@ def test_each_candidate_says_why_it_cannot(running: Any, tmp_path: Any) -> None:
     failed = running.api.get(f"/v1/plan-requests/{request['id']}").json()
     assert failed["state"] == "failed"
     assert "\n- subset_selection: 1099511627776 types; a device holds at most 1048576\n" in failed["error"]
+
+
+@pytest.mark.parametrize(
+    ("sizes", "told"),
+    [
+        ((255, 65536), "255 categories × 65536 bins are 16711680 types, and at most 1048576 are planned: with these"),
+        ((None, 1 << 30), "1073741824 types; at most 262144 are planned: use at most 262144 wider bins"),
+    ],
+)
+def test_too_many_bins_are_refused_with_the_number_that_works(
+    running: Any, tmp_path: Any, sizes: tuple[int | None, int], told: str
+) -> None:
+    members, bins = sizes
+    domain: list[Any] = [{"name": "delay", "kind": "integers", "low": 0, "high": bins - 1}]
+    queries: Any = "prefix"
+    if members is not None:
+        labels = [f"c{number}" for number in range(members)]
+        domain.insert(0, {"name": "carrier", "kind": "categorical", "labels": labels})
+        queries = {"carrier": "histogram", "delay": "prefix"}
+    workload = {"name": "delays", "domain": domain, "queries": queries}
+    (tmp_path / "workload.json").write_text(json.dumps(workload))
+    arguments = ["plan", "--file", str(tmp_path / "workload.json"), "--epsilon", "1", "--no-cache"]
+    result = CliRunner().invoke(app, arguments, env={"COLUMNS": "1000"})
+    assert (result.exit_code, told in " ".join(result.stderr.split())) == (2, True), result.stderr
+    request = running.plan_request(workload=running.workload(workload), mechanism=None)
+    running.work()
+    failed = running.api.get(f"/v1/plan-requests/{request['id']}").json()
+    assert (failed["state"], told in failed["error"]) == ("failed", True)
 
 
 @pytest.mark.parametrize("objective", ["max", "mean"])

@@ -96,8 +96,10 @@ def _candidates(family: CategoryFamily, responses: Sequence[HashResponse], epsil
 
 
 def _told(family: CategoryFamily) -> list[Subset]:
-    """Which attributes levels tell apart: those of each part, and of parts together."""
+    """Which attributes levels tell apart: those of each part, and of parts together where these are few."""
     found = {part.apart for part in family.parts}
+    if len(found) > CATEGORY_LEVELS.most_joined:
+        return sorted(found, reverse=True)
     for one, other in product(tuple(found), repeat=2):
         found.add(tuple(a or b for a, b in zip(one, other, strict=True)))
     return sorted(found, reverse=True)

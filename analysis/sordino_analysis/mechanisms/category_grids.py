@@ -11,6 +11,7 @@ from sordino_analysis.evaluation.grids.category_families import CategoryFamily, 
 from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
 from sordino_analysis.mechanisms.category_grid_levels import designed_categories
 from sordino_analysis.mechanisms.category_grid_maximum import designed_for_the_worst
+from sordino_analysis.mechanisms.grid_sizes import too_many_types
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.tuning import CATEGORY_GRIDS
 from sordino_analysis.progress import Progress, ProgressCallback
@@ -37,13 +38,13 @@ class CategoryGridsMechanism:
             return _other_queries(workload)
         if workload.size < CATEGORY_GRIDS.fewest_types:
             return f"{workload.size} types; from {CATEGORY_GRIDS.fewest_types} on grids are worth their levels"
-        most = CATEGORY_GRIDS.most_types
-        if workload.size > most:
+        told = len({part.apart for part in family.parts})
+        if told > CATEGORY_GRIDS.most_told:
             return (
-                f"{math.prod(family.sizes)} categories × {family.bins} bins are {workload.size} types, and at most "
-                f"{most} are planned: with these categories use at most {most // math.prod(family.sizes)} bins"
+                f"the parts of the stack tell {told} sets of attributes apart, and levels are made for at most "
+                f"{CATEGORY_GRIDS.most_told}: ask about fewer sets, or about several together"
             )
-        return None
+        return too_many_types(workload)
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request
@@ -51,7 +52,9 @@ class CategoryGridsMechanism:
         if family is None:
             raise MechanismFailed("the queries are not about intervals within members of other attributes")
         designed = designed_categories if request.options.objective == "mean" else designed_for_the_worst
-        levels = designed(family, request.guarantee.epsilon)
+        groups = family.groups()
+        grouped = designed(family.grouped(groups), request.guarantee.epsilon)
+        levels = [level.ungrouped(groups) for level in grouped]
         progress(Progress(0.3))
         return Proposal(shipped_categories(levels, family, request.guarantee), GridDecoder())
 

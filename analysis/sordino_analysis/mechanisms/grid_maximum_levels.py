@@ -80,10 +80,12 @@ class _Asked:
         return replace(self, queries=self.queries[rows], weights=self.weights[rows])
 
     def joined(self, other: Self) -> Self:
-        """Both."""
-        queries = np.vstack([self.queries, other.queries])
-        _, rows = np.unique(queries, axis=0, return_index=True)
-        return replace(self, queries=queries[rows], weights=np.append(self.weights, other.weights)[rows])
+        """Both; of equal queries, which parts of a stack may share, the one that counts most."""
+        queries, weights = np.vstack([self.queries, other.queries]), np.append(self.weights, other.weights)
+        heaviest = np.argsort(-weights, kind="stable")
+        _, first = np.unique(queries[heaviest], axis=0, return_index=True)
+        rows = heaviest[first]
+        return replace(self, queries=queries[rows], weights=weights[rows])
 
 
 def _least(levels: Sequence[GridLevel], family: LineFamily) -> list[GridLevel]:

@@ -8,6 +8,7 @@ from sordino_analysis.documents.decoders import GridDecoder
 from sordino_analysis.evaluation.grids.levels import Pair
 from sordino_analysis.evaluation.grids.plane_levels import PlaneLevel
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
+from sordino_analysis.mechanisms.grid_sizes import too_many_types
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.plane_grid_levels import designed_plane
 from sordino_analysis.mechanisms.tuning import PLANE_GRIDS
@@ -31,9 +32,7 @@ class PlaneGridsMechanism:
         size = work.request.workload.size
         if size < PLANE_GRIDS.fewest_types:
             return f"{size} types; from {PLANE_GRIDS.fewest_types} on grids are worth their levels"
-        if size > PLANE_GRIDS.most_types:
-            return f"{size} types; at most {PLANE_GRIDS.most_types} are planned: use wider bins"
-        return None
+        return too_many_types(work.request.workload)
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request

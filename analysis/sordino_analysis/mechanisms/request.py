@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from sordino_analysis.documents.queries import RuleQueries
 from sordino_analysis.evaluation.grids.listing import answered_by_grids
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
+from sordino_analysis.mechanisms.grid_sizes import too_many_types
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.guarantees import PureEpsilon, check_round_guarantee
+from sordino_shared.randomizers.base import MAX_DEVICE_TYPES
 
 # Labels, variances and answers are kept for every query.
 MAX_QUERIES = 1 << 20
@@ -31,6 +33,10 @@ class PlanRequest:
 
     def __post_init__(self) -> None:
         check_round_guarantee(self.guarantee)
+        reason = too_many_types(self.workload) if self.workload.size > MAX_DEVICE_TYPES else None
+        if reason is not None:
+            # Nor does any other mechanism take them.
+            raise PlanError(reason, self.workload)
         # Of two ordered attributes there are no more prefix sums than types, and few enough of these are planned.
         if plane_of(self.workload.operator) is not None or not answered_by_grids(self.workload):
             check_number_of_queries(self.workload.queries, MAX_QUERIES)

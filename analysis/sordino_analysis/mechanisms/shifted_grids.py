@@ -10,6 +10,7 @@ from sordino_analysis.documents.decoders import GridDecoder
 from sordino_analysis.evaluation.grids.families import LineFamily
 from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.evaluation.grids.stacked import family_of
+from sordino_analysis.mechanisms.grid_sizes import too_many_types
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.stack_levels import levels_of
 from sordino_analysis.mechanisms.tuning import SHIFTED_GRIDS
@@ -18,9 +19,6 @@ from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
 from sordino_shared.randomizers.coarsened.level import CHANCE_BITS
-
-# An exact variance takes a second at so many types.
-MOST_TYPES = 1 << 18
 
 
 class ShiftedGridsMechanism:
@@ -38,9 +36,7 @@ class ShiftedGridsMechanism:
             return "the queries are not all about one ordered attribute, or are its histogram alone"
         if family.size < SHIFTED_GRIDS.fewest_types:
             return f"{family.size} types; from {SHIFTED_GRIDS.fewest_types} on grids are worth their levels"
-        if family.size > MOST_TYPES:
-            return f"{family.size} types; at most {MOST_TYPES} are planned: use wider bins"
-        return None
+        return too_many_types(work.request.workload)
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request

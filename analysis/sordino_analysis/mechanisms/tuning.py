@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sordino_analysis.mechanisms.grid_maximum_tuning import GRID_MAXIMUM as GRID_MAXIMUM
+from sordino_analysis.questions.linear.workload import MOST_PLANNED_BINS, MOST_PLANNED_TYPES
 from sordino_analysis.request_terms import Objective
 
 
@@ -45,6 +46,8 @@ class CategoryGridLevelsTuning:
     """Bits of a label at most; each is a word of the report."""
     near_density: float = 0.07
     """A density so near to the best one is taken where it has fewer bits."""
+    most_joined: int = 4
+    """Parts that tell other attributes apart; of more no levels are tried that tell the attributes of two apart."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,8 +57,10 @@ class CategoryGridsTuning:
 
     fewest_types: int = 256
     """Below, dense designs are better and take seconds."""
-    most_types: int = 1 << 20
+    most_types: int = MOST_PLANNED_TYPES
     """An aggregator holds tables of 2^25 entries: of so many types those of 32 levels, and plans have 24 to 30."""
+    most_told: int = 8
+    """Sets of attributes that parts of a stack tell apart. Each takes levels of its own from the others."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -259,7 +264,7 @@ class PlaneGridsTuning:
 
     fewest_types: int = 256
     """Below, dense designs are better and take seconds."""
-    most_types: int = 1 << 18
+    most_types: int = MOST_PLANNED_BINS
     """An exact variance takes most of a second at 65,536 types, and a plan needs about fifty."""
     smallest_share: float = 1e-5
     """Of the largest chance; a level of a smaller one costs bytes only."""
@@ -303,6 +308,8 @@ class ShiftedGridsTuning:
 
     fewest_types: int = 64
     """Below, dense designs are better and take seconds."""
+    most_types: int = MOST_PLANNED_BINS
+    """An exact variance takes most of a second at so many types, and a plan some hundred of them."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sordino_analysis.documents.queries import ProductQueries
-from sordino_analysis.mechanisms.shifted_grids import MOST_TYPES
+from sordino_analysis.mechanisms.tuning import SHIFTED_GRIDS
 from sordino_analysis.optimisation.bounds.intervals import even_prefix_bound
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Dense
@@ -44,9 +44,10 @@ def response_variance(bins: int, epsilon: float) -> float:
 def _wider_bins(workload: Workload, epsilon: float, variance: float) -> str | None:
     if not isinstance(workload.domain.attributes[0], Ordered):
         return None
-    if workload.operator.intervals is not None and workload.size > MOST_TYPES:
-        least = even_prefix_bound(MOST_TYPES, epsilon)
-        return f"shifted_grids take up to {MOST_TYPES:,} wider bins, whose prefix sums have the bound {least:.3g}"
+    most = SHIFTED_GRIDS.most_types
+    if workload.operator.intervals is not None and workload.size > most:
+        least = even_prefix_bound(most, epsilon)
+        return f"shifted_grids take up to {most:,} wider bins, whose prefix sums have the bound {least:.3g}"
     bins = 1 << (workload.size - 1).bit_length() - 1
     while bins > 2 and response_variance(bins, epsilon) > _WORTH * variance:
         bins //= 2

@@ -88,7 +88,8 @@ def recheck_categories(bound: IntervalBound, family: CategoryFamily, epsilon: fl
     return _of_categories(family, epsilon) if even else None
 
 
-def _of_categories(family: CategoryFamily, epsilon: float) -> float:
+def _of_categories(asked: CategoryFamily, epsilon: float) -> float:
+    family = asked.grouped(asked.groups())
     parts = [CategoryTerms(part.apart, _SPECTRA[type(part.family)], part.weight) for part in family.parts]
     bins = min(part.family.bins for part in family.parts)
     return category_bound(family.sizes, bins, parts, family.count, epsilon)

@@ -14,6 +14,8 @@ from sordino_analysis.estimation.answer_on_demand import RatioAnswer, ShareAnswe
 from sordino_analysis.estimation.answers_on_demand import answer, answerer_of
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.mechanisms.category_grids import CategoryGridsMechanism
+from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.planning.audit import audit_plan
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
@@ -21,6 +23,7 @@ from sordino_analysis.questions.linear import Workload, parse_specification
 from sordino_analysis.request_terms import Objective
 from sordino_analysis.vectorized.randomizers import randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
+from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
 
 REPORTS = 400_000
@@ -194,14 +197,113 @@ def test_members_without_an_order_are_no_part_of_an_interval() -> None:
     assert abs(missing.uncut - 0.5) < 4.5 * missing.standard_error
 
 
-def test_too_many_types_are_refused_with_the_size_that_works() -> None:
-    workload = asked([categories(255), bins(1 << 16)], {"carrier": "histogram", "delay": "prefix"})
-    with pytest.raises(PlanError, match=r"255 categories × 65536 bins .* use at most 4112 bins"):
-        compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1.0, mechanism="category_grids")))
+@pytest.mark.parametrize(
+    ("domain", "queries", "told"),
+    [
+        ([bins(1 << 30)], "prefix", "1073741824 types; at most 262144 are planned: use at most 262144 wider bins"),
+        (
+            [bins(1 << 21, missing=True, other=True)],
+            "prefix",
+            "2097154 types; at most 262144 are planned: use at most 262142 wider bins",
+        ),
+        (
+            [categories(255), bins(1 << 16)],
+            {"carrier": "histogram", "delay": "prefix"},
+            "255 categories × 65536 bins are 16711680 types, and at most 1048576 are planned: with these categories "
+            "use at most 4112 bins",
+        ),
+        (
+            [categories(3), bins(1 << 30, missing=True)],
+            {"carrier": "histogram", "delay": "prefix"},
+            "prefix in place of ranges, whose plan answers for any rectangle; or use wider bins of 'delay', of which "
+            "349524 are planned at most",
+        ),
+        (
+            [bins(1 << 12), {**bins(1 << 9), "name": "size"}],
+            "prefix",
+            "4096 × 512 types are 2097152; at most 262144 are planned: use wider bins, for example 512 and 512 of them",
+        ),
+        (
+            [bins(1 << 30)],
+            {"stack": [{"queries": "prefix"}, {"queries": "histogram"}]},
+            "a histogram of 1,073,741,824 items is not listed, and has no other queries beside it: use at most 65,536 "
+            "wider bins, or ask for the histogram alone",
+        ),
+    ],
+)
+def test_too_many_types_are_refused_with_the_size_that_works(
+    domain: list[dict[str, Any]], queries: Any, told: str
+) -> None:
+    # At once, in words, and without a list of the queries.
+    with pytest.raises(InvalidValue) as refused:
+        PlanRequest(asked(domain, queries), PlanningOptions.of(epsilon=1.0))
+    assert str(refused.value).endswith(told)
 
 
-@pytest.mark.parametrize("members", [255, 3000])
-def test_one_bin_beside_categories_is_planned(members: int) -> None:
+@pytest.mark.parametrize("size", [(255, 4112), (3, 349525)])
+def test_the_size_that_works_is_taken(size: tuple[int, int]) -> None:
+    workload = asked([categories(size[0]), bins(size[1])], {"carrier": "histogram", "delay": "prefix"})
+    request = PlanRequest(workload, PlanningOptions.of(epsilon=1.0))
+    assert CategoryGridsMechanism().reason_against(SharedWork(request)) is None
+
+
+@pytest.mark.parametrize("members", [255, 300, 3000])
+@pytest.mark.parametrize("objective", ["mean", "max"])
+def test_one_bin_beside_categories_is_a_histogram_of_these(members: int, objective: Objective) -> None:
     workload = asked([categories(members), bins(1)], {"carrier": "histogram", "delay": "prefix"})
-    summary = compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1.0, time_limit=5))).summary
-    assert summary.mean_variance < 4
+    options = PlanningOptions.of(epsilon=1.0, objective=objective)
+    beside = compile_plan(PlanRequest(workload, options)).summary
+    alone = compile_plan(PlanRequest(asked([categories(members)], "histogram"), options)).summary
+    assert beside.mechanism == alone.mechanism
+    figures = (beside.max_variance, beside.mean_variance, beside.lower_bound_max, beside.lower_bound_mean)
+    assert figures == (alone.max_variance, alone.mean_variance, alone.lower_bound_max, alone.lower_bound_mean)
+
+
+def bits(count: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    names = [f"a{number}" for number in range(count)]
+    return [{"name": name, "kind": "categorical", "labels": ["no", "yes"]} for name in names], dict.fromkeys(
+        names, "histogram"
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "line"),
+    [(8, 8), pytest.param(11, 128, marks=pytest.mark.slow), pytest.param(13, 64, marks=pytest.mark.slow)],
+)
+def test_many_attributes_that_are_told_together_are_planned_as_one(count: int, line: int) -> None:
+    domain, kinds = bits(count)
+    # The ordered attribute is among the others.
+    domain.insert(4, bins(line))
+    several = compile_plan(
+        PlanRequest(asked(domain, {**kinds, "delay": "prefix"}), PlanningOptions.of(epsilon=1.0, objective="mean"))
+    )
+    assert several.summary.mechanism == "category_grids"
+    one = planned(1 << count, line)
+    assert several.summary.mean_variance == pytest.approx(one.summary.mean_variance, rel=1e-9)
+    assert several.summary.lower_bound_mean == pytest.approx(one.summary.lower_bound_mean, rel=1e-9)
+    assert all(check.holds for check in audit_plan(several.device, several.analyst))
+    # Somebody holds each of three cells a third of the time; the answer about any of them is a box of one cell.
+    randomizer, random = several.device.randomizer, np.random.default_rng(5)
+    assert isinstance(randomizer, Coarsened)
+    cells = random.choice(several.device.domain.size, 3)[np.arange(60_000) % 3]
+    sums = accumulate(randomizer, randomize_many(randomizer, cells, SeededRandomness(6)))
+    answerer = answerer_of(several.device, several.analyst, Aggregate(60_000, sums))
+    members = np.unravel_index(cells[0], several.device.domain.shape)
+    named = [
+        f"{one['name']}:{['no', 'yes'][member]}" for one, member in zip(domain, members, strict=True) if "labels" in one
+    ]
+    asked_for = ",".join([*named, f"delay:..{members[4]}"])
+    (found,) = answer(answerer, several.device.domain, "rectangle", [asked_for]).answers
+    assert isinstance(found, ShareAnswer)
+    # One seed in a hundred thousand.
+    assert abs(found.uncut - 1 / 3) < 4.5 * found.standard_error < 0.2
+
+
+def test_more_sets_of_attributes_than_levels_are_made_for_are_refused_in_words() -> None:
+    domain, kinds = bits(9)
+    parts = [{"queries": {**dict.fromkeys(kinds, "total"), name: "histogram", "delay": "prefix"}} for name in kinds]
+    workload = asked([*domain, bins(64)], {"stack": parts})
+    with pytest.raises(
+        PlanError, match=r"the parts of the stack tell 9 sets of attributes apart, and .* at most 8: ask"
+    ):
+        compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1.0, mechanism="category_grids")))

@@ -17,7 +17,7 @@ from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.mechanisms.grid_levels import designed_levels
 from sordino_analysis.mechanisms.grid_maximum import LargestVariance, with_terms
-from sordino_analysis.mechanisms.grid_maximum_levels import largest_variance, levels_for_maximum
+from sordino_analysis.mechanisms.grid_maximum_levels import _Asked, largest_variance, levels_for_maximum
 from sordino_analysis.mechanisms.hash_response import HashResponse
 from sordino_analysis.mechanisms.shifted_grids import shipped_proposal
 from sordino_analysis.planning.audit import audit_plan
@@ -127,3 +127,12 @@ def test_plans_of_many_types_reach_their_targets(types: int, epsilon: float, mos
     summary = plan.summary
     assert summary.max_variance <= most
     assert summary.device_bytes < 1000
+
+
+def test_of_a_query_that_two_parts_ask_the_heavier_counts() -> None:
+    same = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    light, heavy = _Asked(same, np.array([0.5, 2.0])), _Asked(same[::-1], np.array([0.25, 1.5]))
+    for one, other in ((light, heavy), (heavy, light)):
+        found = one.joined(other)
+        weights = dict(zip(map(tuple, found.queries.tolist()), found.weights.tolist(), strict=True))
+        assert weights == {(1.0, 0.0, 0.0): 1.5, (1.0, 1.0, 0.0): 2.0}

@@ -8,9 +8,11 @@ from functools import cached_property
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import ErrorProfile, regression_slopes
+from sordino_analysis.evaluation.grids.attribute_groups import AttributeGroups
 from sordino_analysis.evaluation.grids.category_families import CategoryFamily, CategoryPart, category_family_of
 from sordino_analysis.evaluation.grids.category_law import CategoryLaw, Classes
 from sordino_analysis.evaluation.grids.category_listing import Listed, listed_categories, listed_of
@@ -21,7 +23,7 @@ from sordino_analysis.evaluation.grids.moments import GridMoments, check_no_fact
 from sordino_analysis.evaluation.grids.shipped import shipped_category_levels
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
-from sordino_analysis.questions.linear.boxes import Box, Boxes
+from sordino_analysis.questions.linear.boxes import Box, Boxes, Side
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
@@ -38,11 +40,12 @@ _BIASES = 3
 class CategoryAnswers(GridMoments):
     """The moments of the answers; `workload` has the `listed` queries, `family` all of them, `law` the decoder.
 
-    Where the workload's are others, asked on demand, `listed` is None.
+    Of both attributes are `groups`. Where the workload's are others, asked on demand, `listed` is None.
     """
 
     law: CategoryLaw
     family: CategoryFamily
+    groups: AttributeGroups
     listed: tuple[Listed, ...] | None
 
     @classmethod
@@ -62,8 +65,11 @@ class CategoryAnswers(GridMoments):
             raise InvalidValue("these grids answer about categories and one ordered attribute", workload)
         if randomizer.sizes != workload.domain.shape:
             raise InvalidValue(f"the grids are for {randomizer.sizes} types, not {workload.domain.shape}", workload)
-        law = CategoryLaw(shipped_category_levels(randomizer, family.axis), family.shape)
-        return cls(listed_categories(workload, family), randomizer, law, family, tuple(listed_of(family)))
+        levels = shipped_category_levels(randomizer, family.axis)
+        groups = family.groups(level.apart for level in levels)
+        law = CategoryLaw([level.grouped(groups) for level in levels], groups.grouped)
+        listed = tuple(listed_of(family))
+        return cls(listed_categories(workload, family), randomizer, law, family.grouped(groups), groups, listed)
 
     def for_rows(self, operator: LinearMap, label: Callable[[int], str]) -> Self:
         """The moments of the answers to any rows that the levels tell."""
@@ -77,12 +83,21 @@ class CategoryAnswers(GridMoments):
         return self.law.levels
 
     def _of_boxes(self, boxes: Sequence[Box]) -> Boxes:
-        return Boxes(boxes, self.family.shape)
+        return Boxes(boxes, self.groups.shape)
+
+    def _arranged(self, values: Floats) -> Floats:
+        return self.groups.arranged(values)
+
+    def _flattened(self, values: Floats) -> Floats:
+        types = values.reshape(-1, *self.law.shape)
+        return np.stack([self.groups.flattened(one) for one in types]).reshape(
+            *values.shape[: -len(self.law.shape)], -1
+        )
 
     def _queries(self, rows: Indices) -> Iterator[tuple[Indices, Floats]]:
         for row in rows:
             some = np.array([row])
-            yield some, self.workload.operator.take(some).reshape(1, *self.family.shape)
+            yield some, self._arranged(self.workload.operator.take(some))[None]
 
     @cached_property
     def _twins(self) -> Indices:
@@ -94,8 +109,27 @@ class CategoryAnswers(GridMoments):
         return found
 
     def _classes(self, row: int) -> Classes:
+        operator = self.workload.operator
+        if isinstance(operator, Boxes):
+            return self._of_box(operator.boxes[row].sides)
         ((_, query),) = self._queries(np.array([row]))
         return self.law.classes(query[0])
+
+    def _of_box(self, sides: Sequence[Side]) -> Classes:
+        """Of a box: of each group of attributes the combinations of members that it holds, and the others."""
+        groups, held = self.groups, [(first, last + 1) for first, last in sides]
+        interval = np.zeros(self.law.bins)
+        interval[slice(*held.pop(groups.axis))] = 1.0
+        values, places, counts = interval, list[NDArray[np.intp]](), list[Floats]()
+        for group in reversed(groups.groups):
+            others = np.ones([groups.sizes[place] for place in group], dtype=np.intp)
+            others[tuple(slice(*held[place]) for place in group)] = 0
+            counted = np.bincount(others.ravel(), minlength=2).astype(float)
+            some = counted > 0
+            values = np.multiply.outer(np.array([1.0, 0.0])[some], values)
+            places.insert(0, others.ravel())
+            counts.insert(0, counted[some])
+        return Classes(values, tuple(places), tuple(counts))
 
     @cached_property
     def _solved(self) -> dict[bytes, Floats]:
@@ -125,7 +159,7 @@ class CategoryAnswers(GridMoments):
 
     def _shares(self, histogram: Floats) -> Floats:
         """Of the types, the ordered attribute last."""
-        return np.moveaxis(histogram.reshape(self.family.shape), self.family.axis, -1)
+        return np.moveaxis(self._arranged(histogram), self.family.axis, -1)
 
     def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
         if self.listed is None:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.grids.attribute_groups import Apart, AttributeGroups
 from sordino_analysis.evaluation.grids.families import CellFamily, IntervalFamily, PrefixFamily, Query, RangeFamily
 from sordino_analysis.evaluation.grids.levels import Shape
-from sordino_analysis.questions.linear.operators import Identity, Indices, OneAttribute, Prefix, Ranges, Total
+from sordino_analysis.questions.linear.operators import Identity, Indices, OneAttribute, Prefix, Ranges, Symmetry, Total
 from sordino_analysis.questions.linear.workload import Workload
 
 
@@ -56,7 +57,7 @@ class CategoryPart:
     `weight` times in an objective.
     """
 
-    apart: tuple[bool, ...]
+    apart: Apart
     family: IntervalFamily
     whole: bool = False
     weight: float = 1.0
@@ -119,6 +120,15 @@ class CategoryFamily:
         """Q, without queries that are constant."""
         return sum(part.categories(self.sizes) * part.intervals for part in self.parts)
 
+    def groups(self, told: Iterable[Apart] = ()) -> AttributeGroups:
+        """The attributes that all parts treat alike, and all of `told`, which levels may tell apart."""
+        return AttributeGroups.of(self.shape, self.axis, [*(part.apart for part in self.parts), *told])
+
+    def grouped(self, groups: AttributeGroups) -> CategoryFamily:
+        """The same questions with one attribute for each group."""
+        parts = tuple(replace(part, apart=groups.of_groups(part.apart)) for part in self.parts)
+        return CategoryFamily(groups.grouped, groups.grouped_axis, parts)
+
     def resized(self, bins: int) -> CategoryFamily:
         """The same questions about fewer bins."""
         shape = (*self.shape[: self.axis], bins, *self.shape[self.axis + 1 :])
@@ -126,8 +136,11 @@ class CategoryFamily:
 
 
 def category_family_of(workload: Workload) -> CategoryFamily | None:
-    """What queries ask of categories and one ordered attribute; None where they ask something else."""
-    if workload.dithering is not None or len(workload.domain.attributes) < 2:
+    """What queries ask of categories and one ordered attribute; None where they ask something else.
+
+    None of a histogram, too, which one bin of the ordered attribute leaves: it has mechanisms of its own.
+    """
+    if workload.dithering is not None or len(workload.domain.attributes) < 2 or workload.symmetry is Symmetry.TYPES:
         return None
     stacked = workload.operator.stacked
     pieces = [(factors, weight) for part, weight in stacked if (factors := part.factored) is not None]

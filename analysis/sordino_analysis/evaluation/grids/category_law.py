@@ -147,13 +147,33 @@ class CategoryLaw:
     def _inverse(self, query: Classes, values: Floats) -> Floats:
         """M⁻¹ of the classes' `values`."""
         found = np.zeros(np.broadcast_shapes(values.shape, query.values.shape))
-        for subset, part in _parts(values, query.counts):
-            inverse = self.inverses.get(subset)
-            if inverse is not None:
-                found = found + inverse.product(part)
-            elif np.abs(part).max() > _NOTHING:
-                raise InvalidValue("the reports do not tell these members apart: plan for a workload that does", subset)
+        rest = values
+        for subset, part in self._parts(values, query.counts):
+            found = found + self.inverses[subset].product(part)
+            rest = rest - part
+        if np.abs(rest).max() > _NOTHING:
+            raise InvalidValue("the reports do not tell these members apart: plan for a workload that does", query)
         return found
+
+    def _parts(self, values: Floats, counts: Sequence[Floats]) -> Iterator[tuple[Subset, Floats]]:
+        """The parts of a function of classes that the levels tell: the mean over each attribute, or what differs."""
+        yield from self._split((), values, counts)
+
+    def _split(self, subset: Subset, part: Floats, counts: Sequence[Floats]) -> Iterator[tuple[Subset, Floats]]:
+        axis = len(subset)
+        if axis == len(counts):
+            yield subset, part
+            return
+        mean = np.expand_dims(np.tensordot(part, counts[axis] / counts[axis].sum(), (axis, 0)), axis)
+        if (*subset, False) in self._beginnings:
+            yield from self._split((*subset, False), mean, counts)
+        if len(counts[axis]) > 1 and (*subset, True) in self._beginnings:
+            yield from self._split((*subset, True), part - mean, counts)
+
+    @cached_property
+    def _beginnings(self) -> set[Subset]:
+        """Of the subsets that the levels tell."""
+        return {subset[:end] for subset in self.inverses for end in range(1 + len(subset))}
 
     def constant(self, query: Classes) -> float:
         """t of v."""
@@ -170,9 +190,8 @@ class CategoryLaw:
     def class_bias(self, query: Classes) -> float:
         """max_x |E[answer | x] − v_x|, the residual of Mβ = v − c1."""
         left = query.values - query.total(query.values * self.centre)
-        for subset, part in _parts(self.solved(query), query.counts):
-            if subset in self.inverses:
-                left = left - self.inverses[subset].matrix.product(part)
+        for subset, part in self._parts(self.solved(query), query.counts):
+            left = left - self.inverses[subset].matrix.product(part)
         return float(np.abs(left).max())
 
     def _spread(self, query: Classes, values: Floats) -> Floats:
@@ -206,25 +225,10 @@ class CategoryLaw:
         cube = np.moveaxis(1 + excess, self.axis, -1)
         whole = Classes(cube, tuple(map(np.arange, self.sizes)), tuple(map(np.ones, self.sizes)))
         found = np.zeros(cube.shape)
-        for subset, part in _parts(cube, whole.counts):
-            if subset in self.inverses:
-                found = found + self.inverses[subset].product(part)
+        for subset, part in self._parts(cube, whole.counts):
+            found = found + self.inverses[subset].product(part)
         return np.moveaxis(found + self.centre * (1 - found.sum()), -1, self.axis)
 
 
 def _subsets(attributes: int) -> Iterator[Subset]:
     yield from (tuple(bool(number >> place & 1) for place in range(attributes)) for number in range(1 << attributes))
-
-
-def _parts(values: Floats, counts: Sequence[Floats]) -> Iterator[tuple[Subset, Floats]]:
-    """The parts of a function of classes: the mean over each attribute, or what differs from it. They add up to it."""
-    parts: list[tuple[Subset, Floats]] = [((), values)]
-    for axis, count in enumerate(counts):
-        split: list[tuple[Subset, Floats]] = []
-        for subset, part in parts:
-            mean = np.expand_dims(np.tensordot(part, count / count.sum(), (axis, 0)), axis)
-            split.append(((*subset, False), mean))
-            if len(count) > 1:
-                split.append(((*subset, True), part - mean))
-        parts = split
-    yield from parts

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.grids.attribute_groups import Apart, AttributeGroups
 from sordino_analysis.evaluation.grids.levels import GridLevel, Shape, WindowSums
 
 
@@ -27,8 +28,16 @@ class CategoryLevel:
 
     line: GridLevel
     axis: int
-    apart: tuple[bool, ...]
+    apart: Apart
     whole: bool = False
+
+    def grouped(self, groups: AttributeGroups) -> CategoryLevel:
+        """The same with one attribute for each group."""
+        return replace(self, axis=groups.grouped_axis, apart=groups.of_groups(self.apart))
+
+    def ungrouped(self, groups: AttributeGroups) -> CategoryLevel:
+        """The reverse of `grouped`."""
+        return replace(self, axis=groups.axis, apart=groups.of_attributes(self.apart))
 
     @property
     def chance(self) -> float:

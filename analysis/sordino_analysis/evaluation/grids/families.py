@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
-from sordino_analysis.arrays import Floats, Mask
+from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear.operators import Indices, Intervals, LinearMap, Prefix, Ranges
 
 # What names a query of its family: of an interval [start, stop) its ends.
@@ -128,12 +128,14 @@ class PrefixFamily(IntervalFamily):
         return self._padded(_from_the_end(answers))
 
     def cell_gram(self, edges: Indices) -> Floats:
+        return _of_shares_within(self._bin_gram, edges, self.bins)
+
+    def _bin_gram(self, starts: Indices, widths: Indices) -> Floats:
         # G_ij = b − max(i, j): of two cells the mean place in the later one, of one cell that of the larger of two.
-        starts, widths = edges[:-1], np.diff(edges)
         middles = starts + (widths - 1) / 2
         found = self.bins - np.maximum.outer(middles, middles)
         np.fill_diagonal(found, self.bins - starts - _mean_largest(widths))
-        return np.asarray(np.where(_both(starts < self.bins), found, 0.0))
+        return np.asarray(found)
 
     def squared_distances(self, density: Floats) -> Floats:
         answers = np.cumsum(self._within(density))
@@ -182,14 +184,16 @@ class RangeFamily(IntervalFamily):
         return self._padded(places * stops - (self.bins + 1 - places) * starts)
 
     def cell_gram(self, edges: Indices) -> Floats:
+        return _of_shares_within(self._bin_gram, edges, self.bins)
+
+    def _bin_gram(self, starts: Indices, widths: Indices) -> Floats:
         # G_ij = (min(i, j) + 1)·(b − max(i, j)), and the two places in one cell have a product of its own.
-        starts, widths = edges[:-1], np.diff(edges)
         middles, largest = starts + (widths - 1) / 2, _mean_largest(widths)
         least = widths - 1 - largest
         found = (np.minimum.outer(middles, middles) + 1) * (self.bins - np.maximum.outer(middles, middles))
         own = (starts + 1) * (self.bins - starts - largest) + (self.bins - starts) * least - ((widths - 1) / 2) ** 2
         np.fill_diagonal(found, own)
-        return np.asarray(np.where(_both(starts < self.bins), found, 0.0))
+        return np.asarray(found)
 
     def squared_distances(self, density: Floats) -> Floats:
         inside = self._within(density)
@@ -282,14 +286,17 @@ def intervals_of(operator: LinearMap) -> IntervalFamily | None:
             return None
 
 
+def _of_shares_within(gram: Callable[[Indices, Indices], Floats], edges: Indices, bins: int) -> Floats:
+    """The `gram` (m, m) by starts and widths of what cells have of the bins: the rest of a cell is in no interval."""
+    inner = np.minimum(edges, bins)
+    widths = np.diff(inner)
+    shares = widths / np.diff(edges)
+    return np.asarray(gram(inner[:-1], np.maximum(widths, 1)) * np.outer(shares, shares))
+
+
 def _mean_largest(widths: Indices) -> Floats:
     """(m,) the mean of the larger of two places drawn evenly from 0 … width − 1."""
     return np.asarray((widths - 1) - (widths - 1) * (2 * widths - 1) / (6 * widths))
-
-
-def _both(inside: Mask) -> Mask:
-    """(m, m) whether both of two cells are."""
-    return np.asarray(inside[:, None] & inside)
 
 
 def _from_the_end(values: Floats) -> Floats:

@@ -25,7 +25,7 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers import Coarsened
+from sordino_shared.randomizers import Coarsened, GridPartition
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +71,17 @@ class GridMoments(AnswerMoments):
         workload = replace(self.workload, operator=self._of_boxes(boxes), name_query=lambda query: boxes[query].label)
         return replace(self, workload=workload)
 
+    def _arranged(self, values: Floats) -> Floats:
+        """Numbers of the types, in any shape, as an array of the law's shape."""
+        return values.reshape(self.law.shape)
+
+    def _flattened(self, values: Floats) -> Floats:
+        """(…, k) from numbers of the types in the law's shape."""
+        return values.reshape(*values.shape[: values.ndim - len(self.law.shape)], -1)
+
     @property
     def _cube(self) -> Shape:
-        """(k₁, k₂, …): a line of types is a plane with one side of 1."""
+        """(k₁, k₂, …) of the law: a line of types is a plane with one side of 1."""
         return (*self.law.shape, 1) if len(self.law.shape) == 1 else self.law.shape
 
     @property
@@ -115,7 +123,7 @@ class GridMoments(AnswerMoments):
         """Var of each listed query for each type, (Q, k)."""
         by_type = np.empty(self.workload.operator.shape)
         for rows, queries in self._queries(self._rows):
-            by_type[rows] = self.law.variances(queries).reshape(len(rows), -1)
+            by_type[rows] = self._flattened(self.law.variances(queries))
         return np.maximum(by_type, 0.0, out=by_type)
 
     def blanket(self) -> BlanketMoments:
@@ -146,22 +154,24 @@ class GridMoments(AnswerMoments):
         """
         if len(mean) == len(self.randomizer.levels):
             raise InvalidValue("tables of all values were too large to be kept: ask for fewer bins", len(mean))
-        excess, start = np.zeros(self._cube), 0
+        sizes = self.randomizer.sizes
+        excess, start = np.zeros(sizes), 0
         shipped = zip(self.randomizer.levels, self.randomizer.table_sizes, strict=True)
         for factor, level, (part, entries) in zip(self.law.factors, self._levels, shipped, strict=True):
             share, table = mean[start], mean[start + 1 : start + 1 + entries]
-            looked_at = [size if width else 1 for size, width in zip(self._cube, level.widths, strict=True)]
-            holding = reports_holding(part, self.randomizer.sizes, table).reshape(looked_at)
+            assert isinstance(part.partition, GridPartition)
+            looked_at = [size if width else 1 for size, width in zip(sizes, part.partition.widths, strict=True)]
+            holding = reports_holding(part, sizes, table).reshape(looked_at)
             excess += factor * ((level.high - level.low) * holding + (level.low - 1) * share)
             start += 1 + entries
-        return self.law.histogram(excess.reshape(self.law.shape)).ravel()
+        return self._flattened(self.law.histogram(self._arranged(excess)))
 
     def drawn_laws(self, histogram: Floats) -> LawsOfSome:
         return laws_of_some(self.workload.operator, self._cube, partial(self._laws, histogram))
 
     def _laws(self, histogram: Floats, rows: Indices) -> Iterator[ContributionLaw]:
         cube = self._cube
-        drawn = DrawnLaws(self._levels, self.law.factors, histogram.reshape(cube))
+        drawn = DrawnLaws(self._levels, self.law.factors, self._arranged(histogram).reshape(cube))
         for row in rows:
             ((_, query),) = self._queries(np.array([row]))
             weights = self.law.weights(query)

@@ -16,7 +16,8 @@ class Kronecker(LinearMap):
     def __init__(self, factors: Sequence[LinearMap]) -> None:
         self.factors = tuple(factors)
         self.zero_one = all(factor.zero_one for factor in self.factors)
-        if all(factor.symmetry is Symmetry.TYPES for factor in self.factors):
+        # The one query about one member is its histogram, whatever it is called.
+        if all(factor.symmetry is Symmetry.TYPES or factor.shape == (1, 1) for factor in self.factors):
             self.symmetry = Symmetry.TYPES
         match self.factors:
             case (Prefix() as first, Prefix() as second):

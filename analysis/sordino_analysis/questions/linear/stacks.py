@@ -10,6 +10,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear.factors import Factor
+from sordino_analysis.questions.linear.items import MOST_LISTED_ITEMS, AnyItem
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
 from sordino_analysis.questions.linear.scopes import QueryScope
 from sordino_analysis.questions.linear.widths import CharacterMap
@@ -70,7 +71,14 @@ def stack_of(parts: Sequence[Factor], weights: Sequence[float]) -> Factor:
     Only ratios of the weights matter; raises WorkloadError where they are too far apart.
     """
     operators = [part.operator for part in parts]
-    weights = _of_mean_one(weights, [len(operator.varying()) for operator in operators])
+    items = next((one.shape[1] for one in operators if isinstance(one, AnyItem)), None)
+    if items is not None and len(parts) > 1:
+        raise WorkloadError(
+            f"a histogram of {items:,} items is not listed, and has no other queries beside it: use at most "
+            f"{MOST_LISTED_ITEMS:,} wider bins, or ask for the histogram alone",
+            items,
+        )
+    weights = _of_mean_one(weights, [_how_many_vary(operator) for operator in operators])
     starts = np.cumsum([0, *(operator.shape[0] for operator in operators)]).tolist()
 
     def place(query: int) -> tuple[Factor, int]:
@@ -94,6 +102,11 @@ def stack_of(parts: Sequence[Factor], weights: Sequence[float]) -> Factor:
         for block in whole.blocks
     ]
     return Factor(CharacterMap(maps[0].characters.shape, blocks), label, scope)
+
+
+def _how_many_vary(operator: LinearMap) -> int:
+    """The number of rows that are not constant, without a list of them where all are."""
+    return operator.shape[0] if type(operator).varying is LinearMap.varying else len(operator.varying())
 
 
 def _of_mean_one(weights: Sequence[float], counts: Sequence[int]) -> list[float]:

@@ -15,7 +15,7 @@ from sordino_analysis.questions.linear.dithering import Dithering
 from sordino_analysis.questions.linear.items import AnyItem
 from sordino_analysis.questions.linear.operators import Indices, LinearMap, Symmetry
 from sordino_analysis.questions.linear.scopes import QueryScope
-from sordino_shared.domains import Domain
+from sordino_shared.domains import Domain, Ordered
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Digest
 from sordino_shared.protocol.codec import encode_value
@@ -24,6 +24,8 @@ from sordino_shared.quantities import quantity
 
 # What is listed for every query must fit into memory; a plan takes fewer still.
 MAX_LISTED_QUERIES = 1 << 24
+# Of ordered attributes alone, and of one beside categories.
+MOST_PLANNED_BINS, MOST_PLANNED_TYPES = 1 << 18, 1 << 20
 
 
 class WorkloadError(InvalidValue):
@@ -62,7 +64,7 @@ class Workload:
             raise WorkloadError(
                 f"the workload has {queries} queries, at most {MAX_LISTED_QUERIES} can be listed: ask parities or "
                 "marginals of a small width, `total` for attributes that need not be told apart, or prefix in place of "
-                "ranges, whose plan answers for any rectangle",
+                f"ranges, whose plan answers for any rectangle{self._wider_bins}",
                 queries,
             )
         if queries == 0 or not self.operator.varies():
@@ -70,6 +72,20 @@ class Workload:
                 "every query has the same answer whatever the users hold: ask at least one that depends on them",
                 self.operator,
             )
+
+    @property
+    def _wider_bins(self) -> str:
+        """How many bins are planned, where ordered attributes are asked alone, or one of them beside categories."""
+        attributes = self.domain.attributes
+        ordered = [one for one in attributes if isinstance(one, Ordered)]
+        if len(ordered) == len(attributes) == 2:
+            return f"; or use wider bins: {MOST_PLANNED_BINS} types, as 512 × 512, are planned at most"
+        if len(ordered) != 1:
+            return ""
+        (attribute,) = ordered
+        most = MOST_PLANNED_TYPES // (self.size // attribute.size) if len(attributes) > 1 else MOST_PLANNED_BINS
+        bins = most - (attribute.size - attribute.bins)
+        return f"; or use wider bins of {attribute.name!r}, of which {bins} are planned at most" if bins > 1 else ""
 
     def __repr__(self) -> str:
         cells = quantity(self.held_domain.size, "cell")

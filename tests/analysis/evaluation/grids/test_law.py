@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -102,3 +103,12 @@ def test_the_gram_matrix_of_cells_is_that_of_their_types(family: IntervalFamily)
     edges = np.array([0, 1, 4, 5, 12, 29, 30, 31, 32][: 7 + family.size - family.bins])
     spread = np.repeat(np.diag(1 / np.diff(edges)), np.diff(edges), axis=1)
     np.testing.assert_allclose(family.cell_gram(edges), spread @ family.gram(spread).T, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("family", [PrefixFamily(5, 9), RangeFamily(5, 9), RangeFamily(1, 4), PrefixFamily(9, 9)])
+def test_cells_reach_beyond_the_bins_in_any_way(family: IntervalFamily) -> None:
+    """Each of the 2^8 or 2^3 ways to cut the types into cells."""
+    for cuts in product((False, True), repeat=family.size - 1):
+        edges = np.array([0, *(place + 1 for place, cut in enumerate(cuts) if cut), family.size])
+        spread = np.repeat(np.diag(1 / np.diff(edges)), np.diff(edges), axis=1)
+        np.testing.assert_allclose(family.cell_gram(edges), spread @ family.gram(spread).T, rtol=1e-12, atol=1e-12)

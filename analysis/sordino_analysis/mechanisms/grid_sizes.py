@@ -1,0 +1,59 @@
+"""How many types grids take, and what to ask in place of a question about more."""
+
+from __future__ import annotations
+
+import math
+
+from sordino_analysis.evaluation.grids.category_families import CategoryFamily, category_family_of
+from sordino_analysis.evaluation.grids.plane_prefixes import PlanePrefixes, plane_of
+from sordino_analysis.evaluation.grids.stacked import family_of
+from sordino_analysis.mechanisms.tuning import CATEGORY_GRIDS, PLANE_GRIDS, SHIFTED_GRIDS
+from sordino_analysis.questions.linear import Workload
+from sordino_shared.domains import Ordered
+
+
+def too_many_types(workload: Workload) -> str | None:
+    """Why the grids that answer a workload's form do not take its size, with one that they take; or None."""
+    if family_of(workload) is not None:
+        return _on_a_line(workload)
+    plane = plane_of(workload.operator)
+    if plane is not None:
+        return _on_a_plane(plane, workload.size)
+    family = category_family_of(workload)
+    return None if family is None else _beside_categories(family, workload)
+
+
+def _on_a_line(workload: Workload) -> str | None:
+    most = SHIFTED_GRIDS.most_types
+    if workload.size <= most:
+        return None
+    return f"{workload.size} types; at most {most} are planned: use at most {most - _unordered(workload, 0)} wider bins"
+
+
+def _on_a_plane(plane: PlanePrefixes, size: int) -> str | None:
+    most = PLANE_GRIDS.most_types
+    if size <= most:
+        return None
+    first, second = plane.shape
+    narrower = min(math.isqrt(most), first, second)
+    return (
+        f"{first} × {second} types are {size}; at most {most} are planned: use wider bins, for example {narrower} and "
+        f"{min(max(first, second), most // narrower)} of them"
+    )
+
+
+def _beside_categories(family: CategoryFamily, workload: Workload) -> str | None:
+    most, categories = CATEGORY_GRIDS.most_types, math.prod(family.sizes)
+    if workload.size <= most:
+        return None
+    told = f"{categories} categories × {family.bins} bins are {workload.size} types, and at most {most} are planned: "
+    bins = most // categories - _unordered(workload, family.axis)
+    if bins < 2:
+        return told + "merge categories, or ask about fewer attributes"
+    return told + f"with these categories use at most {bins} bins"
+
+
+def _unordered(workload: Workload, place: int) -> int:
+    """Members of an ordered attribute that are no bins."""
+    attribute = workload.domain.attributes[place]
+    return attribute.size - attribute.bins if isinstance(attribute, Ordered) else 0
