@@ -8,7 +8,7 @@ from sordino_analysis.analyst.display import AnswersShown
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.estimation.answer_on_demand import Answer, OnDemand
-from sordino_analysis.kinds.on_demand import OnDemandKind, unanswered
+from sordino_analysis.kinds.on_demand import OnDemandKind, remarks
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 
 
@@ -41,4 +41,4 @@ class AskedAnswers(AnswersShown, tuple[Answer, ...]):
 
     def _shown(self) -> ShownAnswers:
         shown = shown_answers(self.table, "question", parts=OnDemandKind.parts)
-        return shown.titled("", *(unanswered(self.table) if "given" in self.table.columns else ()))
+        return shown.titled("", *remarks(self.table))

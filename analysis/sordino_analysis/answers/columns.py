@@ -115,6 +115,7 @@ COLUMNS: tuple[Column, ...] = (
     _answer("share_lower", "number", "lower end of a count as a share of the rows", _OF_RELEASE, exported=False),
     _answer("share_upper", "number", "upper end of a count as a share of the rows", _OF_RELEASE, exported=False),
     _answer("best", "number", "the answer of the best guess at the histogram: nearest on average, biased", _NO_GUESS),
+    _answer("no_best", "text", "why no best guess was made", "where there is one", exported=False),
     _answer("cut", "truth", "whether the interval is shorter for what shares can be", _NO_CUT, exported=False),
     _answer(
         "verdict",

@@ -72,9 +72,15 @@ def shown_answers(
     return ShownAnswers(
         headings=(noun, *(answer if part.heading == "answer" else part.headed(written) for part in taken)),
         rows=tuple((str(row.get("label", "")), *(part.text(row) for part in taken)) for row in found),
-        notes=(about(table),),
+        notes=(about(table), *_without_guesses(table)),
         warnings=table.warnings,
     )
+
+
+def _without_guesses(table: AnswerTable) -> tuple[str, ...]:
+    """Why answers have no best guess, each reason once."""
+    reasons = dict.fromkeys(str(cell) for cell in table.cells("no_best") if cell is not None)
+    return tuple(f"no best guess: {reason}" for reason in reasons)
 
 
 def about(table: AnswerTable) -> str:

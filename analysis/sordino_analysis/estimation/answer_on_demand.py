@@ -50,7 +50,8 @@ class QuantileAnswer:
     attribute's unit: None at an open end, and twice the same number for an integer. `interval`, `band` and
     `population_interval` reach from the low end of the first member that cannot be excluded to the high end of the
     last, and the interval lies within the band, which holds all quantiles at once. `beyond` says that so few users
-    have a number that none of the members is reached; an end that may be there is None too.
+    have a number that none of the members is reached; an end that may be there is None too, and then the `sentence`
+    says so.
     """
 
     label: str
@@ -61,6 +62,7 @@ class QuantileAnswer:
     band: Span
     population_interval: Span
     beyond: bool
+    sentence: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +86,8 @@ class RatioAnswer(GroupTerms):
 
     Intervals are Fieller's, for a question and a group that were fixed before anybody looked; the band holds all
     questions that were asked together, and is None where it has no ends. Where the group may be empty there is no
-    number, and the ratios that are `not_ruled_out` have no ends.
+    number, and the ratios that are `not_ruled_out` have no ends. `best` is the ratio in the best guess at the
+    histogram, which interval and band hold; None where there is no number or no such guess.
     """
 
     label: str
@@ -96,6 +99,7 @@ class RatioAnswer(GroupTerms):
     population_standard_error: float | None
     population_interval: Ends | None
     not_ruled_out: RatioSet
+    best: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,7 +149,10 @@ class Quantiles:
 
 @dataclass(frozen=True, kw_only=True)
 class OnDemand:
-    """Answers to questions of one kind; `compared` is the number of questions that the band holds at once."""
+    """Answers to questions of one kind; `compared` is the number of questions that the band holds at once.
+
+    `no_best` says why shares have no best guess, where they have none.
+    """
 
     answers: tuple[Answer, ...]
     compared: int
@@ -153,10 +160,13 @@ class OnDemand:
     level: float
     bias_bound: float
     warnings: tuple[str, ...]
+    no_best: str | None = None
 
     def columns(self) -> dict[str, list[Cell]]:
         """The answers under the names of docs/results.md."""
         found = cells_of_answers(self.answers)
+        if self.no_best is not None:
+            found["no_best"] = [None if number is None else self.no_best for number in found["value"]]
         quantiles = [each for each in self.answers if isinstance(each, QuantileAnswer)]
         if not quantiles:
             return found

@@ -7,13 +7,14 @@ the same covariance are, bent to the skewness and kurtosis of each answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.intervals import (
+    bent,
     bonferroni_quantile,
     drawn_often,
     independent_quantile,
@@ -152,13 +153,20 @@ def band_of_many(
 
     The `laws` are those of answers whose error few reports make up: their tails are bounded from the law of a report.
     """
-    quantile = bonferroni_quantile(level, compared)
+    quantile, outer = (bonferroni_quantile(each, compared) for each in (level, 1 - (1 - level) * OUTER_SHARE))
     if laws:
         tail = (1 - level) / (2 * compared)
         quantile = max(quantile, *(_in_errors(law, users, tail) for law in _some(laws)))
         return BandQuantile(quantile, holds=True)
     skewed = any(abs(one.skewness) > MOST_SKEWNESS * math.sqrt(users) for one in around)
-    return BandQuantile(quantile, holds=not skewed)
+    return BandQuantile(quantile, holds=not skewed, outer=None if skewed else bent_reach(outer, around, users))
+
+
+def bent_reach(quantile: float, around: Iterable[Cumulants], users: int) -> float:
+    """The furthest that ± `quantile` standard errors are once they are bent to one of these cumulants."""
+    shapes = {(one.skewness / math.sqrt(users), one.excess_kurtosis / users) for one in around}
+    ends = np.array([-quantile, quantile])
+    return float(max([quantile, *(np.abs(bent(ends, *shape)).max() for shape in shapes)]))
 
 
 def _in_errors(law: ContributionLaw, users: int, tail: float) -> float:

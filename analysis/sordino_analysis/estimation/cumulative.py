@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
@@ -28,10 +28,12 @@ class FunctionEnds:
     """Where F (b,) at the bins of an attribute may lie: `one` (b, 2) at one bin, `every` (b, 2) at all bins at once.
 
     If the band `every` fails with chance α at most by Bonferroni's inequality, each end of `one` may fail with α/4.
+    Where `one` is `cut` with a band of its own, each end of it and that band fail with α/2 at most.
     """
 
     one: Floats
     every: Floats
+    cut: bool = False
 
     def bins(self, share: float) -> tuple[Bins, Bins]:
         """First and last bin x that may have F(x − 1) < share ≤ F(x): by both, and by the band alone.
@@ -39,7 +41,8 @@ class FunctionEnds:
         The band excludes the bins up to one where F is below the share for sure, and those after one where it is not.
         It errs about a quantile at a bin's upper end if that is no sooner than the quantile, and at its lower end if
         it is sooner: one end of each bin, so α/2 in all. The tests of F(x) < share and of F(x − 1) ≥ share at the
-        quantile err with α/4 each, and what none of the two excludes holds it with 1 − α.
+        quantile err with α/4 each, and what none of the two excludes holds it with 1 − α. Ends that are `cut` need no
+        help of the band, which is widened to what they leave.
         """
         low, high = self.every.T
         below = np.flatnonzero(high < share)
@@ -47,8 +50,24 @@ class FunctionEnds:
         # They cross where F rises and falls by more than the band allows for.
         band = min(ends), max(ends)
         first, before = _first(self.one[:, 1] >= share), np.flatnonzero(self.one[:-1, 0] < share)
-        last = int(before[-1]) + 1 if len(before) else 0
+        last = max(first, int(before[-1]) + 1 if len(before) else 0)
+        if self.cut:
+            return (first, last), (min(band[0], first), max(band[1], last))
         return (max(first, band[0]), min(last, band[1])), band
+
+
+def rising_ends(one: Floats, every: Floats, outer: Floats) -> FunctionEnds | None:
+    """Ends (b, 2) of `one` bin that the ends (b, 2) of an `outer` band leave to a function that never falls.
+
+    None where no such function is within that band.
+    """
+    least, most = np.maximum.accumulate(outer[:, 0]), np.minimum.accumulate(outer[::-1, 1])[::-1]
+    if (least > most).any():
+        return None
+    low, high = np.maximum(one[:, 0], least), np.minimum(one[:, 1], most)
+    crossed = low > high
+    cut = np.stack([np.where(crossed, least, low), np.where(crossed, most, high)], axis=1)
+    return FunctionEnds(cut, every, cut=True)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -75,7 +94,9 @@ class DistributionFunction:
         best: Floats | None = None,
     ) -> Self:
         """From F at the bins where it need not be 1, `values` (bins − 1,), and that of the best guess, `best`."""
-        whole = [FunctionEnds(_up_to_one(ends.one), _up_to_one(ends.every)) for ends in (reporters, population)]
+        whole = [
+            replace(ends, one=_up_to_one(ends.one), every=_up_to_one(ends.every)) for ends in (reporters, population)
+        ]
         function = np.append(values, 1.0)
         guess = np.clip(isotonic_regression(function).x, 0.0, 1.0) if best is None else np.append(best, 1.0)
         return cls(values=function, best=guess, reporters=whole[0], population=whole[1], warnings=warnings)
@@ -115,7 +136,7 @@ def quantile_answer(domain: Domain, question: Quantile, found: Quantiles) -> Qua
     """The answer in numbers of the attribute."""
     attribute = domain.attributes[question.attribute]
     assert isinstance(attribute, Ordered)
-    beyond = found.value == attribute.bins
+    beyond, may_be_beyond = (bin_ == attribute.bins for bin_ in (found.value, found.interval[1]))
 
     def span(bins: Bins) -> Span:
         return bin_ends(attribute, bins[0])[0], bin_ends(attribute, bins[1])[1]
@@ -129,6 +150,7 @@ def quantile_answer(domain: Domain, question: Quantile, found: Quantiles) -> Qua
         band=span(found.band),
         population_interval=span(found.population),
         beyond=beyond,
+        sentence=f"it may be beyond the last bin, among {_beyond(attribute)}" if may_be_beyond else None,
     )
 
 

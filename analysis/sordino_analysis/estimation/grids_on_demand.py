@@ -30,6 +30,7 @@ from sordino_analysis.questions.linear.operators import Indices, LinearMap
 
 # A standard error on a plane of 256 × 256 types takes most of a second, so more bins have these many.
 _ALL_BINS, _SPREAD, _NEAR = 32, 9, 9
+_MANY_AS_NEAR = "many histograms are as near to the answers that the plan lists; the estimate has best guesses"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ class PlanesOnDemand(_GridsAlone):
     def shares(self, boxes: Sequence[Box], compared: int, level: float) -> OnDemand:
         found = super().shares(boxes, compared, level)
         answers = tuple(replace(one, best=None) for one in found.answers if isinstance(one, ShareAnswer))
-        return replace(found, answers=answers)
+        return replace(found, answers=answers, no_best=_MANY_AS_NEAR)
 
     def _looked_at(self, bins: int) -> Indices:
         return np.arange(bins) if bins <= _ALL_BINS else spread_bins(bins, _SPREAD, _NEAR)

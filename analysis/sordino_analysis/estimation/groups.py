@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from sordino_analysis.estimation.answer_on_demand import (
@@ -67,6 +67,7 @@ class _Group:
     bias: float
     level: float
     warnings: tuple[str, ...]
+    no_best: str | None
 
     @classmethod
     def of(cls, answerer: Answerer, box: Box, level: float) -> _Group:
@@ -81,7 +82,17 @@ class _Group:
             bias=found.bias_bound,
             level=level,
             warnings=found.warnings,
+            no_best=found.no_best,
         )
+
+    def guesses(self, joints: Sequence[Box]) -> list[float | None]:
+        """The ratio of each box within the group to the group in the best guess; None where there is none."""
+        whole = self.share.best
+        if not whole:
+            return [None] * len(joints)
+        found = self.answerer.shares(joints, len(joints), self.level).answers
+        shares = [each.best if isinstance(each, ShareAnswer) else None for each in found]
+        return [None if share is None else min(share / whole, 1.0) for share in shares]
 
     @property
     def is_told(self) -> bool:
@@ -128,12 +139,23 @@ class _Group:
 
 def _shares(group: _Group, domain: Domain, kind: BoxKind, boxes: Sequence[Box]) -> OnDemand:
     answers = []
-    for box in boxes:
-        joint = _within(box, group.box, domain)
+    joints = [_within(box, group.box, domain) for box in boxes]
+    guesses = group.guesses(joints)
+    for box, joint, guess in zip(boxes, joints, guesses, strict=True):
         # N, D and N + D, whose variances have the covariance of N and D.
         rows = [[(1.0, joint)], [(1.0, group.box)], [(1.0, joint), (1.0, group.box)]]
-        answers.append(_ratio(group, box.label, group.answerer.sums(rows, group.level), len(boxes)))
-    return group.done(answers)
+        found = _ratio(group, box.label, group.answerer.sums(rows, group.level), len(boxes))
+        answers.append(_holding(found, guess))
+    return replace(group.done(answers), no_best=group.no_best)
+
+
+def _holding(found: RatioAnswer, guess: float | None) -> RatioAnswer:
+    """With the best guess, which interval and band are widened to."""
+    if guess is None or found.interval is None:
+        return found
+    interval = min(found.interval[0], guess), max(found.interval[1], guess)
+    band = None if found.band is None else (min(found.band[0], interval[0]), max(found.band[1], interval[1]))
+    return replace(found, best=guess, interval=interval, band=band)
 
 
 def _within(box: Box, group: Box, domain: Domain) -> Box:
@@ -214,8 +236,9 @@ def _quantiles(group: _Group, domain: Domain, texts: Sequence[str]) -> OnDemand:
                 question,
             )
         found = quantile_answer(domain, question, group.answerer.group_quantile(question, group.box, group.level))
-        sentence = None if group.is_told else group.not_enough()
+        sentence = found.sentence if group.is_told else group.not_enough()
         plain = {each.name: getattr(found, each.name) for each in fields(found)}
         label = f"{found.label} given {group.box.label}"
-        answers.append(GroupQuantileAnswer(**plain | {"label": label}, **group.terms(sentence)))
+        terms = group.terms(sentence) | {"enough_users": None if group.is_told else group.enough_users()}
+        answers.append(GroupQuantileAnswer(**plain | {"label": label} | terms))
     return group.done(answers)

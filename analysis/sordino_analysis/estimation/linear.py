@@ -134,23 +134,9 @@ class LinearEstimator:
         """The histogram whose answers are nearest to the unbiased ones (Q,)."""
         return _nearest(self.workload, answers, self.law, users)
 
-    def bounds_of(
-        self, asked: RangesOfTypes, aggregate: Aggregate, nearest: NearestHistogram, level: float
-    ) -> tuple[Floats, Floats] | None:
-        """(m,) ends of `asked` ranges that the band of all listed ones and the simplex imply, to cut intervals with.
-
-        None where the plan lists no ranges, where errors are not known to be normal, and where the band contradicts
-        the simplex.
-        """
-        ranges, users = RangesOfTypes.of(self.workload.operator), self.users(aggregate)
-        if ranges is None:
-            return None
-        found = self._assemble(self.unbiased(aggregate), nearest, users, level)
-        outer = found.reliability.band.outer
-        if outer is None:
-            return None
-        reach = np.where(found.standard_error > 0, outer * found.standard_error + found.bias_bound, 0.0)
-        return ranges.bounds(found.unbiased - reach, found.unbiased + reach, asked)
+    def estimate_uncut(self, nearest: NearestHistogram, aggregate: Aggregate, level: float) -> LinearEstimate:
+        """The estimate without a best guess, and with intervals that are not cut by the simplex."""
+        return self._assemble(self.unbiased(aggregate), nearest, self.users(aggregate), level, cut=False)
 
     def for_queries(self, workload: Workload, decoder: PlainDecoder, law: AnswerMoments) -> LinearEstimator:
         """The same plan made ready to answer other queries, with a decoder and the law of their answers."""
@@ -236,6 +222,7 @@ class LinearEstimator:
         compared: int | None = None,
         bias: float | None = None,
         guess: BestGuess | None = None,
+        cut: bool = True,
     ) -> LinearEstimate:
         z, histogram = normal_quantile(level), nearest.histogram
         errors = self.errors_among(nearest, users, level, self.analyst.figures.bias_bound if bias is None else bias)
@@ -251,7 +238,7 @@ class LinearEstimator:
         )
         unbiased = counts_as_unbiased(self.analyst.figures)
         best = self.workload.operator.matvec(histogram if guess is None else guess.histogram)
-        ranges = None if compared is not None else RangesOfTypes.of(self.workload.operator)
+        ranges = None if compared is not None or not cut else RangesOfTypes.of(self.workload.operator)
         return errors.estimate(answers, best, found, warnings, counts_as_unbiased=unbiased, guess=guess, ranges=ranges)
 
     def _of_few_attributes(self, law: OrbitAnswerMoments, answers: Floats, users: int, level: float) -> LinearEstimate:

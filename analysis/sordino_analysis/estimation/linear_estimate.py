@@ -10,12 +10,18 @@ from numpy.typing import NDArray
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.band import OUTER_SHARE, BandQuantile
 from sordino_analysis.estimation.best.average import BestGuess
-from sordino_analysis.estimation.intervals import normal_quantile
+from sordino_analysis.estimation.intervals import independent_quantile, normal_quantile
 from sordino_analysis.estimation.normality import Normality
 from sordino_analysis.estimation.range_bounds import RangesOfTypes
 from sordino_analysis.estimation.sampling import SampledAnswers
 from sordino_analysis.estimation.score_interval import VarianceCurve
+from sordino_analysis.percentages import percent
 from sordino_shared.errors import SordinoError
+
+# Lower and upper ends, (Q,) each.
+Ends = tuple[Floats, Floats]
+# Of lengths: what is shorter by less than this is as long.
+_ROUNDING = 1e-12
 
 
 class EstimationError(SordinoError):
@@ -34,6 +40,19 @@ class Reliability:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
+class SimplexBounds:
+    """Ends that the answers at once and the simplex imply: what `reporters` hold, and the `population`.
+
+    These err with OUTER_SHARE of what the level leaves; `at_once`, the band, with all of it. None where no histogram is
+    within such a band.
+    """
+
+    reporters: Ends
+    population: Ends | None
+    at_once: Ends | None
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
 class LinearEstimate:
     """Answers W h of one round, arrays of shape (Q,).
 
@@ -43,7 +62,8 @@ class LinearEstimate:
     that the users are an independent sample of. Intervals are widened by `bias_bound`, which no answer's bias exceeds.
     `best` are the answers of the best guess at the users' histogram: nearer to the truth on average, but not unbiased.
     `guess` has that histogram and how it was made; None where there is none for all answers together. `cut` says which
-    intervals are shorter because F never falls and ends at 1; None where that was not looked at.
+    intervals are shorter than ± z standard errors because F never falls and ends at 1; None where that was not looked
+    at.
     """
 
     value: Floats
@@ -66,16 +86,38 @@ class LinearEstimate:
     guess: BestGuess | None = None
     cut: NDArray[np.bool_] | None = None
 
-    def within(self, bounds: tuple[Floats, Floats]) -> LinearEstimate:
-        """The same with intervals that are cut with `bounds` (Q,) each, which err with OUTER_SHARE.
+    def within(self, bounds: SimplexBounds) -> LinearEstimate:
+        """The same with intervals and bands that are cut with `bounds`.
 
-        Intervals hold the best guess, and bands the intervals.
+        An interval errs with .8 of what its level leaves, and the bounds with OUTER_SHARE. Intervals hold the best
+        guess, and bands the intervals.
         """
-        lower, upper, shorter = _cut(self.unbiased, self.standard_error, self.bias_bound, self.level, bounds)
-        lower, upper = np.minimum(lower, self.best), np.maximum(upper, self.best)
-        lower, upper = np.clip(lower, 0.0, 1.0), np.clip(upper, 0.0, 1.0)
-        band_lower, band_upper = np.minimum(self.band_lower, lower), np.maximum(self.band_upper, upper)
-        return replace(self, lower=lower, upper=upper, band_lower=band_lower, band_upper=band_upper, cut=shorter)
+        errors = self.standard_error, self.population_standard_error
+        inner = 1 - (1 - self.level) * (1 - OUTER_SHARE)
+        ends = [around(self.unbiased, normal_quantile(inner), each, self.bias_bound) for each in errors]
+        lower, upper = _cut(ends[0], bounds.reporters)
+        # The people drawn need not be normal where answers are 0 or 1: the wider ends of the two stand.
+        wider = np.minimum(self.population_lower, ends[1][0]), np.maximum(self.population_upper, ends[1][1])
+        population = _cut(wider, bounds.population) if bounds.population is not None else wider
+        at_once = (self.band_lower, self.band_upper) if bounds.at_once is None else bounds.at_once
+        lower, upper = _holding(self.best, (lower, upper))
+        population_lower, population_upper = _holding(self.best, population)
+        plain = around(self.unbiased, normal_quantile(self.level), errors[0], self.bias_bound)
+        lengths = [np.diff(np.clip(each, 0.0, 1.0), axis=0)[0] for each in ((lower, upper), plain)]
+        return replace(
+            self,
+            lower=lower,
+            upper=upper,
+            population_lower=population_lower,
+            population_upper=population_upper,
+            band_lower=np.clip(np.minimum(at_once[0], lower), 0.0, 1.0),
+            band_upper=np.clip(np.maximum(at_once[1], upper), 0.0, 1.0),
+            cut=lengths[0] < lengths[1] - _ROUNDING,
+        )
+
+    def doubting(self, warning: str) -> LinearEstimate:
+        """The same with one more warning."""
+        return replace(self, warnings=(*self.warnings, warning))
 
     @property
     def uncut(self) -> Floats:
@@ -154,16 +196,14 @@ class AnswerErrors:
         # The people drawn count as normal, whatever the noise is, of which the quantile may be 0.
         population_lower, population_upper = self.for_population(answers, np.maximum(z, normal))
         band_lower, band_upper = self.widened(answers, reliability.band.quantile)
-        held = None if ranges is None else self.held(answers, ranges, reliability.band)
-        if held is not None:
-            lower, upper, band_lower, band_upper, shorter = held
         # Sums of rounded shares may be above 1 in their last digits, where the ends below are cut.
         best = self.cut(best)
         if guess is not None:
             # Wider ends hold no less often; the guess is left as it is, or its answers were of no one histogram.
             lower, upper = np.minimum(lower, best), np.maximum(upper, best)
             band_lower, band_upper = np.minimum(band_lower, lower), np.maximum(band_upper, upper)
-        return LinearEstimate(
+            population_lower, population_upper = np.minimum(population_lower, best), np.maximum(population_upper, best)
+        found = LinearEstimate(
             value=self.cut(answers),
             unbiased=answers,
             best=best,
@@ -182,28 +222,23 @@ class AnswerErrors:
             counts_as_unbiased=counts_as_unbiased,
             warnings=warnings,
             guess=guess,
-            cut=None if held is None else shorter,
         )
+        return found if ranges is None else self._within(found, ranges)
 
-    def held(
-        self, answers: Floats, ranges: RangesOfTypes, band: BandQuantile
-    ) -> tuple[Floats, Floats, Floats, Floats, NDArray[np.bool_]] | None:
-        """(Q,) ends of the intervals and of the band as the simplex cuts them, and which intervals it made shorter.
+    def _within(self, found: LinearEstimate, ranges: RangesOfTypes) -> LinearEstimate:
+        """With intervals and bands that are cut with what all `ranges` and the simplex imply.
 
-        An interval errs with .8 of what its level leaves, and the band that it is cut with in the rest. None where
-        errors are not known to be normal, and where no histogram is within the wider band.
+        As before where errors are not known to be normal, and with a warning where no histogram is within the band.
         """
+        band = found.reliability.band
         if band.outer is None:
-            return None
-        outer, inner = (_reach(quantile, self.standard, self.bias) for quantile in (band.outer, band.quantile))
-        found = ranges.bounds(answers - outer, answers + outer)
-        at_once = ranges.bounds(answers - inner, answers + inner)
-        if found is None:
-            return None
-        if at_once is None:
-            at_once = answers - inner, answers + inner
-        lower, upper, shorter = _cut(answers, self.standard, self.bias, self.level, found)
-        return lower, upper, np.minimum(at_once[0], lower), np.maximum(at_once[1], upper), shorter
+            return found
+        drawn = independent_quantile(1 - (1 - self.level) * OUTER_SHARE, len(found.unbiased))
+        asked = (band.outer, self.standard), (band.quantile, self.standard), (drawn, self.of_population)
+        bounds = [ranges.bounds(*around(found.unbiased, z, errors, self.bias)) for z, errors in asked]
+        if bounds[0] is None:
+            return found.doubting(contradiction(self.level))
+        return found.within(SimplexBounds(reporters=bounds[0], at_once=bounds[1], population=bounds[2]))
 
     def cut(self, values: Floats) -> Floats:
         """(Q,) the values, those of shares within [0, 1]."""
@@ -225,18 +260,28 @@ class AnswerErrors:
         return np.minimum(low, answers - even), np.maximum(high, answers + even)
 
 
-def _reach(quantile: float, errors: Floats, bias: float) -> Floats:
-    """(Q,) how far ends are from answers; nothing for those without error."""
-    return np.where(errors > 0, quantile * errors + bias, 0.0)
+def contradiction(level: float) -> str:
+    """That no histogram has all answers within the wider band, as chance alone seldom has it."""
+    outer = (1 - level) * OUTER_SHARE
+    return (
+        f"no users have all of these answers within their band of {percent(1 - outer)}, which happens by chance in "
+        f"{percent(outer)} of campaigns at most: intervals are not cut; look for fake reports, and for another plan's"
+    )
 
 
-def _cut(
-    answers: Floats, errors: Floats, bias: float, level: float, bounds: tuple[Floats, Floats]
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """(Q,) ends of what ± z standard errors and the bounds leave, and where the bounds make that shorter."""
-    reach = _reach(normal_quantile(1 - (1 - level) * (1 - OUTER_SHARE)), errors, bias)
-    lower, upper = np.maximum(answers - reach, bounds[0]), np.minimum(answers + reach, bounds[1])
-    # Both cross where one of them errs: what all ranges say together stands.
+def around(answers: Floats, quantile: float, errors: Floats, bias: float) -> Ends:
+    """(Q,) the ends of what is so many standard errors from the answers; of those without error the answer."""
+    reach = np.where(errors > 0, quantile * errors + bias, 0.0)
+    return answers - reach, answers + reach
+
+
+def _cut(ends: Ends, bounds: Ends) -> Ends:
+    """(Q,) what both leave; where they cross one of them errs, and what all ranges say together stands."""
+    lower, upper = np.maximum(ends[0], bounds[0]), np.minimum(ends[1], bounds[1])
     crossed = lower > upper
-    lower, upper = np.where(crossed, bounds[0], lower), np.where(crossed, bounds[1], upper)
-    return lower, upper, (lower > answers - reach) | (upper < answers + reach)
+    return np.where(crossed, bounds[0], lower), np.where(crossed, bounds[1], upper)
+
+
+def _holding(best: Floats, ends: Ends) -> Ends:
+    """(Q,) the ends of shares, which hold the best guess."""
+    return np.clip(np.minimum(ends[0], best), 0.0, 1.0), np.clip(np.maximum(ends[1], best), 0.0, 1.0)

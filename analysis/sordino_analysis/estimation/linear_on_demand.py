@@ -11,6 +11,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.decoders import AnswerDecoder, PlainDecoder, ToHistogram
 from sordino_analysis.estimation.answer_on_demand import OnDemand, Quantiles, marginal_cells, share_answers
+from sordino_analysis.estimation.band import OUTER_SHARE
 from sordino_analysis.estimation.best.average import BestGuess
 from sordino_analysis.estimation.consistency import NearestHistogram
 from sordino_analysis.estimation.cumulative import (
@@ -19,10 +20,12 @@ from sordino_analysis.estimation.cumulative import (
     filled_in,
     looked_at,
     quantile_answers,
+    rising_ends,
 )
 from sordino_analysis.estimation.intervals import normal_quantile, smoothed
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimate, LinearEstimator
-from sordino_analysis.estimation.range_bounds import RangesOfTypes
+from sordino_analysis.estimation.linear_estimate import Ends, around
+from sordino_analysis.estimation.ranges_at_once import MOST_TYPES, RangesAtOnce, every_range, listed_ranges
 from sordino_analysis.estimation.sums_of_boxes import BoxSum, SumErrors, rows_of
 from sordino_analysis.evaluation.accumulate import Aggregate
 from sordino_analysis.evaluation.variance import answer_moments
@@ -98,6 +101,11 @@ def _fitted(matrix: Floats, wanted: Floats) -> Floats:
     return np.asarray((matrix @ np.linalg.lstsq(matrix.T @ matrix, wanted.T)[0]).T / units)
 
 
+def _among(guesses: Floats, share: float) -> Floats | None:
+    """(b,) F at the bins of a group from a guess at its users up to each bin, and at all of them; None of nobody."""
+    return guesses[:-1] + share * (1 - guesses[-1]) if guesses[-1] > 0 else None
+
+
 # A bias beyond this share of a user's standard deviation is no rounding: the reports do not tell the answer.
 _MOST_BIAS = 1e-3
 
@@ -139,8 +147,8 @@ class LinearOnDemand:
         estimator = self._asked(boxes)
         bias = self._bias(estimator)
         found = estimator.estimate_among(self.nearest, self.aggregate, level, compared, bias, self.guess)
-        bounds = self._bounds(boxes, level)
-        found = found if bounds is None else found.within(bounds)
+        if found.reliability.band.outer is not None:
+            found = self._within_the_simplex(found, boxes, compared)
         return OnDemand(
             answers=share_answers([box.label for box in boxes], found, range(len(boxes))),
             compared=compared,
@@ -150,14 +158,45 @@ class LinearOnDemand:
             warnings=found.warnings,
         )
 
-    def _bounds(self, boxes: Sequence[Box], level: float) -> tuple[Floats, Floats] | None:
-        """Of the shares in boxes of one ordered attribute; None of others."""
-        types = self.estimator.workload.size
-        if len(self.estimator.workload.domain.attributes) > 1 or self.estimator.workload.dithering is not None:
-            return None
+    def _within_the_simplex(self, found: LinearEstimate, boxes: Sequence[Box], compared: int) -> LinearEstimate:
+        """With intervals, and a band of all ranges, that all of them at once and the simplex cut."""
+        every = self._at_once(found.level)
+        if every is None:
+            return found
+        if every.warning is not None:
+            return found.doubting(every.warning)
         first, last = np.array([box.sides[0] for box in boxes], dtype=np.intp).T
-        asked = RangesOfTypes(first, last + 1, types)
-        return self.estimator.bounds_of(asked, self.aggregate, self.nearest, level)
+        bounds = every.of(first, last + 1, every=compared == self.compared("range"))
+        return found if bounds is None else found.within(bounds)
+
+    def _at_once(self, level: float) -> RangesAtOnce | None:
+        """What all ranges of one ordered attribute say of each; None of several attributes."""
+        workload = self.estimator.workload
+        (attribute, *others) = workload.domain.attributes
+        if others or not isinstance(attribute, Ordered) or workload.dithering is not None:
+            return None
+        if level not in self._ranges:
+            self._ranges[level] = self._every_range(level) or listed_ranges(
+                self.estimator, self.nearest, self.aggregate, level
+            )
+        return self._ranges[level]
+
+    @cached_property
+    def _ranges(self) -> dict[float, RangesAtOnce | None]:
+        """Those of levels that were asked for: of 512 types they take seconds."""
+        return {}
+
+    def _every_range(self, level: float) -> RangesAtOnce | None:
+        """From all steps of the distribution function; None where they are too many or not determined."""
+        size = self.estimator.workload.size
+        if size > MOST_TYPES or size < 2:
+            return None
+        try:
+            steps = self._asked([Box(f"up to type {last}", ((0, last),)) for last in range(size - 1)])
+            bias = self._bias(steps)
+        except EstimationError:
+            return None
+        return every_range(steps, self.nearest, self.aggregate, level, bias)
 
     def quantiles(self, questions: Sequence[Quantile], level: float) -> OnDemand:
         domain = self.estimator.workload.domain
@@ -213,21 +252,31 @@ class LinearOnDemand:
     ) -> DistributionFunction:
         """From `values` (bins − 1,), of which `some` answers those at `places` (m,); the function is `shift` higher.
 
-        `best` (bins − 1,) are those of the best guess.
+        `best` (bins − 1,) are those of the best guess. Where errors are normal, ends are cut by what a band of all
+        bins says of a function that never falls.
         """
         bias, compared = self._bias(some), prefix_count(some.workload.domain)
         found = some.estimate_among(self.nearest, self.aggregate, level, compared, bias)
-        errors = some.errors_among(self.nearest, self.users, level, bias)
-        # An end of one bin may err with (1 − level)/4, see `FunctionEnds`.
-        of_one, of_all = normal_quantile((1 + level) / 2), found.reliability.band.quantile
+        errors, band = some.errors_among(self.nearest, self.users, level, bias), found.reliability.band
 
-        def ends(of: Callable[[Floats, float], tuple[Floats, Floats]]) -> FunctionEnds:
-            one, every = (np.stack(of(values[places], z), axis=1) for z in (of_one, of_all))
-            return FunctionEnds(filled_in(values, places, one) + shift, filled_in(values, places, every) + shift)
+        def every(ends: Ends) -> Floats:
+            return filled_in(values, places, np.stack(ends, axis=1)) + shift
 
-        return DistributionFunction.of(
-            values + shift, ends(errors.widened), ends(errors.for_population), found.warnings, best
-        )
+        def of_few(of: Callable[[Floats, float], Ends]) -> FunctionEnds:
+            # An end of one bin may err with (1 − level)/4, see `FunctionEnds`.
+            one = normal_quantile((1 + level) / 2)
+            return FunctionEnds(every(of(values[places], one)), every(of(values[places], band.quantile)))
+
+        def ends(about: Floats, of: Callable[[Floats, float], Ends]) -> FunctionEnds:
+            if band.outer is None:
+                return of_few(of)
+            inner = normal_quantile(1 - (1 - level) * (1 - OUTER_SHARE))
+            asked = (inner, band.quantile, band.outer)
+            return rising_ends(*(every(around(values[places], z, about, bias)) for z in asked)) or of_few(of)
+
+        reporters = ends(errors.standard, errors.widened)
+        population = ends(errors.of_population, errors.for_population)
+        return DistributionFunction.of(values + shift, reporters, population, found.warnings, best)
 
     def sums(self, rows: Sequence[BoxSum], level: float) -> SumErrors:
         labels = [each[0][1].label for each in rows]
@@ -258,12 +307,13 @@ class LinearOnDemand:
         whole = attribute.bins == attribute.size
         prefixes = unnamed_prefixes(domain, question.attribute, attribute.bins - whole)
         every = [box for box in (meet(prefix, group) for prefix in prefixes) if box is not None]
-        found = self._asked([*every, group]).unbiased(self.aggregate)
+        asked = self._asked([*every, group])
+        found = asked.unbiased(self.aggregate)
         values, places = found[:-1] - share * found[-1], self._looked_at(len(every))
+        best = None if self.guess is None else _among(asked.workload.operator.matvec(self.guess.histogram), share)
         tested = rows_of([[(1.0, every[x]), (-share, group)] for x in places.tolist()], domain.shape)
-        return self._function_of(
-            self.asked(tested, lambda place: f"{question.label} given {group.label}"), values, places, level, share
-        ).quantile(share)
+        some = self.asked(tested, lambda place: f"{question.label} given {group.label}")
+        return self._function_of(some, values, places, level, share, best).quantile(share)
 
     def quantile_of_rows(self, rows: Floats, whole: Floats, share: float, level: float, label: str) -> Quantiles:
         """The bins that may be a quantile among some users, from rows of those at or below each bin but the last.

@@ -53,7 +53,15 @@ def mean_answers(
     decoded.check_bias(estimator)
     joint = JointAnswers.of(estimator, decoded.aggregate, level, compared=len(asked))
     answers = tuple(_answer(joint, 2 * place, each, group) for place, each in enumerate(asked))
-    return OnDemand(answers=answers, compared=len(asked), users=joint.users, level=level, bias_bound=0.0, warnings=())
+    return OnDemand(
+        answers=answers,
+        compared=len(asked),
+        users=joint.users,
+        level=level,
+        bias_bound=0.0,
+        warnings=(),
+        no_best="best guesses are of shares and quantiles, and a mean is unbiased",
+    )
 
 
 def _question(workload: Workload, domain: Domain, text: str, group: Box | None) -> _Question:

@@ -6,6 +6,7 @@ differences, and the shortest path from i to j is the sharpest bound that they i
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,6 +42,13 @@ class RangesOfTypes:
             found = cls(starts, starts + (rows > 0).sum(axis=1), operator.shape[1])
         return found if found._are_prefixes or len(found._edges) <= _MOST_EDGES else None
 
+    @classmethod
+    def all_of(cls, size: int) -> RangesOfTypes:
+        """Each range of `size` types but that of all, in rising order of starts."""
+        starts, stops = np.triu_indices(size + 1, 1)
+        varying = (starts > 0) | (stops < size)
+        return cls(starts[varying], stops[varying], size)
+
     @property
     def _are_prefixes(self) -> bool:
         return not self.starts.any()
@@ -49,25 +57,19 @@ class RangesOfTypes:
     def _edges(self) -> Indices:
         return np.unique(np.concatenate([self.starts, self.stops, [0, self.size]]))
 
-    def bounds(self, lower: Floats, upper: Floats, asked: RangesOfTypes | None = None) -> tuple[Floats, Floats] | None:
-        """(m,) each: the sharpest ends of the `asked` ranges, or of these, where `lower` and `upper` (Q,) hold.
+    def bounds(self, lower: Floats, upper: Floats) -> tuple[Floats, Floats] | None:
+        """(Q,) each: the sharpest ends of these ranges; None where no histogram is within `lower` and `upper` (Q,)."""
+        found = self.implied(lower, upper)
+        return None if found is None else found.of(self.starts, self.stops)
 
-        An edge that none of these ranges has is between its neighbours. None where no histogram is within the ends.
-        """
-        asked, edges = asked or self, self._edges
-        starts, stops = (
-            (np.searchsorted(edges, each, side="right") - 1, np.searchsorted(edges, each))
-            for each in (asked.starts, asked.stops)
-        )
+    def implied(self, lower: Floats, upper: Floats) -> RangeBounds | None:
+        """What `lower` and `upper` (Q,) say of any range; None where no histogram is within them."""
+        edges = self._edges
         if self._are_prefixes:
             least, most = self._functions(lower, upper)
-            if (least > most + _ROUNDING).any():
-                return None
-            return np.maximum(least[stops[0]] - most[starts[1]], 0.0), most[stops[1]] - least[starts[0]]
+            return None if (least > most + _ROUNDING).any() else PrefixBounds(edges, least, most)
         paths = self._paths(lower, upper)
-        if paths.diagonal().min() < -_ROUNDING:
-            return None
-        return np.maximum(-paths[stops[0], starts[1]], 0.0), paths[starts[0], stops[1]]
+        return None if paths.diagonal().min() < -_ROUNDING else PathBounds(edges, paths)
 
     def _paths(self, lower: Floats, upper: Floats) -> Floats:
         """(n, n) the shortest path from each edge to each other one."""
@@ -92,3 +94,52 @@ class RangesOfTypes:
         np.maximum.at(least, places, lower)
         np.minimum.at(most, places, upper)
         return np.maximum.accumulate(least), np.minimum.accumulate(most[::-1])[::-1]
+
+
+@dataclass(frozen=True, eq=False)
+class RangeBounds(ABC):
+    """Bounds of F(j) − F(i) for any edges; one that is not among the `edges` (n,) is between its neighbours."""
+
+    edges: Indices
+
+    def of(self, starts: Indices, stops: Indices) -> tuple[Floats, Floats]:
+        """(m,) each: the sharpest ends of the ranges from `starts` (m,) up to before `stops` (m,)."""
+        below = [np.searchsorted(self.edges, each, side="right") - 1 for each in (starts, stops)]
+        above = [np.searchsorted(self.edges, each) for each in (starts, stops)]
+        # A range holds that of the edges inside of it, and is held by that of the edges around it.
+        return np.maximum(self._least(above[0], below[1]), 0.0), self._most(below[0], above[1])
+
+    @abstractmethod
+    def _least(self, starts: Indices, stops: Indices) -> Floats:
+        """(m,) lower bounds of ranges between places of edges."""
+
+    @abstractmethod
+    def _most(self, starts: Indices, stops: Indices) -> Floats:
+        """(m,) upper bounds of the same."""
+
+
+@dataclass(frozen=True, eq=False)
+class PrefixBounds(RangeBounds):
+    """From the `least` and the `most` F (n,) at each edge."""
+
+    least: Floats
+    most: Floats
+
+    def _least(self, starts: Indices, stops: Indices) -> Floats:
+        return np.asarray(self.least[stops] - self.most[starts])
+
+    def _most(self, starts: Indices, stops: Indices) -> Floats:
+        return np.asarray(self.most[stops] - self.least[starts])
+
+
+@dataclass(frozen=True, eq=False)
+class PathBounds(RangeBounds):
+    """From the shortest `paths` (n, n) from each edge to each other one."""
+
+    paths: Floats
+
+    def _least(self, starts: Indices, stops: Indices) -> Floats:
+        return np.asarray(-self.paths[stops, starts])
+
+    def _most(self, starts: Indices, stops: Indices) -> Floats:
+        return np.asarray(self.paths[starts, stops])

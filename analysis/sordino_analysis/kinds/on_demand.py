@@ -23,9 +23,14 @@ class OnDemandExtras(Extras):
 
 
 def unanswered(table: AnswerTable) -> list[str]:
-    """A sentence for each answer about a group that has no number."""
+    """A sentence for each answer that has no number, or may have none."""
     rows = zip(table.cells("label"), table.cells("sentence"), strict=True)
     return [f"{label}: {sentence}" for label, sentence in rows if sentence is not None]
+
+
+def remarks(table: AnswerTable) -> list[str]:
+    """The sentences of answers about a group, and of quantiles that may be beyond all numbers."""
+    return unanswered(table) if "given" in table.columns or "member" in table.columns else []
 
 
 class OnDemandKind(KindOfAnswers):
@@ -44,8 +49,8 @@ class OnDemandKind(KindOfAnswers):
     def notes(self, estimate: EstimateDocument) -> Sequence[str]:
         """Of rules the assumption that the answers rest on; of a group what its answers leave open, in words."""
         table = estimate.table
-        if "given" in table.columns:
-            return unanswered(table)
+        if said := remarks(table):
+            return said
         sentences = [str(cell) for cell in table.cells("sentence") if cell is not None]
         lines = [f"on average over databases, not for each of them: {text}" for text in sentences[:1]]
         if sentences and None in table.cells("population_lower"):

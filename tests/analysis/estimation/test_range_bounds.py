@@ -57,15 +57,15 @@ def test_ranges_that_are_not_listed_have_the_bounds_of_all_histograms(prefixes: 
     random = np.random.default_rng(4)
     starts = np.zeros(5, dtype=int) if prefixes else np.array([0, 0, 2, 5, 7])
     stops = np.array([2, 5, 7, 9, 11])
-    listed, asked = RangesOfTypes(starts, stops, TYPES), RangesOfTypes(np.array([2, 3, 6]), np.array([7, 4, 10]), TYPES)
+    listed, asked = RangesOfTypes(starts, stops, TYPES), (np.array([2, 3, 6]), np.array([7, 4, 10]))
     middle = Intervals(starts, stops, TYPES).matvec(random.dirichlet(np.ones(TYPES)))
-    found = listed.bounds(middle - 0.1, middle + 0.1, asked)
-    both = RangesOfTypes(np.append(starts, asked.starts), np.append(stops, asked.stops), TYPES)
+    implied = listed.implied(middle - 0.1, middle + 0.1)
+    both = RangesOfTypes(np.append(starts, asked[0]), np.append(stops, asked[1]), TYPES)
     apart = np.full(3, 2.0)
     expected = _programmed(both, np.append(middle - 0.1, -apart), np.append(middle + 0.1, apart))
-    assert found is not None
+    assert implied is not None
     assert expected is not None
-    np.testing.assert_allclose(np.array(found), np.array(expected)[:, 5:], atol=1e-9)
+    np.testing.assert_allclose(np.array(implied.of(*asked)), np.array(expected)[:, 5:], atol=1e-9)
 
 
 def test_rows_of_families_are_read_as_ranges() -> None:
