@@ -17,6 +17,7 @@ from sordino_analysis.estimation.answer_on_demand import (
 )
 from sordino_analysis.estimation.cumulative import quantile_answer
 from sordino_analysis.estimation.fieller import JointErrors, RatioSet, enough_users, fieller_set
+from sordino_analysis.estimation.group_guesses import guessed_ratios, with_guess
 from sordino_analysis.estimation.intervals import bonferroni_quantile, normal_quantile
 from sordino_analysis.estimation.linear_estimate import EstimationError
 from sordino_analysis.estimation.sums_of_boxes import SumErrors
@@ -85,15 +86,6 @@ class _Group:
             no_best=found.no_best,
         )
 
-    def guesses(self, joints: Sequence[Box]) -> list[float | None]:
-        """The ratio of each box within the group to the group in the best guess; None where there is none."""
-        whole = self.share.best
-        if not whole:
-            return [None] * len(joints)
-        found = self.answerer.shares(joints, len(joints), self.level).answers
-        shares = [each.best if isinstance(each, ShareAnswer) else None for each in found]
-        return [None if share is None else min(share / whole, 1.0) for share in shares]
-
     @property
     def is_told(self) -> bool:
         """Whether the reports show that the group is not empty: its share is more than z standard errors above 0."""
@@ -140,22 +132,13 @@ class _Group:
 def _shares(group: _Group, domain: Domain, kind: BoxKind, boxes: Sequence[Box]) -> OnDemand:
     answers = []
     joints = [_within(box, group.box, domain) for box in boxes]
-    guesses = group.guesses(joints)
+    guesses = guessed_ratios(group.answerer, group.share, joints, group.level)
     for box, joint, guess in zip(boxes, joints, guesses, strict=True):
         # N, D and N + D, whose variances have the covariance of N and D.
         rows = [[(1.0, joint)], [(1.0, group.box)], [(1.0, joint), (1.0, group.box)]]
         found = _ratio(group, box.label, group.answerer.sums(rows, group.level), len(boxes))
-        answers.append(_holding(found, guess))
+        answers.append(with_guess(found, guess))
     return replace(group.done(answers), no_best=group.no_best)
-
-
-def _holding(found: RatioAnswer, guess: float | None) -> RatioAnswer:
-    """With the best guess, which interval and band are widened to."""
-    if guess is None or found.interval is None:
-        return found
-    interval = min(found.interval[0], guess), max(found.interval[1], guess)
-    band = None if found.band is None else (min(found.band[0], interval[0]), max(found.band[1], interval[1]))
-    return replace(found, best=guess, interval=interval, band=band)
 
 
 def _within(box: Box, group: Box, domain: Domain) -> Box:

@@ -103,7 +103,6 @@ class LinearEstimate:
         lower, upper = _holding(self.best, (lower, upper))
         population_lower, population_upper = _holding(self.best, population)
         plain = around(self.unbiased, normal_quantile(self.level), errors[0], self.bias_bound)
-        lengths = [np.diff(np.clip(each, 0.0, 1.0), axis=0)[0] for each in ((lower, upper), plain)]
         return replace(
             self,
             lower=lower,
@@ -112,7 +111,7 @@ class LinearEstimate:
             population_upper=population_upper,
             band_lower=np.clip(np.minimum(at_once[0], lower), 0.0, 1.0),
             band_upper=np.clip(np.maximum(at_once[1], upper), 0.0, 1.0),
-            cut=lengths[0] < lengths[1] - _ROUNDING,
+            cut=upper - lower < plain[1] - plain[0] - _ROUNDING,
         )
 
     def doubting(self, warning: str) -> LinearEstimate:

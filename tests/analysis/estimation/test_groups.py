@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -15,6 +16,7 @@ from benchmarks.experiments.fieller import cell, cells
 from sordino_analysis.estimation.answer_on_demand import GroupQuantileAnswer, RatioAnswer
 from sordino_analysis.estimation.answers_on_demand import answer as asked
 from sordino_analysis.estimation.answers_on_demand import answerer_of
+from sordino_analysis.estimation.group_guesses import with_guess
 from sordino_shared.errors import InvalidValue, SordinoError
 
 COUNTRIES = {"name": "country", "kind": "categorical", "labels": ["DE", "FR", "IN"]}
@@ -261,3 +263,19 @@ def test_eighteen_cells_hold_with_their_level() -> None:
     # Two standard errors are .01: one cell in 28 misses.
     beyond = binom.cdf(1879, 2000, 0.95) + binom.sf(1920, 2000, 0.95)
     assert sum(abs(one - 0.95) > 0.0101 for one in held) <= binom.isf(1 / 300, 18, beyond) == 3
+
+
+def test_shares_in_a_group_have_the_ratio_of_the_best_guess_within_interval_and_band() -> None:
+    run, *_ = flights(60_000)
+    (found,) = run.estimate.answer("range", "delay:..15", given="country=FR")
+    (joint,), (whole,) = (
+        run.estimate.answer("rectangle", "country:FR,delay:..15"),
+        run.estimate.answer("marginal", "country:FR"),
+    )
+    assert isinstance(found, RatioAnswer)
+    assert found.interval is not None
+    assert found.band is not None
+    assert found.best == pytest.approx(joint.best / whole.best)
+    assert found.band[0] <= found.interval[0] <= found.best <= found.interval[1] <= found.band[1]
+    wider = with_guess(replace(found, interval=(0.0, 0.1), band=(0.0, 0.2)), 0.3)
+    assert wider.interval == wider.band == (0.0, 0.3)

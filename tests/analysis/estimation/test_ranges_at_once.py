@@ -121,14 +121,14 @@ def test_intervals_are_not_cut_where_no_users_have_the_answers_and_a_warning_say
 
 
 def test_an_interval_is_cut_where_it_is_shorter_and_nowhere_else(plan) -> None:
-    for kind in ("point", "even"):
-        for _, aggregate in aggregates(plan.device.randomizer, CELLS[kind], 20_000, 3, seed=2):
+    # Many users leave the simplex little to say.
+    for kind, users in (("point", 20_000), ("even", 5_000_000)):
+        for _, aggregate in aggregates(plan.device.randomizer, CELLS[kind], users, 2, seed=2):
             found = LinearEstimator.of(plan.device, plan.analyst).estimate(aggregate)
             reach = normal_quantile(0.95) * found.standard_error
-            plain = np.clip(found.unbiased + reach, 0, 1) - np.clip(found.unbiased - reach, 0, 1)
             assert found.cut is not None
-            np.testing.assert_array_equal(found.cut, found.upper - found.lower < plain - 1e-12)
-            assert found.cut.mean() > 0.2 if kind == "point" else not found.cut.all()
+            np.testing.assert_array_equal(found.cut, found.upper - found.lower < 2 * reach - 1e-12)
+            assert found.cut.all() if kind == "point" else not found.cut.any()
 
 
 def test_the_population_is_within_intervals_that_the_simplex_cuts(plan) -> None:
