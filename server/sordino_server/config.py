@@ -136,6 +136,12 @@ class Settings(BaseSettings):
         "`forever` keeps them. Default: 30 days, and `forever` in a database that had campaigns before there was a "
         "default.",
     )
+    card_contact: str | None = Field(
+        None, max_length=200, description="Whom to ask, on the cards of campaigns whose manifest names nobody."
+    )
+    card_review: str | None = Field(
+        None, max_length=200, description="Who outside reviewed this service, on cards; otherwise they say nobody did."
+    )
     lease_s: int = Field(
         30, ge=2, le=3600, description="Seconds after which another worker takes over the work of a silent one."
     )

@@ -27,6 +27,7 @@ COMMANDS = (
     "audit",
     "audit-log",
     "campaigns",
+    "card",
     "conformance",
     "datasets",
     "db",

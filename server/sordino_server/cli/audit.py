@@ -87,6 +87,13 @@ def audit(
         fail(f"the plan is not what it publishes ({', '.join(wrong)}); do not use it")
 
 
+def audited_checks(remote: Remote, campaign: str) -> list[Check]:
+    """Every check of a campaign by its id, with all that the key shows."""
+    plan = _Parts(remote.address, remote.key)
+    plan.read(campaign)
+    return list(plan.audit())
+
+
 class _Parts:
     """The parts named on the command line, and their expected digests."""
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 import typer
 
+from sordino_server.cli.card import card_file, card_of
 from sordino_server.cli.output import fail, say
 from sordino_server.cli.remote import Remote, RemoteProblem, estimates_path
 from sordino_server.cli.remote_command import Shown, remote_command
@@ -43,9 +44,9 @@ def publish(
 
         sordino publish site versions delays --title "What devices told us"
 
-    Each gets a page with its answers, a chart, estimates.csv, estimates.json, and the manifest and plan that devices
-    verify. Only closed rounds and periods are published. The same answers make the same bytes. A campaign without an
-    answer gets a page that says so, and the exit code is 3.
+    Each gets a page with its answers, a chart, estimates.csv, estimates.json, and the manifest and plan that
+    devices verify, and card.json. Only closed rounds and periods are published. The same answers make the same
+    bytes. A campaign without an answer gets a page that says so, and the exit code is 3.
     """
     base = None if base_url is None else _checked_address(base_url)
     # Here, since the other commands need no numbers and should not wait for their libraries.
@@ -87,7 +88,15 @@ def _result(remote: Remote, campaign: str) -> Any:
         manifest=content,
         device_part=part,
         estimates=_estimates(remote, path),
+        card=_published_card(remote, str(known)),
     )
+
+
+def _published_card(remote: Remote, campaign: str) -> bytes:
+    """The card less what its population has spent, which other campaigns change."""
+    from sordino_server.cards.schemas import Card
+
+    return card_file(Card.model_validate(card_of(remote, campaign)).without("accounting").model_dump(mode="json"))
 
 
 def _estimates(remote: Remote, path: str) -> bytes | None:

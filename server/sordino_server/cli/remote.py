@@ -73,6 +73,7 @@ class Remote:
 
     def __init__(self, address: str, key: str | None) -> None:
         self.address = address
+        self.key = key
         self._server = server_at(address)
         if key is not None and not (key.isascii() and key.isprintable()):
             raise SordinoError("the key contains characters that keys never have; copy it again")

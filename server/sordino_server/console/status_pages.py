@@ -24,6 +24,7 @@ from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.kit.path_parameters import DigestPath
+from sordino_server.models import Campaign
 from sordino_shared.protocol import CampaignState, Manifest, Problem
 
 router = APIRouter(prefix="/status", route_class=ConsoleRoute)
@@ -56,7 +57,7 @@ async def get_status(request: Request, context: Injected, campaign_id: DigestPat
     """The page, the same for everybody, made once in ten seconds at most; 404 for a campaign that is not public."""
     texts: SharedTexts = request.app.state.public_texts
     content = await texts.get(f"/status/{campaign_id}", lambda: _page(context, campaign_id))
-    return _shared(HTMLResponse(content, headers=HEADERS))
+    return shared(HTMLResponse(content, headers=HEADERS))
 
 
 def _page(context: Context, campaign_id: str) -> bytes:
@@ -79,7 +80,7 @@ async def draw_status(request: Request, context: Injected, campaign_id: DigestPa
     texts: SharedTexts = request.app.state.public_texts
     content = await texts.get(f"/status/{campaign_id}/estimate.svg", lambda: _drawn(context, campaign_id))
     headers = {"Content-Security-Policy": picture.POLICY}
-    return _shared(Response(content, headers=headers, media_type="image/svg+xml"))
+    return shared(Response(content, headers=headers, media_type="image/svg+xml"))
 
 
 def _drawn(context: Context, campaign_id: str) -> bytes:
@@ -103,11 +104,22 @@ def counted(reports: int, is_open: bool) -> str:
     return f"at least {rounded_down(reports):,}" if is_open else f"{reports:,}"
 
 
+def check_public(context: Context, campaign_id: str) -> None:
+    """Raise `not-found` for a campaign that is not public, or was never opened."""
+    with context.database.read("is it public") as session:
+        _public_row(session, campaign_id)
+
+
+def _public_row(session: Session, campaign_id: str) -> Campaign:
+    row = campaigns.get(session, campaign_id)
+    if not row.public or row.opened_at is None:
+        raise ServerError(Problem.NOT_FOUND, "there is no public campaign of this id")
+    return row
+
+
 def _public(context: Context, campaign_id: str) -> PublicStatus:
     with context.database.read("public status") as session:
-        row = campaigns.get(session, campaign_id)
-        if not row.public or row.opened_at is None:
-            raise ServerError(Problem.NOT_FOUND, "there is no public campaign of this id")
+        row = _public_row(session, campaign_id)
         now = context.clock.now()
         status = status_of(session, row, now)
         estimate = _estimate(session, campaign_id, now) if status.state is CampaignState.CLOSED else None
@@ -135,7 +147,7 @@ def _estimate(session: Session, campaign_id: str, now: int) -> bytes | None:
         return None
 
 
-def _shared(response: Response) -> Response:
+def shared(response: Response) -> Response:
     """What caches may keep for a minute."""
     response.headers["Cache-Control"] = f"public, max-age={MAX_AGE_S}"
     return response

@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 
 from sordino_server.answers import endpoints as answers
 from sordino_server.campaigns import endpoints as campaigns
+from sordino_server.cards import endpoints as cards
 from sordino_server.collecting import endpoints as collecting
 from sordino_server.datasets import endpoints as datasets
 from sordino_server.experiments import endpoints as experiments
@@ -40,7 +41,7 @@ router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[D
 router.include_router(health.probes)
 for noun in (health, workloads, plans, populations, campaigns, sources, shuffled, answers):
     router.include_router(noun.router, prefix="/v1")
-for noun in (experiments, datasets, releases, keys, collecting):
+for noun in (experiments, datasets, releases, keys, collecting, cards):
     router.include_router(noun.router, prefix="/v1")
 router.include_router(keys.audit_log, prefix="/v1")
 router.include_router(datasets.additions, prefix="/v1")

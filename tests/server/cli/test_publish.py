@@ -38,7 +38,8 @@ def publish(running: Any) -> Any:
         environment = {"SORDINO_SERVER": running.address, "SORDINO_KEY": running.admin_key, "COLUMNS": "200"}
         done = CliRunner().invoke(app, ["publish", *arguments], env=environment)
         assert done.exit_code == code, done.output
-        return done.output
+        # Lines are wrapped where a path is long.
+        return " ".join(done.output.split())
 
     return run
 
@@ -116,8 +117,19 @@ def test_a_campaign_becomes_a_page_with_files_that_devices_verify(publish, runni
     files, folder = contents(site), campaign["id"][:12]
     assert set(files) == {".nojekyll", ".sordino-site", "index.html"} | {
         f"{folder}/{name}"
-        for name in ("index.html", "chart.svg", "estimates.csv", "estimates.json", "manifest.cbor", "device-part.cbor")
+        for name in (
+            "index.html",
+            "chart.svg",
+            "estimates.csv",
+            "estimates.json",
+            "manifest.cbor",
+            "device-part.cbor",
+            "card.json",
+        )
     }
+    card = json.loads(files[f"{folder}/card.json"])
+    assert card["id"] == campaign["id"]
+    assert "accounting" not in {part["name"] for part in card["parts"]}
     manifest = Manifest.read(files[f"{folder}/manifest.cbor"])
     assert str(manifest.campaign) == campaign["id"]
     plan = manifest.rounds[0].plan
@@ -288,7 +300,7 @@ def test_a_year_of_weeks_is_small_and_says_nothing_of_open_ones(publish, running
     )  # fmt: skip
     publish(str(tmp_path / "site"), "versions")
     # What takes the time: a request a document, not one a week. The first looks up the name.
-    assert len(asked) == 5, asked
+    assert len(asked) == 6, asked
     files = contents(tmp_path / "site")
     assert sum(map(len, files.values())) <= 400_000
     running.clock.advance(3_600)

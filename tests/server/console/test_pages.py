@@ -45,6 +45,8 @@ OTHER_GETS: dict[str, dict[Role | None, int]] = {
     # The campaign is not public.
     "/status/{campaign_id}": {None: 404, Role.ANALYST: 404, Role.ADMIN: 404},
     "/status/{campaign_id}/estimate.svg": {None: 404, Role.ANALYST: 404, Role.ADMIN: 404},
+    "/status/{campaign_id}/card": {None: 404, Role.ANALYST: 404, Role.ADMIN: 404},
+    "/console/campaigns/{campaign_id}/card": READ,
     "/console/new-campaign": READ,
     "/console/plans/{request_id}/new-campaign": READ,
     "/console/plans/{request_id}/progress": READ,

@@ -56,6 +56,7 @@ class PublishedResult:
     manifest: bytes
     device_part: bytes
     estimates: bytes | None
+    card: bytes
 
     @property
     def folder(self) -> str:
@@ -76,7 +77,7 @@ def site(results: Sequence[PublishedResult], title: str, base_url: str | None) -
 
 
 def _files(result: PublishedResult, title: str, base_url: str | None) -> dict[str, bytes]:
-    files = {"manifest.cbor": result.manifest, "device-part.cbor": result.device_part}
+    files = {"manifest.cbor": result.manifest, "device-part.cbor": result.device_part, "card.json": result.card}
     answers, drawn = "", None
     if result.estimates is not None:
         estimate = read_estimate(result.estimates)
@@ -156,7 +157,7 @@ def _page(result: PublishedResult, answers: str, title: str, base_url: str | Non
         f"<blockquote>{escape(manifest.purpose)}</blockquote>{texts}\n<dl>{listed}</dl>\n"
         f"{answers or '<p>There are no answers yet: rounds and periods are published when they are closed.</p>'}\n"
         '<p>What devices verify: <a href="manifest.cbor">manifest.cbor</a> · '
-        '<a href="device-part.cbor">device-part.cbor</a></p>'
+        '<a href="device-part.cbor">device-part.cbor</a> · <a href="card.json">card.json</a></p>'
     )
     return _document(result.name, body, base_url and f"{base_url}/{result.folder}/")
 
