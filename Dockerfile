@@ -45,9 +45,10 @@ RUN cd /opt/sordino/lib/python3*/site-packages \
     && find pygments/lexers -type f -not -name '__init__*' -not -name '_mapping*' -delete
 
 FROM ${PYTHON_IMAGE} AS base
-# By number, so that an orchestrator can see that it is not root. What is mounted at /archives or /backups is the user's from the start.
+# By number, so that an orchestrator can see that it is not root. What is mounted at /archives, /backups or /keys is the user's from the start.
 RUN useradd --uid 10001 --create-home --home-dir /var/lib/sordino sordino \
-    && install --directory --owner=10001 /archives /backups
+    && install --directory --owner=10001 /archives /backups \
+    && install --directory --owner=10001 --mode=0700 /keys
 
 FROM base AS lean
 # Python's own library comes without bytecode, which a read-only file system would have it make at each start.

@@ -38,6 +38,7 @@ from typing import Any, NoReturn
 _IMPORTED = ("sordino_server.jobs.worker", "sordino_server.jobs.planning_process", "sordino_server.kit.migrations")
 _IMPORTED += ("sordino_server.answers.picture", "sordino_server.answers.next_step", "sordino_server.simulation")
 _IMPORTED += ("sordino_server.serving.http_protocol", "uvicorn", "psycopg", "clarabel", "httpx", "httptools")
+_IMPORTED += ("cryptography.hazmat.primitives.asymmetric.ed25519",)
 _IMPORTED += ("anyio._backends._asyncio", "rich.progress", "typer.rich_utils")
 _PACKAGES = ("sordino_server", "benchmarks")
 _SCRIPTS = tuple(str(Path(__file__).parents[1] / folder) + os.sep for folder in ("examples", "tests"))

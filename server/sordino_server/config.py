@@ -9,13 +9,14 @@ from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import SettingsConfigDict
 
 from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_analysis.validation_messages import reason
 from sordino_server.kit.addresses import ANY_HOST, PublicHosts, is_this_machine
 from sordino_server.kit.cluster_variables import injected_variables
 from sordino_server.kit.cores import usable_cores
+from sordino_server.kit.log_settings import PublicLogSettings
 from sordino_server.kit.sealing import check_key
 from sordino_server.kit.secret_settings import (
     has_default_password,
@@ -53,7 +54,7 @@ class Collecting:
         return self.given if self.file is None else secrets_in(self.file)
 
 
-class Settings(BaseSettings):
+class Settings(PublicLogSettings):
     """Settings of the server. The defaults suit a first run on one machine."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)

@@ -95,7 +95,12 @@ def installation(tmp_path: Path) -> Iterator[Installation]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SORDINO_")}
     database = f"sqlite:///{tmp_path}/sordino.sqlite3"
     quick = {"SORDINO_LEASE_S": "2", "SORDINO_DRAIN_S": "0"}
-    environment = {"SORDINO_DATABASE_URL": database, "COLUMNS": "200", "NO_COLOR": "1"}
+    environment = {
+        "SORDINO_DATABASE_URL": database,
+        "SORDINO_LOG_KEY": f"{tmp_path}/log.key",
+        "COLUMNS": "200",
+        "NO_COLOR": "1",
+    }
     commands = Installation(tmp_path, kept | quick | environment)
     yield commands
     for process in commands.running:

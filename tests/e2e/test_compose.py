@@ -174,6 +174,7 @@ def test_the_worker_reaches_the_archives_that_it_deletes() -> None:
     assert "archives:/archives" in folders["archive"]
     assert "backups:/backups" in folders["sordino"]
     assert "install --directory --owner=10001 /archives /backups" in (ROOT / "Dockerfile").read_text()
+    assert all("keys:/keys" in services()[name]["volumes"] for name in ("api", "worker", "sordino"))
 
 
 def test_the_example_of_settings_has_every_variable_of_the_file_and_real_settings() -> None:
@@ -223,7 +224,8 @@ def test_the_stated_commands_run_a_campaign_on_postgresql(
     installation: Installation, postgres_url: str, written: Callable[..., str], wait_until: Callable[..., None]
 ) -> None:
     port, figures, jobs = map(str, free_ports(3))
-    here = {"SORDINO_DATABASE_URL": postgres_url, "SORDINO_METRICS_HOST": "127.0.0.1"}
+    key_file = installation.folder / "keys" / "log.key"
+    here = {"SORDINO_DATABASE_URL": postgres_url, "SORDINO_METRICS_HOST": "127.0.0.1", "SORDINO_LOG_KEY": str(key_file)}
     early = installation.run("serve", "--no-worker", code=2, **here)
     assert "sordino db upgrade" in early.stderr
     migrate, log = _started(installation, "migrate", here)
@@ -241,6 +243,7 @@ def test_the_stated_commands_run_a_campaign_on_postgresql(
         check = services()["worker"]["healthcheck"]["test"][1:]
         wait_until(lambda: run_check(check, installation.environment | beat) == 0, "the worker has polled")
         _campaign(operator, wait_until)
+        wait_until(lambda: operator.get("/v1/log").json()["size"] == 2, "the campaign and its end are in the log")
     assert (
         'sordino_reports_total{outcome="accepted"} 1000.0'
         in httpx.get(f"http://127.0.0.1:{figures}/metrics", timeout=PATIENCE_S).text

@@ -201,7 +201,7 @@ def delete_campaign(context: Injected, operator: Analyst, campaign_id: DigestPat
     """Delete a campaign that was never opened, with its upload tokens."""
 
     def delete(session: Session) -> None:
-        service.delete(session, campaign_id)
+        service.delete(session, campaign_id, context.clock.now())
         keys.record(session, operator, "delete campaign", f"/v1/campaigns/{campaign_id}", context.clock.now())
 
     context.database.run("delete campaign", delete)

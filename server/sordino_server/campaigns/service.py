@@ -26,6 +26,7 @@ from sordino_server.plans import service as plans
 from sordino_server.plans.service import ReadyPlan
 from sordino_server.populations import service as populations
 from sordino_server.populations.service import CampaignCharge, CapUse
+from sordino_server.public_log import entries
 from sordino_server.rounds import periods, round_lifecycle
 from sordino_server.rounds.sealing import sealed_round
 from sordino_server.shuffled.round_keys import NewKeys, RoundKeys
@@ -91,6 +92,7 @@ def create(
         raise ServerError(
             Problem.ALREADY_EXISTS, f"campaign {identifier} was created this second with the same terms", id=identifier
         )
+    entries.campaign_sealed(session, manifest, now)
     return campaign
 
 
@@ -262,7 +264,7 @@ def open_campaign(
     """From ready to open; round 0 takes reports from the commit on. Raises `PopulationBudgetExceeded`."""
     campaign = round_lifecycle.lock_campaign(session, identifier)
     sources.check_complete(session, Manifest.read(campaign.manifest))
-    round_lifecycle.change_campaign(campaign, CampaignState.OPEN, now)
+    round_lifecycle.change_campaign(session, campaign, CampaignState.OPEN, now)
     campaign.archived_at = None
     asked = _charge(session, campaign)
     populations.charge(session, campaign.population, asked, now, mode)
@@ -313,7 +315,7 @@ def close_campaign(database: Database, session: Session, identifier: str, now: i
     if series is None:
         round_lifecycle.end_campaign(database, session, campaign, CampaignState.CLOSED, now)
         return campaign
-    round_lifecycle.change_campaign(campaign, CampaignState.CLOSED, now)
+    round_lifecycle.change_campaign(session, campaign, CampaignState.CLOSED, now)
     periods.end_series(database, session, series, now)
     return campaign
 
@@ -355,12 +357,14 @@ def restore(session: Session, identifier: str) -> Campaign:
     return campaign
 
 
-def delete(session: Session, identifier: str) -> None:
+def delete(session: Session, identifier: str, now: int) -> None:
     """Delete a campaign that was never opened, with its upload tokens; raises `illegal-transition` for any other."""
     campaign = round_lifecycle.lock_campaign(session, identifier)
     if campaign.state != CampaignState.READY:
         detail = f"the campaign is {campaign.state}, and only one that was never opened can be deleted; archive it"
         raise ServerError(Problem.ILLEGAL_TRANSITION, detail, state=campaign.state)
+    # Its entry stays in the public log, which says that it ended.
+    entries.campaign_ended(session, campaign, now)
     repository.delete(session, campaign)
 
 

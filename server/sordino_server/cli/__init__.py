@@ -36,6 +36,7 @@ COMMANDS = (
     "export",
     "health",
     "keys",
+    "log",
     "plan",
     "plan-requests",
     "pool",

@@ -6,11 +6,13 @@ import os
 from time import monotonic, sleep
 
 from sordino_server.config import Settings, load_settings
+from sordino_server.kit.clock import WallClock
 from sordino_server.kit.cluster_variables import injected_variables
 from sordino_server.kit.database_errors import AccessRefused, DatabaseUnavailable
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import configure_logs, log_what_python_prints, logger
 from sordino_server.kit.schema_version import check_schema, current_revision, head_revision
+from sordino_server.public_log import setup
 
 log = logger(__name__)
 
@@ -48,6 +50,14 @@ def prepare_schema(database: Database, migrate: bool) -> None:
 
         upgrade(database)
     check_schema(database)
+
+
+def prepare_log(settings: Settings, database: Database) -> None:
+    """Begin the public log of a new database; raises InvalidValue where its key is not there."""
+    if settings.log == "off" or settings.collecting is not None:
+        return
+    if not setup.prepare(settings, database, WallClock().now()):
+        log.info("this database keeps no public log of what is asked; `sordino log init` begins one")
 
 
 def wait_for(database: Database, seconds: float) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import signal
 import threading
+from contextlib import AbstractContextManager, nullcontext
 from types import FrameType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +15,7 @@ from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_schema, started
 from sordino_server.cli.supervision import stop_without
 from sordino_server.config import Settings
+from sordino_server.jobs.log_keeper import LogKeeper
 from sordino_server.jobs.planning_process import PlanningProcess
 from sordino_server.jobs.pulse import Pulse
 from sordino_server.jobs.worker import Worker
@@ -42,7 +44,7 @@ def worker(
     _stop_on_signals(work.stop)
     if parent is not None:
         stop_without(parent, work.stop.set)
-    with metrics.served(settings.metrics_host, settings.worker_metrics_port):
+    with metrics.served(settings.metrics_host, settings.worker_metrics_port), _keeping_log(settings, database):
         work.run()
     database.close()
 
@@ -59,6 +61,13 @@ def _work(settings: Settings, database: Database, metrics: WorkerMetrics) -> Wor
         return Collector.for_home(home, database, WallClock(), settings, metrics.finished, pulse)
     planner = PlanningProcess(settings.planning_memory_mb, settings.planning_time_limit_s)
     return Worker.of(database, WallClock(), settings, planner.compute, metrics.finished, pulse)
+
+
+def _keeping_log(settings: Settings, database: Database) -> AbstractContextManager[Any]:
+    if settings.log == "off" or settings.collecting is not None:
+        return nullcontext()
+    # Its own connections: a log that waits for a witness or a lock keeps no plan or estimate waiting.
+    return LogKeeper(database, WallClock(), settings).running()
 
 
 def _stop_on_signals(stop: threading.Event) -> None:

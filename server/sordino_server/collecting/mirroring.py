@@ -107,7 +107,7 @@ def apply(database: Database, session: Session, fetched: Fetched, now: int) -> N
     session.flush()
     if campaign.state == CampaignState.READY and fetched.mirror.state != CampaignState.READY:
         first = CampaignState.OPEN if fetched.mirror.state != CampaignState.CANCELLED else CampaignState.CANCELLED
-        round_lifecycle.change_campaign(campaign, first, now)
+        round_lifecycle.change_campaign(session, campaign, first, now)
     for each in sorted(fetched.mirror.rounds, key=lambda mirrored: mirrored.index):
         _follow(database, session, fetched, each, now)
     if campaign.state == CampaignState.OPEN and fetched.mirror.state in _ENDED:

@@ -41,9 +41,9 @@ class RoundAction(Action):
     applies: Callable[[CampaignStatus, RoundStatus], bool]
 
 
-def _delete(session: Session, target: Target, _: int) -> Campaign:
+def _delete(session: Session, target: Target, now: int) -> Campaign:
     campaign = campaigns.get(session, target.campaign)
-    campaigns.delete(session, target.campaign)
+    campaigns.delete(session, target.campaign, now)
     return campaign
 
 

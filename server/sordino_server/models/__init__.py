@@ -16,6 +16,14 @@ from sordino_server.models.plans import (
     WorkloadRow,
 )
 from sordino_server.models.populations import AskedEpsilon, Population
+from sordino_server.models.public_log import (
+    Log,
+    LogCheckpoint,
+    LogCosignature,
+    LogEntryRow,
+    LogNode,
+    WitnessedCheckpoint,
+)
 from sordino_server.models.reports import Accumulator, RefusalCount, Report, ReportChunk
 from sordino_server.models.series import SeriesPause, SeriesRow
 from sordino_server.models.shuffled import Batch, BatchState, SealedPage, SignedTask
@@ -40,6 +48,11 @@ __all__ = [
     "IdempotencyKey",
     "KeptDefault",
     "Key",
+    "Log",
+    "LogCheckpoint",
+    "LogCosignature",
+    "LogEntryRow",
+    "LogNode",
     "LookRow",
     "ManifestSignature",
     "PlanPart",
@@ -62,5 +75,6 @@ __all__ = [
     "SignedTask",
     "Source",
     "SourceSums",
+    "WitnessedCheckpoint",
     "WorkloadRow",
 ]

@@ -24,6 +24,7 @@ from sordino_server.kit import leases
 from sordino_server.kit.db import Database
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.models import Campaign, Estimate, PlanPart, Round
+from sordino_server.public_log import entries
 from sordino_server.rounds import repository
 from sordino_server.rounds.sealing import NextRound, check_next_round, sealed_round
 from sordino_shared.protocol import (
@@ -111,7 +112,7 @@ def close_round_of(database: Database, session: Session, campaign: Campaign, ind
     """Close a round of a locked campaign, which closes with its last one."""
     close_round(database, session, campaign.id, index, now)
     if index + 1 == len(Manifest.read(campaign.manifest).rounds):
-        change_campaign(campaign, CampaignState.CLOSED, now)
+        change_campaign(session, campaign, CampaignState.CLOSED, now)
 
 
 def close_due_rounds(database: Database, now: int) -> list[repository.RoundName]:
@@ -189,6 +190,7 @@ def _open_next(
     digests = str(following.device.digest), str(following.analyst.digest)
     session.add(sealed_round(manifest, index, *digests, now))
     session.flush()
+    entries.plan_sealed(session, campaign.id, index, following.device.digest, now)
     open_round(database, session, campaign.id, index, now)
 
 
@@ -284,21 +286,25 @@ def cancel_round(database: Database, session: Session, campaign: str, index: int
 
 def end_campaign(database: Database, session: Session, campaign: Campaign, wanted: CampaignState, now: int) -> None:
     """Close or cancel a locked campaign, and with it every round for which that is legal."""
-    change_campaign(campaign, wanted, now)
+    change_campaign(session, campaign, wanted, now)
     event, change = (Event.CLOSE, close_round) if wanted == CampaignState.CLOSED else (Event.CANCEL, cancel_round)
     for row in repository.of_campaign(session, campaign.id):
         if row.state in TRANSITIONS[event][0]:
             change(database, session, campaign.id, row.index, now)
 
 
-def change_campaign(campaign: Campaign, wanted: CampaignState, now: int) -> None:
-    """The state of a locked campaign, with the time of the change; raises IllegalTransition."""
+def change_campaign(session: Session, campaign: Campaign, wanted: CampaignState, now: int) -> None:
+    """The state of a locked campaign, with the time of the change; its end goes to the public log.
+
+    Raises IllegalTransition.
+    """
     check_campaign_transition(CampaignState(campaign.state), wanted)
     campaign.state = wanted
     if wanted == CampaignState.OPEN:
         campaign.opened_at = now
     else:
         campaign.closed_at = now
+        entries.campaign_ended(session, campaign, now)
 
 
 def lock_campaign(session: Session, identifier: str) -> Campaign:

@@ -23,6 +23,7 @@ from sordino_server.kit.single_flight import SingleFlight
 from sordino_server.plans import endpoints as plans
 from sordino_server.populations import endpoints as populations
 from sordino_server.problem_details import ProblemDocument
+from sordino_server.public_log import endpoints as public_log
 from sordino_server.releases import endpoints as releases
 from sordino_server.reports import endpoints as reports
 from sordino_server.serving import docs_page, health
@@ -46,6 +47,9 @@ for noun in (experiments, datasets, releases, keys, collecting, cards):
 router.include_router(keys.audit_log, prefix="/v1")
 router.include_router(datasets.additions, prefix="/v1")
 router.include_router(campaigns.open_lists, prefix="/v1")
+router.include_router(public_log.router, prefix="/v1")
+router.include_router(public_log.proofs, prefix="/v1")
+router.include_router(public_log.files)
 router.include_router(reports.router)
 router.include_router(docs_page.router)
 

@@ -76,7 +76,7 @@ def environment(folder: Path) -> Mapping[str, str]:
     """This process's environment without its server settings, a database in `folder`, and little to wait for."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith("SORDINO_")}
     database = f"sqlite:///{folder / 'sordino.sqlite3'}"
-    quick = {"SORDINO_RETRY_MIN_S": "0", "SORDINO_RETRY_MAX_S": "1", "SORDINO_DRAIN_S": "0"}
+    quick = {"SORDINO_RETRY_MIN_S": "0", "SORDINO_RETRY_MAX_S": "1", "SORDINO_DRAIN_S": "0", "SORDINO_LOG": "off"}
     return kept | quick | {"SORDINO_DATABASE_URL": database, "SORDINO_ROUND_KEYS": str(folder / "round-keys")}
 
 

@@ -1,0 +1,160 @@
+"""`sordino log`: the public log of what this server asks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sordino_server.cli.output import JsonOption, command_group, console, moment, print_json, reports_errors, say
+from sordino_server.cli.processes import existing_database
+from sordino_server.config import Settings
+from sordino_server.errors import ServerError
+from sordino_server.kit.clock import WallClock
+from sordino_server.kit.db import Database
+from sordino_server.kit.log_settings import check_origin
+from sordino_server.models import Log
+from sordino_server.public_log import repository, service, setup
+from sordino_server.public_log.entries import policy_published
+from sordino_server.public_log.signing import NoteSigner, make_key_file
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Problem
+from sordino_shared.protocol.log_keys import LOG_KIND, NoteKey
+
+app = command_group(
+    "log", help="The public log of what this server asks, in the database SORDINO_DATABASE_URL: begin, show, add to it."
+)
+
+
+@app.command()
+@reports_errors
+def init(
+    origin: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Name of the log; default: SORDINO_LOG_ORIGIN, or one made of its key."),
+    ] = None,
+    key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="File of the key, made where it is not there; default: SORDINO_LOG_KEY."),
+    ] = None,
+    new: Annotated[
+        bool, typer.Option("--new", help="Begin another log in place of the one there is, as in a copied database.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Begin the public log of a database, and print the verifier key that apps pin.
+
+    Example:
+
+        sordino log init --origin telemetry.example/log
+
+    `sordino serve` begins one by itself in a new SQLite database. Campaigns that are ready or open become its first
+    entries. Nothing is ever removed from the log: a purpose that must not be public must not be asked.
+    """
+    settings, database = existing_database()
+    file = key or setup.key_file(settings, database)
+    if file is None:
+        raise InvalidValue("where is the key to be kept? Give --key FILE, and set SORDINO_LOG_KEY to it for the server")
+    chosen = settings if origin is None else _named(settings, origin)
+    with database.read("look for log") as session:
+        found = repository.current(session)
+    if found is not None and not new:
+        raise InvalidValue(
+            f"the database keeps the log {found.origin} already: see `sordino log show`; --new begins another"
+        )
+    make_key_file(file)
+    log = setup.begin(chosen, database, file, WallClock().now(), again=new)
+    _print(_document(log), as_json, f"the key is in {file}: keep a copy of it apart from the database")
+
+
+def _named(settings: Settings, origin: str) -> Settings:
+    check_origin(origin)
+    return settings.model_copy(update={"log_origin": origin})
+
+
+@app.command()
+@reports_errors
+def show(as_json: JsonOption = False) -> None:
+    """Print the verifier key of the log, its size, and this server's key as a witness.
+
+    Example:
+
+        sordino log show
+    """
+    settings, database = existing_database()
+    with database.read("show log") as session:
+        found = service.state(session)
+        waiting = len(repository.waiting(session, found.log, 10**6))
+    document = _document(found.log) | {
+        "size": 0 if found.checkpoint is None else found.checkpoint.size,
+        "root": None if found.checkpoint is None else found.checkpoint.root.hex(),
+        "at": None if found.checkpoint is None else found.checkpoint.at,
+        "waiting": waiting,
+        "witnesses": list(found.witnesses),
+        "ahead": found.log.ahead,
+        "witness_key": _witness_key(settings, database, found.log),
+    }
+    _print(document, as_json)
+
+
+def _witness_key(settings: Settings, database: Database, log: Log) -> str | None:
+    try:
+        return str(NoteSigner.of_witness(log.origin, setup.signer_of(settings, database, log).seed).key)
+    except InvalidValue:
+        # Shown without the key's file too, as on a machine of an analyst.
+        return None
+
+
+@app.command()
+@reports_errors
+def policy(
+    file: Annotated[Path, typer.Option(metavar="FILE", help="Text in UTF-8 of 1 to 2,000 characters.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Publish a text in the log: retention, purpose of the service, contact.
+
+    Example:
+
+        sordino log policy --file policy.txt
+
+    It can never be removed. A later text stands beside the earlier ones.
+    """
+    _, database = existing_database()
+    try:
+        text = file.read_text("utf-8").strip()
+    except UnicodeDecodeError:
+        raise InvalidValue(f"{file} is no text in UTF-8", file) from None
+    with database.write("publish policy") as session:
+        entry = policy_published(session, _log_of(database), text, WallClock().now())
+    document = {"subject": entry.subject.hex(), "at": entry.at}
+    _print(document, as_json, "a worker adds it to the log within seconds")
+
+
+def _log_of(database: Database) -> Log:
+    with database.read("look for log") as session:
+        found = repository.current(session)
+    if found is None:
+        raise ServerError(Problem.NOT_FOUND, "this database keeps no public log: run `sordino log init`")
+    return found
+
+
+def _document(log: Log) -> dict[str, Any]:
+    return {"origin": log.origin, "key": str(NoteKey(log.origin, LOG_KIND, log.key)), "created_at": log.created_at}
+
+
+def _print(document: dict[str, Any], as_json: bool, *further: str) -> None:
+    if as_json:
+        print_json(document)
+    else:
+        for name, value in document.items():
+            shown = moment(value) if name in ("at", "created_at") and value is not None else value
+            console.print(f"{name:12} {_shown(shown)}", highlight=False, markup=False, soft_wrap=True)
+    for line in further:
+        say(line)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
+    return "none" if value is None else str(value)

@@ -1,0 +1,88 @@
+"""The thread of a worker that keeps the public log: numbers and signs entries, and has witnesses cosign."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sordino_server.config import Settings
+from sordino_server.kit.clock import ServerClock
+from sordino_server.kit.database_errors import DatabaseError
+from sordino_server.kit.db import Database
+from sordino_server.kit.logs import logger
+from sordino_server.models import Log
+from sordino_server.public_log import repository, setup
+from sordino_server.public_log.integration import LogAhead, integrate
+from sordino_server.public_log.signing import NoteSigner
+from sordino_shared.errors import SordinoError
+
+log = logger(__name__)
+
+_EVERY_S = 1.0
+# After trouble that a person has to end.
+_PAUSE_S = 10.0
+
+
+class LogKeeper:
+    """Keeps the log of one database; `step` does what there is, `running` does so every second in a thread."""
+
+    def __init__(self, database: Database, clock: ServerClock, settings: Settings) -> None:
+        self._database = database
+        self._clock = clock
+        self._settings = settings
+        self._stop = threading.Event()
+        self._signer: tuple[int, NoteSigner] | None = None
+        self._said: str | None = None
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Keep the log until the block ends."""
+        thread = threading.Thread(target=self._run, name="log", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            thread.join()
+
+    def step(self) -> int | None:
+        """Sign what waits; the new size of the log, None where nothing waited. Raises SordinoError."""
+        with self._database.read("look for log") as session:
+            found = repository.current(session)
+            waits = found is not None and repository.has_waiting(session, found)
+        if found is None or not waits:
+            return None
+        size = integrate(self._database, self._signer_of(found), self._clock.now())
+        log.info("public log signed", size=size)
+        return size
+
+    def _signer_of(self, found: Log) -> NoteSigner:
+        # Read once: the key of a log never changes.
+        if self._signer is None or self._signer[0] != found.id:
+            self._signer = found.id, setup.signer_of(self._settings, self._database, found)
+        return self._signer[1]
+
+    def _run(self) -> None:
+        pause = 0.0
+        while not self._stop.wait(pause):
+            try:
+                pause = 0.0 if self.step() else _EVERY_S
+                self._said = None
+            except DatabaseError as error:
+                log.warning("the database failed; the public log waits", problem=str(error))
+                pause = _EVERY_S
+            except LogAhead as error:
+                pause = self._trouble("the public log is not signed", str(error))
+            except SordinoError as error:
+                pause = self._trouble("the public log cannot be signed", str(error))
+            except Exception as error:
+                log.error("bug", what="public log", exc_info=error)
+                pause = _PAUSE_S
+
+    def _trouble(self, what: str, problem: str) -> float:
+        """Say it once, and wait."""
+        if problem != self._said:
+            log.error(what, problem=problem)
+        self._said = problem
+        return _PAUSE_S

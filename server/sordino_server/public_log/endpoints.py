@@ -1,0 +1,115 @@
+"""/log (C2SP tlog-tiles), /v1/log, and the proofs that devices read"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from fastapi import APIRouter, Response
+from pydantic import BaseModel, Field
+
+from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
+from sordino_server.kit.immutable import MAX_AGE_S
+from sordino_server.kit.path_parameters import DigestPath, RoundPath
+from sordino_server.public_log import service
+from sordino_server.public_log.tree import TILE
+from sordino_shared.protocol import Problem
+from sordino_shared.protocol.log_keys import LOG_KIND, NoteKey
+
+TEXT = "text/plain; charset=utf-8"
+# A proof is the same for all between two checkpoints, and an older one holds as well.
+_PROOF_AGE_S = 60
+_CHECKPOINT_AGE_S = 5
+_TILE = re.compile(
+    r"(?P<level>[0-9]|[1-5][0-9]|entries)/(?P<index>(?:x[0-9]{3}/){0,5}[0-9]{3})(?:\.p/(?P<width>[1-9][0-9]{0,2}))?"
+)
+_IS_TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {}}}}
+_IS_BYTES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/octet-stream": {}}}}
+
+files = APIRouter(prefix="/log", tags=["log"])
+router = APIRouter(prefix="/log", tags=["log"])
+proofs = APIRouter(prefix="/campaigns", tags=["log"])
+
+
+class LogDocument(BaseModel):
+    """The public log of this server: what apps pin, and its newest checkpoint."""
+
+    origin: str = Field(description="Name of the log, the first line of its checkpoints.")
+    key: str = Field(description="Verifier key, as apps pin it: name+id+base64.")
+    size: int = Field(description="Entries of the newest checkpoint.")
+    root: str | None = Field(description="Its root in hexadecimal digits, null before the first entry.")
+    at: int | None = Field(description="When it was signed, in Unix seconds.")
+    witnesses: list[str] = Field(description="Names of the witnesses that cosigned it.")
+    ahead: int | None = Field(
+        description="Entries that are known elsewhere and not here: the database was restored. Null as a rule."
+    )
+
+
+@router.get("")
+def get_log(context: Injected) -> LogDocument:
+    """The log's verifier key and its newest checkpoint. Public."""
+    with context.database.read("get log") as session:
+        found = service.state(session)
+    log, newest = found.log, found.checkpoint
+    return LogDocument(
+        origin=log.origin,
+        key=str(NoteKey(log.origin, LOG_KIND, log.key)),
+        size=0 if newest is None else newest.size,
+        root=None if newest is None else newest.root.hex(),
+        at=None if newest is None else newest.at,
+        witnesses=list(found.witnesses),
+        ahead=log.ahead,
+    )
+
+
+@router.get("/days", response_class=Response, responses=_IS_TEXT)
+def get_log_days(context: Injected) -> Response:
+    """The first checkpoints of the last 32 days with proofs of consistency to the newest: the same for all devices."""
+    with context.database.read("get log days") as session:
+        return _text(service.days(session, _quorum(context)), _PROOF_AGE_S)
+
+
+@proofs.get("/{campaign_id}/log-proof", response_class=Response, responses=_IS_TEXT)
+def get_log_proof(context: Injected, campaign_id: DigestPath) -> Response:
+    """The proof (C2SP `tlog-proof@v1`) that the campaign's manifest is in the public log."""
+    with context.database.read("get log proof") as session:
+        return _text(service.proof(session, "campaign", campaign_id, None, _quorum(context)), _PROOF_AGE_S)
+
+
+@proofs.get("/{campaign_id}/rounds/{index}/log-proof", response_class=Response, responses=_IS_TEXT)
+def get_log_proof_of_round(context: Injected, campaign_id: DigestPath, index: RoundPath) -> Response:
+    """The proof that the plan of a later round is in the public log."""
+    with context.database.read("get log proof") as session:
+        return _text(service.proof(session, "plan", campaign_id, index, _quorum(context)), _PROOF_AGE_S)
+
+
+@files.get("/checkpoint", response_class=Response, responses=_IS_TEXT)
+def get_checkpoint(context: Injected) -> Response:
+    """The newest checkpoint with the signatures of the log and of witnesses."""
+    with context.database.read("get checkpoint") as session:
+        return _text(service.newest_note(session), _CHECKPOINT_AGE_S)
+
+
+@files.get("/tile/{tile:path}", response_class=Response, responses=_IS_BYTES)
+def get_tile(context: Injected, tile: str) -> Response:
+    """Hashes (`<level>/<number>`) or entries (`entries/<number>`) of the tree, as in C2SP tlog-tiles: immutable."""
+    asked = _TILE.fullmatch(tile)
+    if asked is None or not 0 < (width := int(asked["width"] or TILE)) <= TILE:
+        raise ServerError(Problem.NOT_FOUND, "a tile is named such as 0/x001/067 or entries/000.p/12")
+    index = int(asked["index"].replace("x", "").replace("/", ""))
+    with context.database.read("get tile") as session:
+        if asked["level"] == "entries":
+            content = service.bundle(session, index, width)
+        else:
+            content = service.tile(session, int(asked["level"]), index, width)
+    headers = {"Cache-Control": f"public, max-age={MAX_AGE_S}, immutable"}
+    return Response(content, headers=headers, media_type="application/octet-stream")
+
+
+def _quorum(context: Context) -> int:
+    return context.settings.quorum_of_witnesses
+
+
+def _text(content: str, age_s: int) -> Response:
+    return Response(content, headers={"Cache-Control": f"public, max-age={age_s}"}, media_type=TEXT)

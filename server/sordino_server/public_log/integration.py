@@ -1,0 +1,87 @@
+"""Entries become leaves: numbers, hashes of full tiles and a signed checkpoint, in one transaction under one lock."""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from sordino_server.errors import ServerError
+from sordino_server.kit.db import Database
+from sordino_server.models import Log, LogCheckpoint
+from sordino_server.public_log import repository
+from sordino_server.public_log.signing import NoteSigner
+from sordino_server.public_log.tree import TILE, TileTree, folded
+from sordino_shared.protocol import Problem
+from sordino_shared.protocol.log_notes import checkpoint_text
+
+# Advisory locks of PostgreSQL in this space: two workers that number at once would sign two trees of one size.
+LOCK_SPACE = 0x10C
+# Beyond this the transaction would hold SQLite's lock for longer than uploads should wait.
+MOST_AT_ONCE = 10_000
+
+
+class LogAhead(ServerError):
+    """A witness or a copy of the log has more entries than this database: signing would fork the log."""
+
+    def __init__(self, ahead: int, size: int) -> None:
+        super().__init__(
+            Problem.LOG_AHEAD,
+            f"the public log has {ahead:,} entries elsewhere and {size:,} here: the database was restored from a "
+            "backup; `sordino log init --new` begins another log",
+        )
+        self.ahead = ahead
+        self.size = size
+
+
+def integrate(database: Database, signer: NoteSigner, now: int, most: int = MOST_AT_ONCE) -> int | None:
+    """Number what waits, in the order of ids, and sign the tree with it; the new size, None where nothing waited.
+
+    Raises `LogAhead` where a larger tree of this log is known.
+    """
+    with database.read("are there entries") as session:
+        log = repository.current(session)
+        if log is None or not repository.has_waiting(session, log):
+            return None
+
+    def work(session: Session) -> int | None:
+        log = locked(database, session)
+        last = repository.newest_checkpoint(session, log)
+        size, at = (0, 0) if last is None else (last.size, last.at)
+        if log.ahead is not None and log.ahead > size:
+            raise LogAhead(log.ahead, size)
+        ids = repository.waiting(session, log, most)
+        if not ids:
+            return None
+        repository.give_numbers(session, ids, size)
+        # A clock that was set back does not bring an earlier day's checkpoint behind a later one's.
+        sign_tree(session, log, signer, size, size + len(ids), max(now, at))
+        return size + len(ids)
+
+    return database.run("integrate log", work)
+
+
+def locked(database: Database, session: Session) -> Log:
+    """The log, which nobody else extends until the transaction ends."""
+    log = repository.current(session)
+    assert log is not None
+    database.lock(session, LOCK_SPACE, log.id)
+    session.refresh(log)
+    return log
+
+
+def sign_tree(session: Session, log: Log, signer: NoteSigner, before: int, size: int, now: int) -> None:
+    """Write the hashes of tiles that are full now, and the signed checkpoint of `size` numbered entries."""
+    add_full_tiles(session, log, before, size)
+    root = TileTree(size, repository.tile_reader(session, log)).root()
+    text = checkpoint_text(log.origin, size, root)
+    note = f"{text}\n{signer.signed(text)}"
+    repository.add_all(session, [LogCheckpoint(log_id=log.id, size=size, root=bytes(root), note=note, at=now)])
+
+
+def add_full_tiles(session: Session, log: Log, before: int, size: int) -> None:
+    """Write the hashes of the tiles that are full at `size` and were not `before`, the lowest level first."""
+    read, level = repository.tile_reader(session, log), 1
+    while (full := size // TILE**level) > 0:
+        new = range(before // TILE**level, full)
+        nodes = [(index, bytes(folded(read(level - 1, index, TILE)))) for index in new]
+        repository.add_nodes(session, log, level, nodes)
+        level += 1

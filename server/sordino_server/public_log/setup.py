@@ -1,0 +1,86 @@
+"""How a server comes to its log: the key's file, and the first row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from sqlalchemy.orm import Session
+
+from sordino_server.config import Settings
+from sordino_server.errors import ServerError
+from sordino_server.kit.db import Database
+from sordino_server.models import Log
+from sordino_server.public_log import repository
+from sordino_server.public_log.entries import begin_log
+from sordino_server.public_log.integration import LOCK_SPACE
+from sordino_server.public_log.signing import NoteSigner, make_key_file, read_key_file
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Problem
+
+
+def key_file(settings: Settings, database: Database) -> Path | None:
+    """Where the key is: as the settings say, or beside an SQLite file; None where nothing says."""
+    if settings.log_key is not None:
+        return settings.log_key
+    return Path(f"{database.url.database}.log-key") if database.is_sqlite else None
+
+
+def prepare(settings: Settings, database: Database, now: int) -> bool:
+    """Whether the database has a log, after a new one got one. One that asked before keeps none.
+
+    Raises InvalidValue where the key of the log cannot be read, and where nothing says where that of a new one is.
+    """
+    with database.read("look for log") as session:
+        log, old = repository.current(session), repository.has_campaigns(session)
+    if log is None and old:
+        return False
+    file = key_file(settings, database)
+    if file is None:
+        raise InvalidValue(
+            "where is the key of the public log to be kept? Set SORDINO_LOG_KEY to a file, here and for the workers; "
+            "the first server makes it. Or set SORDINO_LOG=off, to keep no log"
+        )
+    if log is None:
+        make_key_file(file)
+        begin(settings, database, file, now)
+    else:
+        read_key_file(file)
+    return True
+
+
+def begin(settings: Settings, database: Database, file: Path, now: int, *, again: bool = False) -> Log:
+    """Begin a log with the key in `file`, unless there is one; `again` begins another one in its place."""
+    seed = read_key_file(file)
+    key = NoteSigner.of_log("log", seed).key.key
+    origin = settings.log_origin or f"log-{key.hex()[:16]}.sordino/log"
+
+    def work(session: Session) -> Log:
+        database.lock(session, LOCK_SPACE, 0)
+        found = repository.current(session)
+        if found is not None and not again:
+            return found
+        if found is not None and found.key == key:
+            raise InvalidValue(f"{file} is the key of this database's log: a new log needs a new key", file)
+        return begin_log(session, origin, key, now)
+
+    return database.run("begin log", work)
+
+
+def signer_of(settings: Settings, database: Database, log: Log) -> NoteSigner:
+    """What signs the log; raises InvalidValue where the key is not there, is not private, or is another log's."""
+    file = key_file(settings, database)
+    if file is None:
+        raise InvalidValue("set SORDINO_LOG_KEY to the file with the key of the public log, as for the server")
+    signer = NoteSigner.of_log(log.origin, read_key_file(file))
+    if signer.key.key != log.key:
+        raise InvalidValue(f"{file} has another key than the log {log.origin} of this database: restore its own", file)
+    return signer
+
+
+def witness_of(settings: Settings, database: Database) -> NoteSigner:
+    """What cosigns other logs; raises `not-found` where this server witnesses none."""
+    with database.read("look for log") as session:
+        log = repository.current(session)
+    if log is None or not settings.logs_witnessed:
+        raise ServerError(Problem.NOT_FOUND, "this server witnesses no logs: SORDINO_WITNESSED_LOGS names none")
+    return NoteSigner.of_witness(log.origin, signer_of(settings, database, log).seed)

@@ -1,0 +1,107 @@
+"""The keys of the log: a seed of 32 bytes in a file that its owner alone reads, and what it signs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+import stat
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import mkstemp
+from typing import TYPE_CHECKING
+
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol.log_keys import LOG_KIND, WITNESS_KIND, NoteKey, cosigned_message, signature_line
+
+if TYPE_CHECKING:
+    # 37 ms and 3 MiB of every process that signs nothing.
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+_SEED_BYTES = 32
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+# The witness of a server has a key of its own, which follows from the log's.
+_WITNESS_SEED = b"sordino witness key v1\0"
+
+
+def make_key_file(file: Path) -> None:
+    """Write a new seed for its owner alone, synced, unless the file is there; it is whole when it is there.
+
+    Raises InvalidValue where it cannot be written.
+    """
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        # mkstemp's file is its owner's alone.
+        descriptor, unfinished = mkstemp(prefix=".sordino-", dir=file.parent)
+        try:
+            with os.fdopen(descriptor, "w", encoding="ascii") as opened:
+                opened.write(secrets.token_bytes(_SEED_BYTES).hex() + "\n")
+                opened.flush()
+                os.fsync(opened.fileno())
+            # Of two processes that begin at once, one makes the key.
+            with suppress(FileExistsError):
+                os.link(unfinished, file)
+        finally:
+            os.unlink(unfinished)
+    except OSError as error:
+        raise InvalidValue(f"the key of the log cannot be written to {file}: {error.strerror}", file) from error
+
+
+def read_key_file(file: Path) -> bytes:
+    """The seed; raises InvalidValue for a file that is not there, that others can read, or that holds none."""
+    try:
+        mode = file.stat().st_mode
+        text = file.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidValue(
+            f"the key of the log is not in {file}: restore the file, or set SORDINO_LOG_KEY to it", file
+        ) from error
+    if mode & _OTHERS:
+        raise InvalidValue(f"others on this machine can read {file}, the key of the log: run chmod 600 {file}", file)
+    try:
+        seed = bytes.fromhex(text)
+    except ValueError:
+        seed = b""
+    if len(seed) != _SEED_BYTES:
+        raise InvalidValue(f"{file} has no key of a log: one line of 64 hexadecimal digits", file)
+    return seed
+
+
+@dataclass(frozen=True)
+class NoteSigner:
+    """A private key with the name and kind of its signatures."""
+
+    name: str
+    kind: int
+    seed: bytes = field(repr=False)
+
+    @classmethod
+    def of_log(cls, origin: str, seed: bytes) -> NoteSigner:
+        """Signs the checkpoints of a log."""
+        return cls(origin, LOG_KIND, seed)
+
+    @classmethod
+    def of_witness(cls, origin: str, seed: bytes) -> NoteSigner:
+        """Cosigns checkpoints of other logs: the same server, as a witness."""
+        name = f"{origin.removesuffix('/log')}/witness"
+        return cls(name, WITNESS_KIND, hashlib.sha256(_WITNESS_SEED + seed).digest())
+
+    @property
+    def key(self) -> NoteKey:
+        """What apps and other servers pin."""
+        return NoteKey(self.name, self.kind, self._private().public_key().public_bytes_raw())
+
+    def signed(self, text: str) -> str:
+        """The line of the log below a checkpoint's text."""
+        return signature_line(self.key, self._private().sign(text.encode()))
+
+    def cosigned(self, text: str, time: int) -> str:
+        """The line of the witness below a checkpoint's text, at a time in Unix seconds."""
+        signature = self._private().sign(cosigned_message(text, time))
+        return signature_line(self.key, time.to_bytes(8, "big") + signature)
+
+    def _private(self) -> Ed25519PrivateKey:
+        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+        return Ed25519PrivateKey.from_private_bytes(self.seed)
