@@ -3,8 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
-revision = "202611271930"
-down_revision = "202611271740"
+revision = "202611271950"
+down_revision = "202611271930"
 branch_labels = None
 depends_on = None
 
