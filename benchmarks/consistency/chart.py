@@ -16,7 +16,7 @@ def draw(rows: Sequence[Errors]) -> str:
     """The text of an SVG file."""
     users = sorted({row.users for row in rows})
     across, up = Scale(log10(users[0]), log10(users[-1]), _LEFT, _RIGHT), Scale(0.0, 1.0, _BOTTOM, _TOP)
-    title = "Error of consistent answers as a share of the error of unbiased ones"
+    title = "Error of projected answers as a share of the error of unbiased ones"
     rules = " ".join(f".line{i} {{ fill: none; stroke: {c}; stroke-width: 1.8; }}" for i, c in enumerate(_COLOURS))
     parts = [f"<style>{rules}</style>", text((_LEFT, 34), title, kind="title")]
     for share in (0.0, 0.25, 0.5, 0.75, 1.0):

@@ -32,13 +32,13 @@ class Errors:
     users: int
     campaigns: int
     unbiased: float
-    consistent: float
+    projected: float
     worse: int
 
     @property
     def ratio(self) -> float:
         """What is left of the error."""
-        return self.consistent / self.unbiased
+        return self.projected / self.unbiased
 
 
 def errors(populations: Sequence[Population], sizes: Sequence[int], epsilon: float, effort: Effort) -> Iterator[Errors]:
@@ -58,13 +58,13 @@ def _errors(population: Population, plan: CompiledPlan, epsilon: float, users: i
     campaigns = min(max(_REPORTS // users, _FEWEST), _MOST)
     squared = np.array([_squared_errors(population, plan, users, seed) for seed in range(campaigns)])
     worse = int((squared[:, 1] > _ALLOWED**2 * squared[:, 0]).sum())
-    unbiased, consistent = np.sqrt(squared.mean(axis=0)).tolist()
+    unbiased, projected = np.sqrt(squared.mean(axis=0)).tolist()
     mechanism = plan.analyst.mechanism
-    return Errors(population.name, mechanism, epsilon, users, campaigns, unbiased, consistent, worse)
+    return Errors(population.name, mechanism, epsilon, users, campaigns, unbiased, projected, worse)
 
 
 def _squared_errors(population: Population, plan: CompiledPlan, users: int, seed: int) -> tuple[float, float]:
-    """Means over queries for one campaign: of the unbiased and of the consistent answers."""
+    """Means over queries for one campaign: of the unbiased and of the projected answers."""
     cells, randomizer = population.draw(users, seed), plan.device.randomizer
     reports = randomize_many(randomizer, cells, SeededRandomness(seed))
     estimator = LinearEstimator.of(plan.device, plan.analyst)
@@ -81,10 +81,10 @@ def as_json(rows: Sequence[Errors]) -> list[dict[str, Any]]:
 
 def table(rows: Sequence[Errors]) -> str:
     """One line a population and number of users, as Markdown."""
-    head = "| population | mechanism | users | campaigns | unbiased | consistent | ratio | worse campaigns |"
+    head = "| population | mechanism | users | campaigns | unbiased | projected | ratio | worse campaigns |"
     lines = [
         f"| {row.population} | {row.mechanism} | {row.users:,} | {row.campaigns} | {row.unbiased:.4f} "
-        f"| {row.consistent:.4f} | {row.ratio:.3f} | {row.worse} |"
+        f"| {row.projected:.4f} | {row.ratio:.3f} | {row.worse} |"
         for row in rows
     ]
     return "\n".join([head, "|---" * 8 + "|", *lines])

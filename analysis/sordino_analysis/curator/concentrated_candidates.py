@@ -22,7 +22,7 @@ def concentrated_candidates(
     """Unbiased releases under ρ that answer the workload; `gaussian` is the strategy of least variance.
 
     `isotropic` is the same noise on every query (Nikolov, Talwar and Zhang 2013, Section 3, whose projection are the
-    consistent answers), `ntz` their recursion on minimum ellipsoids (Theorem 1). Raises InvalidValue where a named one
+    projected answers), `ntz` their recursion on minimum ellipsoids (Theorem 1). Raises InvalidValue where a named one
     needs the list of all types and the workload has too many.
     """
     if "gaussian" in families:

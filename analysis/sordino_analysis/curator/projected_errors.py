@@ -1,4 +1,4 @@
-"""JL-Release beside the consistent answers of the best unbiased release, by simulation of both."""
+"""JL-Release beside the projected answers of the best unbiased release, by simulation of both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from sordino_analysis.guarantees.approximate import DELTA
 
 
 def projected_summary(plan: ProjectedPlan, best: CuratorPlan | None, delta: Fraction = DELTA) -> ProjectedSummary:
-    """The plan in numbers, and the errors of the consistent answers of `best`, where there is such a plan."""
+    """The plan in numbers, and the errors of the projected answers of `best`, where there is such a plan."""
     workload, users = plan.workload, plan.users
     matrix, people = workload.operator.dense(), example_people(workload, users)
 

@@ -139,7 +139,7 @@ def block_candidates(
 def recursive_candidate(question: PureQuestion) -> Candidate | None:
     """Balls on the axes of minimum ellipsoids, halved again and again, with shared budgets.
 
-    Nikolov, Talwar and Zhang (2013), Theorem 4, whose least squares are the consistent answers, with the budgets of
+    Nikolov, Talwar and Zhang (2013), Theorem 4, whose least squares are the projected answers, with the budgets of
     Nikolov (2022), Lemmas 4.3 and 4.5; cubes take the place of the bodies that have no exact sampler.
     """
     _, reduced = reduced_rows(np.sqrt(question.weights)[:, None] * question.matrix, question.neighbours)

@@ -18,7 +18,7 @@ class SimulatedErrors(BaseModel):
 
 
 class ProjectedSummary(CuratorPromise):
-    """A biased mechanism of the literature beside the consistent answers of the best unbiased one."""
+    """A biased mechanism of the literature beside the projected answers of the best unbiased one."""
 
     trust: Literal["curator"] = "curator"
     workload: str

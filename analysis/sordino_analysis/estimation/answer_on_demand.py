@@ -27,7 +27,8 @@ class ShareAnswer:
 
     `interval` holds it where the question was fixed before anybody looked, `band` also where it was chosen by looking:
     the bands of all questions of its kind hold at once. `best` is the share in the best guess at the
-    histogram; for single items the nearest shares of those that are asked together; None for rectangles of grids.
+    histogram; for single items that are counted in the log the nearest shares of those that are asked together; None
+    for rectangles of grids.
     """
 
     unit: ClassVar[str] = SHARE

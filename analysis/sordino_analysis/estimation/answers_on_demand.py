@@ -51,10 +51,11 @@ def answerer_of(
         return _among_random_reports(device, analyst, aggregate, blanket)
     if isinstance(device.randomizer, Coarsened) and isinstance(analyst.decoder, ScaledHistogramDecoder):
         items = ItemEstimator(device, analyst)
-        count = count_in_table(items, aggregate) or count_in_log
+        in_table = count_in_table(items, aggregate)
+        count = in_table or count_in_log
         if count is None:
             raise EstimationError("items are counted in the reports one by one: give the reports too")
-        return ItemsOnDemand(items, aggregate.count, count)
+        return ItemsOnDemand(items, aggregate.count, count, None if in_table is None else aggregate)
     estimator = LinearEstimator.of(device, analyst)
     if estimator.workload.dithering is not None:
         return RoundedOnDemand(estimator, aggregate)

@@ -18,6 +18,8 @@ from scipy.special import betaincinv
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import ScaledHistogramDecoder
+from sordino_analysis.estimation.best.average import rounded
+from sordino_analysis.estimation.best.mixing import mixed_of_alike
 from sordino_analysis.estimation.consistency import project_onto_simplex
 from sordino_analysis.estimation.linear import EstimationError, check_aggregate
 from sordino_analysis.evaluation.accumulate import Aggregate
@@ -38,8 +40,8 @@ class ItemEstimate:
     """Shares of m items: `codes` (m, attributes) are the indices of their members, all else has the shape (m,).
 
     `value` is `uncut`, which is unbiased, cut to [0, 1]; `interval` (m, 2) is for an item that was chosen before,
-    `band` (m, 2) for all items of the histogram at once. `best` are the nearest shares of these items that are
-    not negative and sum to at most 1; of the largest of all items, the shares in the nearest histogram.
+    `band` (m, 2) for all items of the histogram at once. `best` are posterior means from the table of all items, and
+    ends hold them; without a table, the nearest shares of these items that are not negative and sum to at most 1.
     """
 
     codes: Words
@@ -59,6 +61,18 @@ class ItemEstimate:
     def population_interval(self) -> Floats:
         """(m, 2) the same as `interval`, which holds the population's shares too."""
         return self.interval
+
+
+@dataclass(frozen=True, eq=False)
+class GuessedItems:
+    """Best guesses `shares` (m,) at items that so many reports hold: `counts` (m,), rising."""
+
+    counts: Integers
+    shares: Floats
+
+    def of(self, counts: Integers) -> Floats:
+        """(…,) of items with these counts, which some item of the table has."""
+        return np.asarray(self.shares[np.searchsorted(self.counts, counts)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,8 +102,13 @@ class ItemEstimator:
         assert isinstance(self.analyst.decoder, ScaledHistogramDecoder)
         return self.analyst.decoder
 
-    def of_counts(self, codes: Words, counts: Integers, users: int, level: float = 0.95) -> ItemEstimate:
-        """Shares of the items that `counts` (m,) of the users' reports hold; raises EstimationError without users."""
+    def of_counts(
+        self, codes: Words, counts: Integers, users: int, level: float = 0.95, guessed: GuessedItems | None = None
+    ) -> ItemEstimate:
+        """Shares of the items that `counts` (m,) of the users' reports hold; raises EstimationError without users.
+
+        Best guesses are those of the table of all items where it is `guessed`.
+        """
         if not users:
             raise EstimationError("no report was counted in this round, so there is nothing to estimate")
         if not 0 < level < 1:
@@ -101,6 +120,10 @@ class ItemEstimator:
         seen = (counts + 1) / (users + 2)
         reporters = other + (own - other) * value
         error = (1 - level) / self.randomizer.size
+        interval, band = (self._shares(_clopper_pearson(counts, users, each)) for each in (1 - level, error))
+        best = _nearest_shares(codes, uncut) if guessed is None else guessed.of(counts)
+        if guessed is not None:
+            interval, band = (_holding(best, ends) for ends in (interval, band))
         return ItemEstimate(
             codes=codes,
             labels=tuple(map(self.device.domain.describe, codes.tolist())),
@@ -108,9 +131,9 @@ class ItemEstimator:
             uncut=uncut,
             standard_error=np.sqrt(reporters / users),
             population_standard_error=decoder.slope * np.sqrt(seen * (1 - seen) / users),
-            interval=self._shares(_clopper_pearson(counts, users, 1 - level)),
-            band=self._shares(_clopper_pearson(counts, users, error)),
-            best=_nearest_shares(codes, uncut),
+            interval=interval,
+            band=band,
+            best=best,
             users=users,
             level=level,
             warnings=_collisions(self.device.domain),
@@ -142,27 +165,30 @@ class ItemEstimator:
         counts = counts_of_all(self.randomizer, aggregate.sums)
         chosen = _largest(counts, most)
         codes = np.stack(np.unravel_index(chosen, self.device.domain.shape), axis=1).astype(np.uint64)
-        found = self.of_counts(codes, counts[chosen], aggregate.count, level)
-        least = self._nearest_level(counts, aggregate.count)
+        guessed = self.guessed(counts, aggregate.count)
+        found = self.of_counts(codes, counts[chosen], aggregate.count, level, guessed)
         note = (
             f"these are the {len(chosen)} largest of {len(counts)} items by their answers, which makes them look "
             "larger than they are: their intervals are the band, which allows for the choice"
         )
-        nearest = np.maximum(found.uncut - least, 0.0)
-        return replace(found, interval=found.band, best=nearest, warnings=(note, *found.warnings))
+        return replace(found, interval=found.band, warnings=(note, *found.warnings))
+
+    def guessed(self, counts: Integers, users: int) -> GuessedItems:
+        """Guesses at all items, which so many reports of the users hold: `counts` (k,).
+
+        By empirical Bayes over the items, or by the nearest shares where the estimate of risk says so.
+        """
+        alike = np.bincount(counts)
+        held = np.flatnonzero(alike)
+        values = self.decoder.offset + self.decoder.slope * held / users
+        own, other = ItemChances.of(self.randomizer).variances(self.decoder)
+        variances = (other + (own - other) * np.clip(values, 0.0, 1.0)) / users
+        found = mixed_of_alike(values, variances, alike[held].astype(float))
+        return GuessedItems(held.astype(np.int64), np.minimum(rounded(found.shares), 1.0))
 
     def _shares(self, chances: Floats) -> Floats:
         """Chances of a report to hold an item as the item's share."""
         return np.clip(self.decoder.offset + self.decoder.slope * chances, 0.0, 1.0)
-
-    def _nearest_level(self, counts: Integers, users: int) -> float:
-        """θ with Σ max(answer − θ, 0) = 1 over all items: the Euclidean projection onto histograms takes it off."""
-        items = np.bincount(counts)
-        values = self.decoder.offset + self.decoder.slope * np.arange(len(items)) / users
-        above, total = np.cumsum(items[::-1])[::-1], np.cumsum((items * values)[::-1])[::-1]
-        levels = (total - 1) / np.maximum(above, 1)
-        kept = np.flatnonzero((above > 0) & (values > levels))
-        return float(levels[kept[0]])
 
 
 def _largest(counts: Integers, most: int) -> NDArray[np.intp]:
@@ -185,6 +211,11 @@ def _nearest_shares(codes: Words, values: Floats) -> Floats:
     if nearest.sum() > 1:
         nearest = project_onto_simplex(values[first])
     return np.asarray(nearest[place.ravel()])
+
+
+def _holding(best: Floats, ends: Floats) -> Floats:
+    """Ends (m, 2) that are widened to the best guesses (m,): they hold the truth no less often."""
+    return np.stack([np.minimum(ends[:, 0], best), np.maximum(ends[:, 1], best)], axis=1)
 
 
 def _clopper_pearson(counts: Integers, users: int, error: float) -> Floats:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sordino_analysis.estimation.answer_on_demand import OnDemand, Quantiles, ShareAnswer
-from sordino_analysis.estimation.items import Integers, ItemEstimator, Words
+from sordino_analysis.estimation.items import GuessedItems, Integers, ItemEstimator, Words
 from sordino_analysis.estimation.linear_estimate import EstimationError, LinearEstimate
 from sordino_analysis.estimation.sums_of_boxes import BoxSum, SumErrors
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.evaluation.item_counts import counts_of_table
+from sordino_analysis.evaluation.item_counts import counts_of_all, counts_of_table
 from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.on_demand import BoxKind, Quantile
 
@@ -21,11 +22,23 @@ CountItems = Callable[[Words], Integers]
 
 @dataclass(frozen=True, eq=False)
 class ItemsOnDemand:
-    """A closed round of `users` reports; `count` (m, attributes) → (m,) says how many of them hold each item."""
+    """A closed round of `users` reports; `count` (m, attributes) → (m,) says how many of them hold each item.
+
+    `table` has the sums of all items, or is None where items are counted in the log.
+    """
 
     estimator: ItemEstimator
     users: int
     count: CountItems
+    table: Aggregate | None = None
+
+    @cached_property
+    def guessed(self) -> GuessedItems | None:
+        """Guesses at all items of the table: two seconds for 2²⁴ of them."""
+        if self.table is None:
+            return None
+        counts = counts_of_all(self.estimator.randomizer, self.table.sums)
+        return self.estimator.guessed(counts, self.users)
 
     def compared(self, kind: BoxKind) -> int:
         if kind in ("range", "rectangle"):
@@ -39,7 +52,7 @@ class ItemsOnDemand:
             if item is None:
                 raise EstimationError(f"the reports are about single items, and {box.label!r} holds several")
         codes = np.array(items, dtype=np.uint64)
-        found = self.estimator.of_counts(codes, self.count(codes), self.users, level)
+        found = self.estimator.of_counts(codes, self.count(codes), self.users, level, self.guessed)
         answers = tuple(
             ShareAnswer(
                 label=box.label,

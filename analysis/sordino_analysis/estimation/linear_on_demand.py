@@ -229,17 +229,10 @@ class LinearOnDemand:
         every = unnamed_prefixes(domain, place, attribute.bins - whole)
         asked = self._asked(every)
         values = asked.unbiased(self.aggregate)
-        guess = self._distributed
-        best = None if guess is None else asked.workload.operator.matvec(guess)
+        best = None if self.guess is None else asked.workload.operator.matvec(self.guess.histogram)
         places = self._looked_at(len(every))
         some = self._asked([prefix_box(domain, place, int(x)) for x in places])
         return self._function_of(some, values, places, level, best=best)
-
-    @property
-    def _distributed(self) -> Floats | None:
-        """(k,) the best guess, of sum 1: what a guess at cells leaves to 1 is of no cell, and not of the last one."""
-        whole = 0.0 if self.guess is None else float(self.guess.histogram.sum())
-        return None if self.guess is None or whole <= 0 else self.guess.histogram / whole
 
     def _function_of(
         self,

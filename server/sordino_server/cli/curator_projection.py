@@ -19,7 +19,7 @@ def projection_lines(summary: ProjectedSummary) -> Sequence[str]:
         f"  {summary.mechanism}: {_errors(summary.errors)}",
     ]
     if summary.best_errors is not None:
-        lines.append(f"  consistent answers of {summary.best_mechanism}: {_errors(summary.best_errors)}")
+        lines.append(f"  projected answers of {summary.best_mechanism}: {_errors(summary.best_errors)}")
     return [
         *lines,
         f"  knowing nothing: {_errors(summary.knowing_nothing)}",

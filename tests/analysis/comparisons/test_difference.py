@@ -122,7 +122,7 @@ def test_unbiased_answers_are_subtracted_and_no_best_guess() -> None:
     rng = np.random.default_rng(5)
     plan = planned(1.0)
     one, other = (sa.estimate(plan, drawn(rng, 1.0, np.array([60, 30, 8, 2]))) for _ in range(2))
-    assert min(one.uncut.min(), other.uncut.min()) < 0  # so that values, uncut and consistent answers differ
+    assert min(one.uncut.min(), other.uncut.min()) < 0  # so that values, uncut and best guesses differ
     values = sa.compare(one, other).values
     np.testing.assert_allclose(values, other.uncut - one.uncut)
     assert np.abs(values - (other.best - one.best)).max() > 1e-3

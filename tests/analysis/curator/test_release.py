@@ -1,4 +1,4 @@
-"""Releases: unbiased with the stated errors, intervals that hold, consistent answers that are true ones."""
+"""Releases: unbiased with the stated errors, intervals that hold, projected answers that are true ones."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_standard_errors_are_those_of_the_integers_whatever_the_rows() -> None:
 
 
 def test_consistent_answers_are_those_of_a_histogram_and_closer_where_people_are_few() -> None:
-    """60 releases of 40 people: the consistent answers' mean squared error is far below the unbiased ones'."""
+    """60 releases of 40 people: the projected answers' mean squared error is far below the unbiased ones'."""
     plan, counts, noise = planned(), people(40), seeded(3)
     truth = plan.workload.operator.matvec(counts / 40)
     found = [release(plan, counts, noise) for _ in range(60)]

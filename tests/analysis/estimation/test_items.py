@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from sordino_analysis.estimation.answers_on_demand import answer, answerer_of
 from sordino_analysis.estimation.consistency import nearest_histogram
 from sordino_analysis.estimation.items import ItemEstimator
 from sordino_analysis.estimation.linear import EstimationError
@@ -110,7 +111,7 @@ def test_shares_of_a_dictionary_are_not_negative_and_sum_to_at_most_one():
     assert 0.4 < few.value[0] < 0.6
 
 
-def test_the_largest_items_and_their_place_in_the_nearest_histogram():
+def test_the_largest_items_and_their_guesses_in_the_histogram_of_all():
     made = compiled_once(
         PlanRequest(
             builtin("histogram", 200), PlanningOptions.of(epsilon=2, objective="max", mechanism="coarsened_histogram")
@@ -124,10 +125,17 @@ def test_the_largest_items_and_their_place_in_the_nearest_histogram():
     order = everything.codes[:, 0].astype(int)
     assert order[:2].tolist() == [5, 150]
     assert (np.diff(everything.value) <= 0).all()
-    answers = np.empty(200)
-    answers[order] = everything.value
-    nearest = nearest_histogram(builtin("histogram", 200).operator, answers, 1e-12).histogram
-    np.testing.assert_allclose(everything.best, nearest[order], atol=1e-9)
+    assert everything.best.sum() == pytest.approx(1.0, abs=1e-9)
+    assert (np.diff(everything.best) <= 1e-12).all()
+    assert (everything.band[:, 0] <= everything.best).all()
+    assert (everything.best <= everything.band[:, 1]).all()
+    truth = (np.bincount(held, minlength=200) / 5000)[order]
+    nearest = nearest_histogram(builtin("histogram", 200).operator, everything.uncut, 1e-12).histogram
+    lost = [((one - truth) ** 2).sum() for one in (everything.best, nearest, everything.uncut)]
+    assert lost[0] < 0.9 * lost[1] < 0.5 * lost[2]
+    # An item that is asked has the guess that is published.
+    (asked,) = answer(answerer_of(made.device, made.analyst, total), made.device.domain, "cell", ["151"]).answers
+    assert asked.best == everything.best[1]
     few = find.largest(total, 3)
     np.testing.assert_array_equal(few.codes, everything.codes[:3])
     assert "3 largest of 200" in few.warnings[0]

@@ -14,6 +14,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.best.average import BestGuess, candidates_of, rounded
 from sordino_analysis.estimation.consistency import project_onto_simplex
 
+_CANDIDATES = ("empirical Bayes", "projection")
 # Points of the grid: 0, shares that grow by a factor from a fiftieth of the noise, and the large values themselves.
 _POINTS, _FINEST, _LARGE = 300, 50.0, 3.0
 # Values above the noise that are points, at most.
@@ -30,51 +31,76 @@ class Posterior:
     slopes: Floats
 
 
-def mixed(values: Floats, variances: Floats) -> BestGuess:
-    """Guesses of shares (k,) from unbiased `values` (k,) with these `variances` (k,): of sum 1, or less.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class MixedGuess:
+    """Guesses `shares` (m,) at cells of m values, the `weights` of both candidates, and their estimated `risks`.
 
-    What is left to 1 is not assigned to any cell.
+    `noise` is the squared error of all cells' values together.
     """
-    noise = float(variances.sum())
-    nearest = project_onto_simplex(values)
-    if noise <= 0:
-        return BestGuess(nearest, "projection")
-    posterior = posterior_means(values, np.sqrt(variances))
-    guess, held = posterior.means, np.ones(len(values), dtype=bool)
-    response = float((posterior.slopes * variances).sum())
-    if guess.sum() > 1:
-        guess = project_onto_simplex(guess)
-        held = guess > 0
-        response = float((posterior.slopes * variances)[held].sum()) * (1 - 1 / held.sum())
-    kept = nearest > 0
-    of_nearest = float(variances[kept].sum()) * (1 - 1 / kept.sum())
-    risks = [
-        float(((one - values) ** 2).sum()) + 2 * other - noise
-        for one, other in ((guess, response), (nearest, of_nearest))
-    ]
-    weights = np.array([1.0, 0.0] if risks[0] <= risks[1] else [0.0, 1.0])
-    chosen = guess if weights[0] else nearest
-    method = "empirical Bayes" if weights[0] else "projection"
-    return BestGuess(rounded(chosen), method, candidates_of(["empirical Bayes", "projection"], weights, risks), noise)
+
+    shares: Floats
+    weights: Floats
+    risks: tuple[float, ...]
+    noise: float
+
+    @property
+    def method(self) -> str:
+        """The candidate that was taken."""
+        return _CANDIDATES[int(self.weights.argmax())]
 
 
-def posterior_means(values: Floats, errors: Floats) -> Posterior:
-    """Of values (k,) with standard `errors` (k,), under their most likely mixing law."""
+def mixed(values: Floats, variances: Floats) -> BestGuess:
+    """Guesses of shares (k,) of sum 1 from unbiased `values` (k,) with these `variances` (k,)."""
+    if float(variances.sum()) <= 0:
+        return BestGuess(project_onto_simplex(values), "projection")
+    found = mixed_of_alike(values, variances, np.ones(len(values)))
+    candidates = candidates_of(_CANDIDATES, found.weights, found.risks)
+    return BestGuess(rounded(found.shares), found.method, candidates, found.noise)
+
+
+def mixed_of_alike(values: Floats, variances: Floats, counts: Floats) -> MixedGuess:
+    """The same of m `values` with positive `variances` (m,), each of which so many cells have: `counts` (m,).
+
+    Shares of all cells sum to 1. Posterior means need not: the nearest shares that do are never further from any shares
+    that do, for these are a convex set.
+    """
+    noise = float(counts @ variances)
+    posterior = posterior_means(values, np.sqrt(variances), counts)
+    candidates = [(posterior.means, posterior.slopes), (values, np.ones(len(values)))]
+    shares, risks = [], []
+    for each, slopes in candidates:
+        guess = np.maximum(each - _level(each, counts), 0.0)
+        kept = guess > 0
+        response = float((counts * slopes * variances)[kept].sum()) * (1 - 1 / counts[kept].sum())
+        shares.append(guess)
+        risks.append(float(counts @ (guess - values) ** 2) + 2 * response - noise)
+    chosen = int(np.argmin(risks))
+    return MixedGuess(shares=shares[chosen], weights=np.eye(2)[chosen], risks=tuple(risks), noise=noise)
+
+
+def _level(values: Floats, counts: Floats) -> float:
+    """θ with Σ counts·max(value − θ, 0) = 1: the nearest shares of sum 1 are what is above it."""
+    order = np.argsort(-values, kind="stable")
+    above, total = np.cumsum(counts[order]), np.cumsum((counts * values)[order])
+    levels = (total - 1) / above
+    return float(levels[np.flatnonzero(values[order] > levels)[-1]])
+
+
+def posterior_means(values: Floats, errors: Floats, counts: Floats | None = None) -> Posterior:
+    """Of `values` (m,) with standard `errors` (m,), under their most likely mixing law; `counts` (m,) have each."""
+    counts = np.ones(len(values)) if counts is None else counts
     if len(values) <= _CLASSES:
-        return _posterior(values, errors, np.ones(len(values)))
-    classes, places, counts = _gathered(values)
-    found = _posterior(classes, np.full(len(classes), np.sqrt((errors**2).mean())), counts)
-    return Posterior(np.interp(values, classes, found.means), found.slopes[places])
-
-
-def _gathered(values: Floats) -> tuple[Floats, np.ndarray, Floats]:
-    """Middles of classes that hold any of the values, the class of each value, and how many each holds."""
+        return _posterior(values, errors, counts)
     edges = np.linspace(values.min(), values.max(), _CLASSES + 1)
     places = np.clip(np.searchsorted(edges, values, side="right") - 1, 0, _CLASSES - 1)
-    counts = np.bincount(places, minlength=_CLASSES)
-    sums = np.bincount(places, weights=values, minlength=_CLASSES)
-    held = np.flatnonzero(counts)
-    return sums[held] / counts[held], np.searchsorted(held, places), counts[held].astype(float)
+    inside, sums, squares = (
+        np.asarray(np.bincount(places, weights=each, minlength=_CLASSES), dtype=float)
+        for each in (counts, counts * values, counts * errors**2)
+    )
+    held = np.flatnonzero(inside)
+    classes = sums[held] / inside[held]
+    found = _posterior(classes, np.sqrt(squares[held] / inside[held]), inside[held])
+    return Posterior(np.interp(values, classes, found.means), found.slopes[np.searchsorted(held, places)])
 
 
 def _posterior(values: Floats, errors: Floats, counts: Floats) -> Posterior:
