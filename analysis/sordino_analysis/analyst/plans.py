@@ -219,7 +219,12 @@ class Plan(Facts):
     def warnings(self, users: int | None = None) -> tuple[str, ...]:
         """What speaks against the plan and what to do instead; with `users` also where their answers say nothing."""
         quality = quality_warnings(
-            self.variance, self.bound, self._whole, mechanism=self.mechanism, epsilon=self.epsilon
+            self.variance,
+            self.bound,
+            self._whole,
+            mechanism=self.mechanism,
+            epsilon=self.epsilon,
+            objective="max" if self.objective == "max" else "mean",
         )
         errors = () if users is None else error_warnings(self._profile, self.workload, users)
         return (*quality, *errors)

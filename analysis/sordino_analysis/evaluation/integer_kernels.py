@@ -47,7 +47,8 @@ def integer_kernel(low: Floats, members: Mask, guarantee: PureEpsilon, bits: int
     if min(lower) < 1:
         raise KernelError(f"a row of weight {low.min():.3g} is nothing in integers over 2^{bits}: leave it out", low)
     boost = exp_lower_bound(guarantee.nano, _FRACTION_BITS)
-    upper = [(level * boost) >> _FRACTION_BITS for level in lower]
+    # Of a row that no type is above the upper level is not used, and would not fit into a word.
+    upper = [min((level * boost) >> _FRACTION_BITS, 1 << bits) for level in lower]
     rows = two_level_rows(np.array(lower, dtype=np.uint64), np.array(upper, dtype=np.uint64), members)
     return _proved(FiniteKernel(bits, rows), guarantee)
 

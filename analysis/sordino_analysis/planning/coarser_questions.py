@@ -1,59 +1,163 @@
-"""What to ask in place of a question whose plan is far from its bound: one that is known to have a good plan."""
+"""What to ask in place of a question whose plan is far from its bound: one that is known to have a good plan.
+
+Its figure is that of a mechanism that is made here without a search, so that a plan of the question has no more.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from sordino_analysis.documents.queries import ProductQueries
+from sordino_analysis.documents.queries import MatrixQueries, ProductQueries, Queries, StackedQueries, StackQueries
+from sordino_analysis.evaluation.grids.stacked import MatrixRows
+from sordino_analysis.mechanisms.mechanism import Mechanism, Predicted, SharedWork
+from sordino_analysis.mechanisms.randomized_response import RandomizedResponseMechanism
+from sordino_analysis.mechanisms.request import PlanRequest
+from sordino_analysis.mechanisms.shifted_grids import ShiftedGridsMechanism
+from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanism
 from sordino_analysis.mechanisms.tuning import SHIFTED_GRIDS
-from sordino_analysis.optimisation.bounds.intervals import even_prefix_bound
+from sordino_analysis.planning.tuning import COARSER
+from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.progress import ignore_progress
 from sordino_analysis.questions.linear import Workload
+from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.operators import Dense
-from sordino_shared.domains import Ordered
+from sordino_analysis.request_terms import Objective
+from sordino_analysis.vectorized.arrays import array_of, ndarray
+from sordino_shared.domains import Attribute, Domain, Integers, Ordered
 
-# A coarser question is worth its loss of detail where it has at most this share of the variance.
-_WORTH = 0.5
 # Bins whose ends are named; of more their number is.
 _MOST_NAMED_ENDS = 8
-# Kinds of queries that shifted grids answer for one attribute.
+# Kinds of queries of an ordered attribute that grids answer for any number of bins.
 _OF_AN_ORDER = ("prefix", "ranges")
+# Made without a search, and always compared.
+_QUICK: tuple[Mechanism, ...] = (
+    ShiftedGridsMechanism(),
+    RandomizedResponseMechanism(),
+    SubsetSelectionMechanism(),
+)
 
 
-def coarser_question(workload: Workload, epsilon: float, variance: float) -> str | None:
+@dataclass(frozen=True, eq=False)
+class CoarserQuestion:
+    """A `workload` in `words`, and what the objective's variance of its plan is at most: `figure` by a `mechanism`."""
+
+    words: str
+    workload: Workload
+    figure: float
+    mechanism: str
+
+    def __str__(self) -> str:
+        return f"{self.words} at most {_rounded_up(self.figure):.3g}, by {self.mechanism}"
+
+
+def coarser_question(workload: Workload, epsilon: float, objective: Objective, variance: float) -> str | None:
     """In words, with its figure; None where none is known that has much less than `variance`."""
-    if len(workload.domain.attributes) > 1:
-        return _one_attribute(workload, epsilon, variance)
-    if isinstance(workload.operator, Dense):
-        found = _equal_bins(workload.operator)
-        if found is not None:
-            return found
-    return _wider_bins(workload, epsilon, variance)
-
-
-def response_variance(bins: int, epsilon: float) -> float:
-    """The worst variance of an interval of so many bins by randomized response: P(1 − P)/(p − q)² over its sizes."""
-    other = 1 / (math.exp(epsilon) + bins - 1)
-    step = math.expm1(epsilon) * other
-    held = np.arange(1, bins)[:, None] * other + step * np.array([0.0, 1.0])
-    # A bin in the interval has its own chance in place of that of another one.
-    return float((held * (1 - held)).max() / step**2)
-
-
-def _wider_bins(workload: Workload, epsilon: float, variance: float) -> str | None:
-    if not isinstance(workload.domain.attributes[0], Ordered):
+    if len(workload.domain.attributes) == 1 and isinstance(workload.operator, Dense):
+        named = _equal_bins(workload.operator)
+        if named is not None:
+            return named
+    found = coarser(workload, epsilon, objective, variance)
+    if found is None:
         return None
     most = SHIFTED_GRIDS.most_types
-    if workload.operator.intervals is not None and workload.size > most:
-        least = even_prefix_bound(most, epsilon)
-        return f"shifted_grids take up to {most:,} wider bins, whose prefix sums have the bound {least:.3g}"
-    bins = 1 << (workload.size - 1).bit_length() - 1
-    while bins > 2 and response_variance(bins, epsilon) > _WORTH * variance:
+    if len(workload.domain.attributes) == 1 and workload.size > most:
+        return f"shifted_grids take up to {most:,} wider bins, and {found}"
+    return str(found)
+
+
+def coarser(workload: Workload, epsilon: float, objective: Objective, variance: float) -> CoarserQuestion | None:
+    """The first of some coarser questions that has at most a share of `variance`."""
+    for words, asked in _candidates(workload):
+        figure, mechanism = least_known(asked, epsilon, objective)
+        if figure <= COARSER.worth * variance:
+            return CoarserQuestion(words, asked, figure, mechanism)
+    return None
+
+
+def least_known(workload: Workload, epsilon: float, objective: Objective) -> tuple[float, str]:
+    """The objective's variance under the best mechanism that takes no search, and its name."""
+    best = (math.inf, "")
+    request = PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, objective=objective))
+    # Levels for the largest variance are searched for; those for the mean are made at once.
+    of_mean = PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, objective="mean"))
+    for mechanism in _QUICK:
+        work = SharedWork(of_mean if mechanism.name == "shifted_grids" else request)
+        if mechanism.reason_against(work) is not None:
+            continue
+        least = mechanism.least_variance(work) if isinstance(mechanism, Predicted) else None
+        if least is None or least < best[0]:
+            best = min(best, (mechanism.propose(work, ignore_progress).variance(request), mechanism.name))
+    return best
+
+
+def _candidates(workload: Workload) -> Iterator[tuple[str, Workload]]:
+    """Coarser questions with the beginning of a sentence about each, the finest first."""
+    attributes, published = workload.domain.attributes, workload.published
+    if workload.dithering is not None:
+        return
+    if len(attributes) > 1:
+        alone = _of_one_attribute(attributes, published)
+        if alone is None:
+            return
+        attribute, queries = alone
+        words = f"{queries.factors[0]} of {attribute.name!r} alone"
+        if not isinstance(attribute, Ordered) or attribute.bins <= COARSER.most_bins:
+            yield f"{words} has", build_workload(Domain((attribute,)), queries)
+            return
+        for bins, asked in _of_wider_bins(attribute, queries):
+            yield f"{words}, in {bins:,} wider bins, has", asked
+    elif isinstance(attributes[0], Ordered):
+        for bins, asked in _of_wider_bins(attributes[0], published):
+            yield f"{bins:,} wider bins have", asked
+
+
+def _of_wider_bins(attribute: Ordered, queries: Queries) -> Iterator[tuple[int, Workload]]:
+    """The same queries about powers of 2 of bins."""
+    largest = 1 << ((attribute.bins - 1).bit_length() - 1) if attribute.bins > 1 else 1
+    bins = min(COARSER.most_bins, largest)
+    while bins > 2:
+        narrowed = _narrowed(queries, bins, attribute)
+        if narrowed is None:
+            return
+        members = Integers(attribute.name, 0, bins - 1, missing=attribute.missing, other=attribute.other)
+        yield bins, build_workload(Domain((members,)), narrowed)
         bins //= 2
-    if bins <= 2:
+
+
+def _narrowed(queries: Queries, bins: int, attribute: Ordered) -> Queries | None:
+    """Queries about fewer bins, of the rows of a matrix their means; None of other kinds."""
+    match queries:
+        case ProductQueries():
+            return queries
+        case MatrixQueries() if attribute.bins == attribute.size:
+            means = MatrixRows(ndarray(queries.matrix)).resized(bins).matrix
+            return MatrixQueries(array_of(means, "<f8"), queries.labels)
+        case StackQueries():
+            parts = [(_narrowed(part.queries, bins, attribute), part.weight) for part in queries.parts]
+            made = tuple(StackedQueries(part, weight) for part, weight in parts if part is not None)  # type: ignore[arg-type]
+            return StackQueries(made) if len(made) == len(parts) else None
+        case _:
+            return None
+
+
+def _of_one_attribute(attributes: tuple[Attribute, ...], queries: Queries) -> tuple[Attribute, ProductQueries] | None:
+    """What is asked of the ordered attribute with most members, or of the largest; None where that is not written."""
+    parts = [part.queries for part in queries.parts] if isinstance(queries, StackQueries) else [queries]
+    products = [part for part in parts if isinstance(part, ProductQueries)]
+    asked = [
+        (factor in _OF_AN_ORDER, attribute.size, place, factor)
+        for part in products
+        for place, (attribute, factor) in enumerate(zip(attributes, part.factors, strict=True))
+        if factor != "total" and attribute.size > 1
+    ]
+    if not asked:
         return None
-    return f"{bins:,} wider bins have at most {response_variance(bins, epsilon):.3g}, by randomized_response"
+    _, _, place, factor = max(asked)
+    return attributes[place], ProductQueries((factor,))
 
 
 def _equal_bins(operator: Dense) -> str | None:
@@ -68,18 +172,7 @@ def _equal_bins(operator: Dense) -> str | None:
     )
 
 
-def _one_attribute(workload: Workload, epsilon: float, variance: float) -> str | None:
-    """The kind of queries of one ordered attribute alone, by the bound that its plans come within a third of."""
-    queries = workload.published
-    if not isinstance(queries, ProductQueries):
-        return None
-    attributes = workload.domain.attributes
-    ordered = [place for place, kind in enumerate(queries.factors) if kind in _OF_AN_ORDER]
-    if not ordered:
-        return None
-    place = max(ordered, key=lambda one: attributes[one].size)
-    least = even_prefix_bound(attributes[place].size, epsilon)
-    if least > _WORTH * variance:
-        return None
-    kinds = [f"{a.name}: {queries.factors[place] if one == place else 'total'}" for one, a in enumerate(attributes)]
-    return f"queries {{{', '.join(kinds)}}} have a plan near the bound of its prefix sums, {least:.3g}"
+def _rounded_up(figure: float) -> float:
+    """To three digits, so that what is said holds."""
+    unit = 10.0 ** (math.floor(math.log10(figure)) - 2) if figure > 0 else 1.0
+    return math.ceil(figure / unit) * unit

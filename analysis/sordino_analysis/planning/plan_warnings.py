@@ -14,7 +14,7 @@ from sordino_analysis.planning.coarser_questions import coarser_question
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.operators import Dense
-from sordino_analysis.request_terms import CutShort
+from sordino_analysis.request_terms import CutShort, Objective
 from sordino_shared.quantities import quantity
 
 # Plans are within 1.3 of their bound at ε ≤ 1; beyond, bounds of many types prove half of what is possible, or less.
@@ -35,11 +35,12 @@ def quality_warnings(
     *,
     mechanism: str,
     epsilon: float,
+    objective: Objective,
     cut_short: CutShort | None = None,
 ) -> Iterator[str]:
     """Where the plan's variance is far from the bound, or no bound above 0 is proved."""
     advice = _advice(mechanism, workload.size, cut_short)
-    coarser = coarser_question(workload, epsilon, variance) if variance > _FAR * bound else None
+    coarser = coarser_question(workload, epsilon, objective, variance) if variance > _FAR * bound else None
     if coarser is not None:
         advice = f"{coarser}; or {advice}"
     if bound <= 0:
@@ -49,11 +50,13 @@ def quality_warnings(
         yield f"the variance of {mechanism} is {variance / bound:.3g} times the lower bound: {advice}{weak}"
 
 
-def check_matrix(workload: Workload, variance: float, bound: float, mechanism: str, epsilon: float) -> None:
+def check_matrix(
+    workload: Workload, variance: float, bound: float, *, mechanism: str, epsilon: float, objective: Objective
+) -> None:
     """Raise PlanError for a matrix over more types than dense designs take, where all that is left is far off."""
     if not isinstance(workload.operator, Dense) or workload.size <= MAX_DENSE_TYPES or variance <= _FAR * bound:
         return
-    coarser = coarser_question(workload, epsilon, variance)
+    coarser = coarser_question(workload, epsilon, objective, variance)
     raise PlanError(
         f"the rows of a matrix over {workload.size} types are planned where they are like sums of neighbouring bins, "
         f"and the best of these, {mechanism}, has {variance / bound:.3g} times the variance that the bound leaves: "

@@ -171,6 +171,7 @@ class CompiledPlan:
             self.request.workload,
             mechanism=self.analyst.mechanism,
             epsilon=self.request.guarantee.epsilon,
+            objective=options.objective,
             cut_short=self.cut_short,
         )
         if options.users is not None:
@@ -220,7 +221,14 @@ def compile_plan(
         comparison.consider(candidate, work, report)
     best = comparison.best()
     if request.options.mechanism is None and bound > 0 and comparison.variance is not None:
-        check_matrix(request.workload, comparison.variance, bound, best.name, request.guarantee.epsilon)
+        check_matrix(
+            request.workload,
+            comparison.variance,
+            bound,
+            mechanism=best.name,
+            epsilon=request.guarantee.epsilon,
+            objective=request.options.objective,
+        )
     progress(Progress(1.0, "proving ε", comparison.variance, bound))
     # The salt of hashes is public, but drawn here, so that texts cannot be chosen to collide before.
     held = request.workload.held_domain.salted(SystemRandomness())

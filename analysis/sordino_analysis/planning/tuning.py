@@ -138,6 +138,18 @@ class SomeTypeCertificatesTuning:
     """Entries of W that are held: with more queries there are fewer types."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CoarserQuestionsTuning:
+    """What is advised in place of a question whose plan is far from its bound: `coarser_questions.py`. Measured:
+    `python -m benchmarks.tuning planning.coarser`."""
+
+    worth: float = 0.5
+    """A coarser question is worth its loss of detail where it has at most this share of the variance."""
+    most_bins: int = 4096
+    """Of the finest question whose figure is worked out: a second or two, and the next ones take half of it each."""
+
+
+COARSER = CoarserQuestionsTuning()
 LISTED = ListedRowCertificatesTuning()
 MIXED_TYPES = MixedTypeCertificatesTuning()
 OWN_TYPES = OwnTypeCertificatesTuning()

@@ -92,3 +92,11 @@ def test_an_answer_decoder_for_real_rows_is_repaired_for_the_integers():
     right = rows + (matrix - rows @ real) @ np.linalg.pinv(real)
     repaired = ndarray(answer_decoder(kernel, right, matrix, np.full(5, 0.2)).matrix)
     np.testing.assert_allclose(repaired[:, :-1], right, atol=1e-4)
+
+
+def test_a_heavy_row_that_prefers_no_type_fits_into_words():
+    # Its upper level, which no type has, would be e^6/4 of the whole.
+    guarantee = PureEpsilon.of(6)
+    members = np.vstack([np.zeros((1, 8), dtype=bool), np.eye(8, dtype=bool)])
+    low = np.array([0.25, *[0.75 / (7 + np.exp(6.0))] * 8])
+    assert prove_epsilon(integer_kernel(low, members, guarantee)) == guarantee

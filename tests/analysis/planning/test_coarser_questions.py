@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 import pytest
 
-from sordino_analysis.planning.coarser_questions import coarser_question
+from sordino_analysis.planning.coarser_questions import coarser, coarser_question, least_known
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.questions.linear import Workload, parse_specification
 from sordino_analysis.questions.linear.workload import WorkloadError
+from sordino_analysis.request_terms import Objective
 
 BINS = 4096
 
@@ -44,25 +48,71 @@ def test_rows_without_any_order_are_refused_unless_a_mechanism_is_named() -> Non
     assert any("wider bins have at most" in warning for warning in plan.summary.warnings)
 
 
-def test_of_two_attributes_the_queries_of_one_are_named() -> None:
-    domain = [
-        {"name": "x", "kind": "integers", "low": 0, "high": 63},
-        {"name": "y", "kind": "integers", "low": 0, "high": 255},
-    ]
-    workload = parse_specification({"name": "r", "domain": domain, "queries": {"x": "prefix", "y": "prefix"}}).build()
-    named = coarser_question(workload, 1.0, 15_000.0)
-    assert named == "queries {x: total, y: prefix} have a plan near the bound of its prefix sums, 15"
+def asked(domain: list[dict[str, Any]], queries: Any) -> Workload:
+    return parse_specification({"name": "r", "domain": domain, "queries": queries}).build()
+
+
+def integers(name: str, bins: int, **member: bool) -> dict[str, Any]:
+    return {"name": name, "kind": "integers", "low": 0, "high": bins - 1, **member}
+
+
+LINE = [integers("delay", 1024, missing=True)]
+PLANE = [integers("x", 63), integers("y", 300), {"name": "c", "kind": "categorical", "labels": ["a", "b"]}]
+WEIGHED = {"stack": [{"queries": "prefix", "weight": 40}, {"queries": "ranges"}]}
+ROWS = {"matrix": np.random.default_rng(3).random((3, 256)).round(3).tolist()}
+
+
+@pytest.mark.parametrize(
+    ("domain", "queries", "epsilon", "objective"),
+    [
+        (LINE, "prefix", 6.0, "max"),
+        (LINE, WEIGHED, 5.0, "mean"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in [
+                (LINE, "prefix", 6.0, "mean"),
+                (LINE, WEIGHED, 5.0, "max"),
+                ([integers("delay", 256)], ROWS, 5.0, "max"),
+                (PLANE, {"x": "prefix", "y": "prefix", "c": "histogram"}, 1.0, "mean"),
+                (PLANE, {"stack": [{"queries": {"x": "prefix", "y": "prefix", "c": "total"}}]}, 4.0, "mean"),
+            ]
+        ),
+    ],
+)
+def test_a_plan_of_the_advised_question_has_the_stated_figure(
+    domain: list[dict[str, Any]], queries: Any, epsilon: float, objective: Objective
+) -> None:
+    """Whatever ε and the weights of a stack are: no more, and not so much less that it would be another promise."""
+    found = coarser(asked(domain, queries), epsilon, objective, variance=4 * least_known_of(domain, queries, epsilon))
+    assert found is not None
+    options = PlanningOptions.of(epsilon=epsilon, objective=objective, effort="quick", time_limit=1.0)
+    summary = compile_plan(PlanRequest(found.workload, options)).summary
+    stated = float(str(found).split("at most ")[1].split(",")[0])
+    assert summary.variance <= stated * (1 + 1e-9)
+    # What is searched for may have less.
+    assert stated < 2.5 * summary.variance
+
+
+def least_known_of(domain: list[dict[str, Any]], queries: Any, epsilon: float) -> float:
+    """About the variance of a question of a quarter of the bins."""
+    line = [integers("delay", 64)]
+    return least_known(asked(line, queries if isinstance(queries, str) else "prefix"), epsilon, "max")[0]
+
+
+def test_of_several_attributes_one_alone_is_named() -> None:
+    workload = asked(PLANE, {"x": "prefix", "y": "prefix", "c": "histogram"})
+    named = coarser_question(workload, 1.0, "mean", 15_000.0)
+    assert named is not None
+    assert re.fullmatch(r"prefix of 'y' alone has at most 17\.\d, by shifted_grids", named)
+    assert coarser_question(workload, 1.0, "mean", 20.0) is None
 
 
 def test_of_more_bins_than_grids_take_as_many_as_they_take_are_named() -> None:
-    def named(bins: int) -> str | None:
-        attribute = {"name": "delay", "kind": "integers", "low": 0, "high": bins - 1}
-        workload = parse_specification({"name": "p", "domain": [attribute], "queries": "prefix"}).build()
-        return coarser_question(workload, 1.0, 241_000.0)
-
-    # Randomised response on the 1,024 bins that are worth it has 89,100.
-    assert named((1 << 18) + 1) == "shifted_grids take up to 262,144 wider bins, whose prefix sums have the bound 65.8"
-    assert named(1 << 18) == "1,024 wider bins have at most 8.91e+04, by randomized_response"
+    workload = asked([integers("delay", (1 << 18) + 1)], "prefix")
+    named = coarser_question(workload, 1.0, "mean", 160_000.0)
+    # The plan of these has as much: `sordino plan --workload prefix --size 4096 --epsilon 1 --objective mean`.
+    expected = "shifted_grids take up to 262,144 wider bins, and 4,096 wider bins have at most 33.7, by shifted_grids"
+    assert named == expected
 
 
 @pytest.mark.parametrize(

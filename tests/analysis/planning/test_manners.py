@@ -152,7 +152,7 @@ def test_a_far_variance_a_missing_bound_and_idle_answers_are_said_with_what_to_d
     (hurried,) = planned(builtin("prefix", 40), time_limit=1e-9).summary.warnings
     assert hurried.startswith("the variance of subset_selection is ")
     assert hurried.endswith("times the lower bound: plan again with more time")
-    (missing,) = quality_warnings(4.0, 0.0, builtin("prefix", 40), mechanism="hierarchy", epsilon=1)
+    (missing,) = quality_warnings(4.0, 0.0, builtin("prefix", 40), mechanism="hierarchy", epsilon=1, objective="max")
     assert missing.startswith("no lower bound above 0 was proved, so it is not known how far hierarchy is")
     idle = planned(builtin("histogram", 40), users=20)
     (few,) = idle.summary.warnings
