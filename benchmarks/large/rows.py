@@ -133,7 +133,7 @@ ROWS = (
     _categories(4, 16384, 58, None),
     _largest(1016, 4, 2.45),
     _largest(2032, 4, 2.95),
-    _largest(4064, 4, 3.65),
+    _largest(4064, 4, 3.4),
     _largest(2049, 8, 0.69),
     Row(name="grid 256 × 256, prefix", specification=_GRID, target_mean=180),
     _marginals(20, 2, 94),

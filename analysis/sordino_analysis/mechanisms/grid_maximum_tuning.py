@@ -21,8 +21,9 @@ class GridMaximumTuning:
     """What a report may count; 1 is about where the mean is best."""
     most_factor: float = 4.0
     """The most that it may count, so that no level of hardly any chance makes up for it."""
-    descended_to: int = 2048
-    """Up to so many types they are descended again at each doubling; beyond, they are carried over."""
+    descended_to: int = 8192
+    """Up to so many types they are descended again at each doubling; beyond, they are carried over. At 2,050 types the
+    last descent takes 2.86 from 3.05, at 4,064 3.37 from 3.62, at 8,000 4.01 from 4.10, all at ε = 4."""
     queries: int = 9
     """Queries of a descent at first; as many of the worst ones are added after it."""
     compared: int = 65

@@ -81,6 +81,45 @@ def test_five_seconds_are_enough_for_twice_the_target(name: str) -> None:
     assert plan.summary.warnings == ()
 
 
+def lines(*sides: int, labels: int = 0) -> Workload:
+    """Prefix sums of ordered attributes, in each of so many categories where there are some."""
+    domain: list[dict[str, Any]] = [
+        {"name": f"a{number}", "kind": "integers", "low": 0, "high": side - 1} for number, side in enumerate(sides)
+    ]
+    queries: Any = {f"a{number}": "prefix" for number in range(len(sides))}
+    if labels:
+        domain.append({"name": "c", "kind": "categorical", "labels": [f"v{label}" for label in range(labels)]})
+        queries["c"] = "histogram"
+    return parse_specification({"name": "lines", "domain": domain, "queries": queries}).build()
+
+
+@pytest.mark.parametrize("seconds", [0.001, pytest.param(5.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("workload", "epsilon", "objective", "structured"),
+    [
+        (lines(600), 1, "mean", "shifted_grids"),
+        (lines(128, labels=8), 1, "mean", "category_grids"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                (lines(500), 1, "mean", "shifted_grids"),
+                (lines(600), 4, "max", "shifted_grids"),
+                (many_bins("ranges", 2049), 1, "max", "shifted_grids"),
+                (lines(128, labels=8), 4, "max", "category_grids"),
+                (lines(32, 32), 1, "mean", "plane_grids"),
+                (settings(10, 2, 2, exactly=True), 1, "mean", "orbit_kernel"),
+            )
+        ),
+    ],
+)
+def test_a_plan_cut_short_has_at_most_a_fifth_more_than_the_structured_one(
+    workload: Workload, epsilon: float, objective: str, structured: str, seconds: float
+) -> None:
+    whole = planned(workload, epsilon, objective=objective, mechanism=structured)
+    hurried = planned(workload, epsilon, objective=objective, time_limit=seconds)
+    assert hurried.summary.variance <= 1.2 * whole.summary.variance
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["prefix", "ranges"])
 def test_intervals_do_not_jump_at_the_largest_dense_size(kind: str) -> None:
