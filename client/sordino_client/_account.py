@@ -12,10 +12,13 @@ from sordino_client._account_document import account_document, told_by
 from sordino_client._config import Caps
 from sordino_client._ledger_view import Debit, Joined, LedgerView
 from sordino_client._shuffled import MixedGuarantee, mixed_guarantee
-from sordino_shared._records import dataclass
+from sordino_shared._records import dataclass, replace
 from sordino_shared.domains import Integers, Number
+from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon, exact_decimal
 from sordino_shared.protocol import OwnerText, Rotating, Route, ShuffledRoute
+from sordino_shared.protocol.log_keys import LogPins
+from sordino_shared.protocol.log_proofs import LogProof
 from sordino_shared.quantities import duration, quantity
 
 COLUMNS = 72
@@ -78,6 +81,29 @@ class SeriesAccount:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LogAccount:
+    """The place of a campaign in the public log: entry `index` of `size`, the root of the tree in hexadecimal digits.
+
+    `witnesses` are the pinned ones that saw it, `proof` is the text that proves it. All are None, and no witnesses,
+    where the log gave no proof yet.
+    """
+
+    index: int | None = None
+    size: int | None = None
+    root: str | None = None
+    witnesses: tuple[str, ...] = ()
+    proof: str | None = None
+
+    def __str__(self) -> str:
+        if self.index is None or self.root is None:
+            return "log: not in the public log yet"
+        shown = " ".join(self.root[place : place + 4] for place in range(0, 16, 4))
+        count = len(self.witnesses)
+        seen = f", seen by {count} {'witness' if count == 1 else 'witnesses'}" if count else ""
+        return f"log: entry {self.index:,} of {self.size:,}{seen}, root {shown} …"
+
+
+@dataclass(frozen=True, kw_only=True)
 class CampaignAccount:
     """One campaign: what its owner was told, the server it was joined at, whether they left, and every answer.
 
@@ -86,7 +112,8 @@ class CampaignAccount:
     `found` is the population in whose list it was found, None where the app named it; `arm` the version that the app
     shows in an experiment. `state` is "active", "left", "replaced", or "ended" where no answer follows; `guarantee` the
     most that the campaign may spend, `data` what each attribute tells, `texts` the purpose in other languages.
-    `next_due` is when a series asks next, in Unix seconds, None where nothing tells.
+    `next_due` is when a series asks next, in Unix seconds, None where nothing tells. `log` is its place in the public
+    log, None where the app pins none.
     """
 
     campaign: str
@@ -104,6 +131,7 @@ class CampaignAccount:
     data: tuple[str, ...] = ()
     texts: tuple[OwnerText, ...] = ()
     next_due: int | None = None
+    log: LogAccount | None = None
     entries: tuple[AccountEntry, ...]
 
     @property
@@ -152,6 +180,7 @@ class Account:
             lines += ["  numbers outside of a range count as its end:"] if campaign.clipped else []
             lines += [line for sentence in campaign.clipped for line in folded(sentence)]
             lines += _mixed_lines(campaign)
+            lines += [] if campaign.log is None else [f"  {campaign.log}"]
             unit = "round" if campaign.series is None else "period"
             lines += [f"  {_line(entry, unit)}" for entry in campaign.entries] or ["  nothing answered"]
         return "\n".join(lines)
@@ -163,12 +192,15 @@ class Statements(Protocol):
     def statement(self) -> LedgerView: ...
 
 
-def account(ledger: Statements, caps: Caps, now: int) -> Account:
-    """The account of a ledger at `now`, in Unix seconds."""
+def account(ledger: Statements, caps: Caps, now: int, log: LogPins | None = None) -> Account:
+    """The account of a ledger at `now`, in Unix seconds; `log` is what the app pins of the public log."""
     found = ledger.statement()
     gone = found.left_all_at is not None
     campaigns = tuple(
-        _campaign(each, [debit for debit in found.debits if debit.campaign == campaign], gone, now)
+        replace(
+            _campaign(each, [debit for debit in found.debits if debit.campaign == campaign], gone, now),
+            log=None if log is None else _logged(log, found.logged.get(campaign), now),
+        )
         for campaign, each in found.joined.items()
     )
     return Account(
@@ -201,6 +233,21 @@ def _campaign(joined: Joined, debits: list[Debit], gone: bool, now: int) -> Camp
         texts=manifest.texts,
         next_due=_next_due(joined, now) if state == "active" else None,
         entries=entries,
+    )
+
+
+def _logged(log: LogPins, found: tuple[LogProof, bytes] | None, now: int) -> LogAccount:
+    if found is None:
+        return LogAccount()
+    proof, content = found
+    try:
+        witnesses = log.accept(proof.checkpoint, now).witnesses
+    except InvalidValue:
+        # The app pins another log, or more witnesses, than when it was kept.
+        return LogAccount()
+    note = proof.checkpoint
+    return LogAccount(
+        index=proof.index + 1, size=note.size, root=note.root.hex(), witnesses=witnesses, proof=content.decode()
     )
 
 

@@ -58,6 +58,7 @@ def _campaign(campaign: CampaignAccount, languages: Sequence[str]) -> dict[str, 
         else {"epsilon": exact_decimal(series.epsilon_nano), "turn": series.turn, "answers": series.answers,
               "answers_max": series.answers_max, "over": series.over},
         "next_due": campaign.next_due,
+        "log": None if campaign.log is None else asdict(campaign.log) | {"witnesses": list(campaign.log.witnesses)},
         "spent": exact_decimal(campaign.epsilon_nano),
         "reports": [_report(entry) for entry in campaign.entries],
     }  # fmt: skip

@@ -15,7 +15,15 @@ from sordino_client._async_http_transport import AsyncHttpTransport
 from sordino_client._background import Background
 from sordino_client._client import PATIENCE_S, connection, within
 from sordino_client._clock import Clock, SystemClock
-from sordino_client._config import DEFAULT_JOINS_PER_PERIOD, DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
+from sordino_client._config import (
+    DEFAULT_JOINS_PER_PERIOD,
+    DEFAULT_LARGEST_PART,
+    DEFAULT_SPOOL_LIMIT,
+    REQUIRE_LOG,
+    Caps,
+    Config,
+    pinned_log,
+)
 from sordino_client._device import Device
 from sordino_client._errors import TransportFailed, WrongArgument
 from sordino_client._finding import Accept, FoundCampaigns
@@ -51,6 +59,10 @@ class AsyncClient:
         background: bool = False,
         joins_per_period: int = DEFAULT_JOINS_PER_PERIOD,
         manifest_keys: Sequence[str] = (),
+        log: str | None = None,
+        witnesses: Sequence[str] = (),
+        quorum: int | None = None,
+        log_policy: str = REQUIRE_LOG,
         allow_http: bool = False,
         transport: AsyncTransport | None = None,
         randomness: Randomness | None = None,
@@ -68,6 +80,8 @@ class AsyncClient:
             background=background,
             joins_per_period=joins_per_period,
             manifest_keys=listed_keys(manifest_keys),
+            log=pinned_log(log, witnesses, quorum),
+            log_policy=log_policy,
         )
         if background and transport is not None:
             raise WrongArgument("the thread of background=True uses the SDK's own transport; leave out `transport`")

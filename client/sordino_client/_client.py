@@ -15,7 +15,15 @@ from typing import Self, TypeVar
 from sordino_client._account import Account
 from sordino_client._background import Background
 from sordino_client._clock import Clock, SystemClock
-from sordino_client._config import DEFAULT_JOINS_PER_PERIOD, DEFAULT_LARGEST_PART, DEFAULT_SPOOL_LIMIT, Caps, Config
+from sordino_client._config import (
+    DEFAULT_JOINS_PER_PERIOD,
+    DEFAULT_LARGEST_PART,
+    DEFAULT_SPOOL_LIMIT,
+    REQUIRE_LOG,
+    Caps,
+    Config,
+    pinned_log,
+)
 from sordino_client._device import Device
 from sordino_client._errors import WrongArgument
 from sordino_client._finding import Accept, FoundCampaigns
@@ -36,7 +44,9 @@ class Client:
 
     `ledger` is a path in the app's private folder, or ":memory:" for simulations. `strict` is for the app's tests.
     `background` sends by a thread of its own, each campaign over its own connection and at its own time of the retry
-    window. `dry_run` answers up to the debit and sends nothing. `transport`, `randomness`, `clock` and `sleep` exist
+    window. `dry_run` answers up to the debit and sends nothing. With `log`, the verifier key of the server's public
+    log, only campaigns are joined that are in it, as `quorum` of the `witnesses` saw it; `log_policy` "prefer" joins
+    them also while the log gives no proof. `transport`, `randomness`, `clock` and `sleep` exist
     for tests and simulations.
     """
 
@@ -54,6 +64,10 @@ class Client:
         background: bool = False,
         joins_per_period: int = DEFAULT_JOINS_PER_PERIOD,
         manifest_keys: Sequence[str] = (),
+        log: str | None = None,
+        witnesses: Sequence[str] = (),
+        quorum: int | None = None,
+        log_policy: str = REQUIRE_LOG,
         allow_http: bool = False,
         transport: Transport | None = None,
         randomness: Randomness | None = None,
@@ -71,6 +85,8 @@ class Client:
             background=background,
             joins_per_period=joins_per_period,
             manifest_keys=listed_keys(manifest_keys),
+            log=pinned_log(log, witnesses, quorum),
+            log_policy=log_policy,
         )
         self._transport = transport or connection(server, allow_http)
         open_device = partial(Device, ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sordino_client._errors import WrongArgument, checked_arguments
-from sordino_client._signatures import check_keys
+from sordino_client._signatures import check_keys, listed_keys
 from sordino_shared._checks import check_range
 from sordino_shared._records import dataclass, field
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import DevicePart
+from sordino_shared.protocol.log_keys import LogPins, NoteKey
 
 DAY_S = 86_400
 DEFAULT_SPOOL_LIMIT = 500
 DEFAULT_JOINS_PER_PERIOD = 3
 DEFAULT_LARGEST_PART = DevicePart.usual_limit
+REQUIRE_LOG, PREFER_LOG = "require", "prefer"
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,8 @@ class Config:
     `background` has a report wait from the first for a time drawn from the retry window.
     `joins_per_period` limits the campaigns that are joined from lists in a period of the caps. With `manifest_keys`, up
     to four Ed25519 keys in hexadecimal digits, a manifest that none of them signed is refused.
+    `log` is the public log that campaigns have to be in; with `log_policy` "prefer" they are joined also while there is
+    no proof.
     """
 
     caps: Caps
@@ -76,6 +82,8 @@ class Config:
     background: bool = False
     joins_per_period: int = DEFAULT_JOINS_PER_PERIOD
     manifest_keys: tuple[str, ...] = ()
+    log: LogPins | None = None
+    log_policy: str = REQUIRE_LOG
 
     def __post_init__(self) -> None:
         if not isinstance(self.caps, Caps):
@@ -85,8 +93,26 @@ class Config:
             check_range(self.largest_part, 1, DevicePart.limit, "largest part in bytes")
             check_range(self.joins_per_period, 0, 10_000, "joins per period")
         check_keys(self.manifest_keys)
+        if self.log_policy not in (REQUIRE_LOG, PREFER_LOG):
+            raise WrongArgument(f"log_policy is {REQUIRE_LOG!r} or {PREFER_LOG!r}, got {self.log_policy!r}")
         if self.upload_token is not None and not _is_token(self.upload_token):
             raise WrongArgument("an upload token is printable ASCII without blanks")
+
+
+def pinned_log(log: str | None, witnesses: Iterable[str], quorum: int | None) -> LogPins | None:
+    """What an app pins of the public log; `quorum` is 1 where there are witnesses and it is not given.
+
+    Raises `WrongArgument`.
+    """
+    given = listed_keys(witnesses, "witnesses")
+    if log is None:
+        if given or quorum is not None:
+            raise WrongArgument("witnesses and quorum belong to a log: give log, its verifier key, too", given)
+        return None
+    with checked_arguments():
+        keys = tuple(map(NoteKey.parse, given))
+        needed = (1 if keys else 0) if quorum is None else quorum
+        return LogPins(log=NoteKey.parse(log), witnesses=keys, quorum=needed)
 
 
 def _is_token(token: object) -> bool:

@@ -25,6 +25,7 @@ from sordino_client._found_rows import FoundRows
 from sordino_client._kept import Kept, Prefetched
 from sordino_client._ledger import Ledger
 from sordino_client._preview import Preview
+from sordino_client._public_log import PublicLog
 from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload, campaign_of
 from sordino_client._sending import send
 from sordino_client._sentences import answered, sent
@@ -71,7 +72,8 @@ class Device:
         self._ledger = Ledger(self._storage, self._spool, self._kept, self.origin, config, clock)
         self._series = Series(self._storage, self._ledger, config, randomness, clock)
         rows = FoundRows(self._storage, self._ledger, self.origin, config, clock)
-        self._finding = Finding(rows, config, randomness, clock)
+        self._log = PublicLog(self._storage, config, clock)
+        self._finding = Finding(rows, self._log, config, randomness, clock)
 
     def close(self) -> None:
         """Close the ledger's file."""
@@ -89,6 +91,7 @@ class Device:
             manifest = yield from self._fetch_manifest(campaign)
             check_joinable(manifest)
             yield from self._finding.check_named(manifest)
+            yield from self._log.check_manifest(manifest)
             session = yield from self._pin(manifest)
             _LOG.info("Joined campaign %s.", campaign)
         return self._describe(session)
@@ -124,6 +127,7 @@ class Device:
         """Everything is fetched and verified before the value is looked at, so that no request can depend on it."""
         self._ledger.expire()
         session = self._ledger.session(campaign)
+        yield from self._log.check_again(session.manifest)
         if session.series is not None:
             return (yield from self._series.answer(session, session.series, value))
         settled = self._ledger.settled(session)
@@ -248,7 +252,7 @@ class Device:
     def account(self) -> Account:
         """What was spent and sent."""
         self._ledger.expire()
-        return account(self._ledger, self.config.caps, int(seconds(self.clock)))
+        return account(self._ledger, self.config.caps, int(seconds(self.clock)), self.config.log)
 
     def opt_out(self, campaign: CampaignId) -> None:
         """Delete the campaign's reports; keep its debits."""
@@ -297,6 +301,8 @@ class Device:
         if verified is None:
             content = yield from fetch_plan(digest, self.config.largest_part, self.clock)
             verified = verify_part(content, digest)
+            if session.manifest.rounds[index].plan is None:
+                yield from self._log.check_plan(session.campaign, index, digest)
         if session.campaign not in self._claims_checked:
             check_headline(session.manifest, verified.part)
             self._claims_checked.add(session.campaign)

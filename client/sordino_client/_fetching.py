@@ -10,6 +10,8 @@ from sordino_client._transport import Request, Response
 from sordino_shared.errors import OversizedDocument
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, Digest
 
+TEXT_MEDIA_TYPE = "text/plain"
+
 
 def fetch(what: str, path: str, limit: int, clock: Clock) -> Flow[bytes]:
     """The bytes at `path`, at most `limit`; the caller verifies them. `what` names them in errors.
@@ -17,6 +19,11 @@ def fetch(what: str, path: str, limit: int, clock: Clock) -> Flow[bytes]:
     Raises `PlanUnavailable`, and `PlanRefused` for more bytes.
     """
     return (yield from fetch_response(what, path, limit, clock)).content
+
+
+def fetch_text(what: str, path: str, limit: int, clock: Clock) -> Flow[bytes]:
+    """As `fetch`, for a document that is text."""
+    return (yield from fetch_response(what, path, limit, clock, TEXT_MEDIA_TYPE)).content
 
 
 def fetch_plan(digest: Digest, limit: int, clock: Clock) -> Flow[bytes]:
@@ -30,25 +37,25 @@ def fetch_plan(digest: Digest, limit: int, clock: Clock) -> Flow[bytes]:
         raise PlanRefused("plan", reason) from error.__cause__
 
 
-def fetch_response(what: str, path: str, limit: int, clock: Clock) -> Flow[Response]:
+def fetch_response(what: str, path: str, limit: int, clock: Clock, media_type: str = CBOR_MEDIA_TYPE) -> Flow[Response]:
     """The whole response with the bytes at `path`, for its headers; see `fetch`."""
     try:
-        response = yield Request(method="GET", path=path, limit=limit)
+        response = yield Request(method="GET", path=path, limit=limit, accept=media_type)
     except TransportFailed as error:
         raise PlanUnavailable(what, str(error)) from error
     except OversizedDocument as error:
         raise PlanRefused(what, str(error)) from error
     assert response is not None
     if response.status == 200:
-        _check_media_type(what, response)
+        _check_media_type(what, response, media_type)
         return response
     slug = problem_slug(response)
     reason = f"HTTP {response.status}{f' ({slug})' if slug else ''}"
     raise PlanUnavailable(what, reason, response.status, slug, retry_after_s(response, seconds(clock)))
 
 
-def _check_media_type(what: str, response: Response) -> None:
+def _check_media_type(what: str, response: Response, expected: str) -> None:
     """Raise `PlanUnavailable` for a page in the server's place, such as the login page of a network."""
-    media_type = response.headers.get("content-type", CBOR_MEDIA_TYPE).partition(";")[0].strip().lower()
-    if media_type != CBOR_MEDIA_TYPE:
-        raise PlanUnavailable(what, f"the answer is {media_type[:100]!r}, not {CBOR_MEDIA_TYPE}")
+    media_type = response.headers.get("content-type", expected).partition(";")[0].strip().lower()
+    if media_type != expected:
+        raise PlanUnavailable(what, f"the answer is {media_type[:100]!r}, not {expected}")

@@ -12,6 +12,7 @@ from sordino_client._errors import PlanRefused, PlanUnavailable, WrongArgument
 from sordino_client._fetching import fetch
 from sordino_client._flow import Flow
 from sordino_client._found_rows import FoundRows
+from sordino_client._public_log import PublicLog
 from sordino_client._session import check_joinable, pin_manifest
 from sordino_client._signatures import check_signed
 from sordino_shared._records import dataclass, replace
@@ -31,7 +32,7 @@ class FoundCampaigns:
 
     `declined` by the app; `repeated`: another open campaign asks the same; `postponed`: the period has had its joins;
     `refused`: the manifest names servers and not this one, has what this version of the SDK cannot answer yet, or the
-    app pins keys and none of them signed it.
+    app pins keys and none of them signed it, or it pins a public log that gives no proof of it.
     """
 
     looked: bool
@@ -46,8 +47,9 @@ class FoundCampaigns:
 class Finding:
     """The flow of a look at a list."""
 
-    def __init__(self, rows: FoundRows, config: Config, randomness: Randomness, clock: Clock) -> None:
+    def __init__(self, rows: FoundRows, log: PublicLog, config: Config, randomness: Randomness, clock: Clock) -> None:
         self._rows = rows
+        self._log = log
         self._config = config
         self._randomness = randomness
         self._clock = clock
@@ -65,6 +67,7 @@ class Finding:
         served = [each for each in manifests if self._rows.serves(each) and _is_joinable(each)]
         refused = tuple(each.campaign for each in manifests if each not in served)
         refused += yield from self._unsigned(served)
+        refused += yield from self._unlogged([each for each in served if each.campaign not in refused])
         known = self._rows.known(listed.campaigns)
         left_out = {each.campaign for each in known} | set(refused)
         candidates = [each for each in manifests if each.campaign not in left_out]
@@ -124,6 +127,16 @@ class Finding:
             try:
                 check_signed(manifest, content, self._config.manifest_keys)
             except PlanRefused as error:
+                _LOG.warning("Campaign %s of the list is not joined: %s.", manifest.campaign, error)
+                refused.append(manifest.campaign)
+        return tuple(refused)
+
+    def _unlogged(self, manifests: Iterable[Manifest]) -> Flow[tuple[CampaignId, ...]]:
+        refused = []
+        for manifest in manifests:
+            try:
+                yield from self._log.check_manifest(manifest)
+            except (PlanRefused, PlanUnavailable) as error:
                 _LOG.warning("Campaign %s of the list is not joined: %s.", manifest.campaign, error)
                 refused.append(manifest.campaign)
         return tuple(refused)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sordino_client._accounting import Spending
 from sordino_client._series_rows import SeriesState
 from sordino_shared._records import dataclass
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, Manifest
+from sordino_shared.protocol.log_proofs import LogProof
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +51,13 @@ class Joined:
 
 @dataclass(frozen=True, kw_only=True)
 class LedgerView:
-    """Debits in the order they were made, the campaigns they belong to, totals, and when the owner left all."""
+    """Debits in the order they were made, the campaigns they belong to, totals, and when the owner left all.
+
+    `logged` are the accepted proofs of the public log, and their texts, by campaign.
+    """
 
     debits: list[Debit]
     joined: dict[CampaignId, Joined]
     spending: Spending
     left_all_at: int | None
+    logged: Mapping[CampaignId, tuple[LogProof, bytes]]

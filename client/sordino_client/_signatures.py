@@ -14,12 +14,12 @@ MAX_KEYS = 4
 _KEY = re.compile("[0-9a-f]{64}")
 
 
-def listed_keys(keys: Iterable[str]) -> tuple[str, ...]:
+def listed_keys(keys: Iterable[str], what: str = "manifest_keys") -> tuple[str, ...]:
     """The keys; raises WrongArgument for what holds none."""
     try:
         return tuple(keys)
     except TypeError:
-        raise WrongArgument(f"manifest_keys are a list of keys, not {keys!r}", keys) from None
+        raise WrongArgument(f"{what} are a list of keys, not {keys!r}", keys) from None
 
 
 def check_keys(keys: tuple[str, ...]) -> None:

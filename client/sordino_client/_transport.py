@@ -33,6 +33,7 @@ class Request:
     limit: int
     body: bytes | None = None
     authorization: str | None = None
+    accept: str = CBOR_MEDIA_TYPE
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ class AsyncTransport(Protocol):
 
 def headers_of(request: Request) -> dict[str, str]:
     """The headers of a request, but for those of the connection: the same on every device."""
-    headers = {"User-Agent": USER_AGENT, "Accept": CBOR_MEDIA_TYPE, "Accept-Encoding": "gzip"}
+    headers = {"User-Agent": USER_AGENT, "Accept": request.accept, "Accept-Encoding": "gzip"}
     if request.body is not None:
         headers["Content-Type"] = CBOR_MEDIA_TYPE
     if request.authorization is not None:

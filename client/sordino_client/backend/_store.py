@@ -224,6 +224,7 @@ class StoredOwner:
             )
             mine = {number: kept for number, kept in known.items() if any(row[0] == number for row in rows)}
             return LedgerView(
+                logged={},
                 debits=[_debit(known[row[0]], *row[1:]) for row in rows],
                 joined={kept.manifest.campaign: self._joined(database, owner, kept) for number, kept in mine.items()},
                 spending=_owners.spending(database, owner.number, None, now - store.caps.period_s),

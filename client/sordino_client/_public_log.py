@@ -1,0 +1,182 @@
+"""What a device checks against the public log that its app pins: the same campaign, in the same list, as everybody.
+
+Two requests, the same for all devices: the proof of a campaign, and the list of daily checkpoints. None says what this
+device has seen. See docs/log.md.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+from collections.abc import Callable
+
+from sordino_client import _log_marks as rows
+from sordino_client._clock import Clock, seconds
+from sordino_client._config import DAY_S, PREFER_LOG, Config
+from sordino_client._errors import PlanRefused, PlanUnavailable
+from sordino_client._fetching import fetch_text
+from sordino_client._flow import Flow
+from sordino_client._log_marks import LogMark
+from sordino_client._storage import Storage
+from sordino_shared._records import dataclass
+from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.protocol import CampaignId, Digest, LogEntry, Manifest
+from sordino_shared.protocol.log_days import MAX_DAYS_BYTES, LogDays
+from sordino_shared.protocol.log_entries import LoggedPlan, entry_fault
+from sordino_shared.protocol.log_keys import LogPins, Vouched
+from sordino_shared.protocol.log_proofs import MAX_PROOF_BYTES, LogProof
+
+_LOG = logging.getLogger("sordino_client")
+_WHAT = "log proof"
+# The log may have grown between the two requests: then both are made again, once.
+_TRIES = 2
+
+
+@dataclass(frozen=True)
+class _Shown:
+    """What a server showed of the log for one campaign."""
+
+    proof: LogProof
+    content: bytes
+    days: LogDays
+    vouched: Vouched
+
+
+class PublicLog:
+    """The checks of one ledger; without a pinned log there are none, and no request."""
+
+    def __init__(self, storage: Storage, config: Config, clock: Clock) -> None:
+        self._storage = storage
+        self._config = config
+        self._clock = clock
+
+    def check_manifest(self, manifest: Manifest) -> Flow[None]:
+        """Prove that a manifest is in the log before it is joined.
+
+        Raises `PlanRefused` for a wrong proof, and `PlanUnavailable` where there is none, unless the app prefers to
+        join then; it is asked for again daily.
+        """
+        pins, campaign = self._config.log, manifest.campaign
+        if pins is None:
+            return
+        try:
+            yield from self._prove(pins, campaign, "", lambda entry: entry_fault(entry, manifest))
+        except PlanUnavailable as error:
+            if self._config.log_policy != PREFER_LOG:
+                raise
+            _LOG.warning("Campaign %s is not in the public log yet: %s.", campaign, error)
+            with self._storage.write() as connection:
+                rows.keep_trial(connection, campaign, seconds(self._clock))
+
+    def check_again(self, manifest: Manifest) -> Flow[None]:
+        """Ask once a day for the proof of a campaign that was joined without one; nothing stops its answers."""
+        campaign = manifest.campaign
+        if self._config.log is None or not self._is_due(campaign):
+            return
+        try:
+            yield from self.check_manifest(manifest)
+        except (PlanRefused, PlanUnavailable) as error:
+            _LOG.warning("Campaign %s has no proof of the public log: %s.", campaign, error)
+            with self._storage.write() as connection:
+                rows.keep_trial(connection, campaign, seconds(self._clock))
+
+    def check_plan(self, campaign: CampaignId, index: int, digest: Digest) -> Flow[None]:
+        """Prove that a later round's plan is in the log; a log that is down stops nobody who joined.
+
+        Raises `PlanRefused` for a wrong proof.
+        """
+        pins = self._config.log
+        if pins is None:
+            return
+
+        def fault(entry: LogEntry) -> str | None:
+            if entry.event == LoggedPlan(campaign, index) and entry.subject == bytes(digest):
+                return None
+            return f"the entry of the log is not that of plan {digest} for round {index}"
+
+        try:
+            yield from self._prove(pins, campaign, f"/rounds/{index}", fault)
+        except PlanUnavailable as error:
+            _LOG.warning("The plan of round %s is not in the public log yet: %s.", index, error)
+
+    def _is_due(self, campaign: CampaignId) -> bool:
+        assert self._config.log is not None
+        with self._storage.read() as connection:
+            tried = rows.tried_at(connection, campaign)
+            # A clock that was set back does not hold it back for years.
+            waits = 0 <= seconds(self._clock) - tried < DAY_S
+            return not waits and not _is_proved(connection, self._config.log, campaign)
+
+    def _prove(
+        self, pins: LogPins, campaign: CampaignId, place: str, fault: Callable[[LogEntry], str | None]
+    ) -> Flow[None]:
+        shown = yield from self._fetch(pins, campaign, place)
+        with self._storage.read() as connection:
+            known = rows.marks(connection, pins.log.name)
+        try:
+            wrong = fault(shown.proof.entry) or _contradiction(pins, known, shown)
+            if wrong is not None:
+                raise PlanRefused(_WHAT, wrong, campaign)
+        except PlanRefused:
+            with self._storage.write() as connection:
+                rows.keep_evidence(connection, shown.proof, shown.content)
+            raise
+        with self._storage.write() as connection:
+            rows.keep_proof(connection, shown.proof, shown.content)
+            if shown.days.days:
+                rows.keep_day(connection, pins.log.name, shown.days.days[-1])
+
+    def _fetch(self, pins: LogPins, campaign: CampaignId, place: str) -> Flow[_Shown]:
+        """A proof and the days that lead to its checkpoint, both accepted."""
+        for _ in range(_TRIES):
+            path = f"/v1/campaigns/{campaign}{place}/log-proof"
+            content = yield from fetch_text(_WHAT, path, MAX_PROOF_BYTES, self._clock)
+            listed = yield from fetch_text("list of log days", "/v1/log/days", MAX_DAYS_BYTES, self._clock)
+            try:
+                proof = LogProof.read(content)
+                vouched = pins.accept(proof.checkpoint, int(seconds(self._clock)))
+                days = LogDays.read(listed)
+            except (SordinoError, InvalidValue) as error:
+                raise PlanRefused(_WHAT, str(error), campaign) from error
+            if days.newest.text == proof.checkpoint.text:
+                return _Shown(proof, content, days, vouched)
+        raise PlanUnavailable(_WHAT, "the log's proof and its list of days are of two moments")
+
+
+def _is_proved(connection: sqlite3.Connection, pins: LogPins, campaign: CampaignId) -> bool:
+    found = rows.proofs(connection).get(campaign)
+    return found is not None and found[0].checkpoint.origin == pins.log.name
+
+
+def _contradiction(pins: LogPins, known: list[LogMark], shown: _Shown) -> str | None:
+    """Why what is shown does not continue what this ledger accepted before; None where it does.
+
+    Raises `PlanUnavailable` for an older tree that a cache may have kept.
+    """
+    size, root = shown.proof.checkpoint.size, shown.proof.checkpoint.root
+    for mark in known:
+        if mark.size == size and mark.root != root:
+            return f"the public log has two trees of {size} entries: it shows this device another one than before"
+    if known and known[-1].size > size:
+        return _older(pins, known[-1], shown)
+    dated = [mark for mark in known if mark.day is not None]
+    return None if not dated else _missing_day(dated[-1], shown.days)
+
+
+def _older(pins: LogPins, last: LogMark, shown: _Shown) -> str:
+    size = shown.proof.checkpoint.size
+    reason = f"the public log has {size} entries, and {last.size} were seen before"
+    if last.proof and shown.vouched.at > pins.accept(LogProof.read(last.proof).checkpoint, shown.vouched.at).at:
+        return f"{reason}: it went back, and witnesses vouch for it later"
+    raise PlanUnavailable(_WHAT, f"{reason}: a cache may have kept an older answer")
+
+
+def _missing_day(mark: LogMark, days: LogDays) -> str | None:
+    """Whether the daily checkpoint that was kept is still in the list, or older than all of it."""
+    assert mark.day is not None
+    if any((each.size, each.root) == (mark.size, mark.root) for each in days.days):
+        return None
+    if days.days and days.days[0].day > mark.day:
+        # Away for longer than the list: witnesses vouch for the time between.
+        return None
+    return f"the public log no longer has the checkpoint of {mark.size} entries that this device saw on day {mark.day}"
