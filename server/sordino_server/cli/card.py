@@ -73,7 +73,7 @@ def card_of(remote: Remote, target: str, *, dataset: bool = False) -> dict[str, 
 
 def card_file(document: dict[str, Any]) -> bytes:
     """`card.json`: the same bytes for the same card."""
-    return (json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode()
+    return (json.dumps(document, ensure_ascii=False, separators=(",", ":")) + "\n").encode()
 
 
 def _audited(remote: Remote, card: Any) -> Any:
