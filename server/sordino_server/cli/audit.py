@@ -6,11 +6,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.table import Column, Table
 
+from sordino_analysis.conformance.empirical import EmpiricalBound
 from sordino_analysis.curator.audit import audit_curator
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.curator_part import CuratorPart
@@ -31,6 +32,7 @@ from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_server.cli.audited_campaign import AuditedCampaign, fetched
 from sordino_server.cli.curator_planning import CURATOR_FILE
+from sordino_server.cli.empirical_audit import DrawsOption, EmpiricalOption, SamplerOption, audited_sampler, lines
 from sordino_server.cli.output import JsonOption, VerboseOption, console, fail, print_json, print_table, reports_errors
 from sordino_server.cli.plan import SUMMARY_FILE
 from sordino_server.cli.remote import DEFAULT_SERVER, KeyOption, Remote, ServerOption
@@ -49,6 +51,9 @@ def audit(
     ],
     server: ServerOption = DEFAULT_SERVER,
     key: KeyOption = None,
+    empirical: EmpiricalOption = False,
+    draws: DrawsOption = None,
+    sampler: SamplerOption = None,
     verbose: VerboseOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -68,10 +73,13 @@ def audit(
     or a digest on the server, also detects changes that leave every number as it was. A protocol plan together with the
     parts of its first round also proves the lower bounds of the statistic, and gives the effect of fake reports on it.
     """
+    if not empirical and (draws is not None or sampler is not None):
+        raise InvalidValue("--draws and --sampler go with --empirical")
     plan = _Parts(server, key)
     for target in targets:
         plan.read(target)
     checks = list(plan.audit())
+    found = plan.empirical(sampler, draws) if empirical else None
     wrong = [check.name for check in checks if not check.holds]
     moved = {} if wrong else plan.manipulations()
     of_forms = {} if wrong else plan.statistic_manipulations()
@@ -79,12 +87,18 @@ def audit(
         shown = [asdict(check) for check in checks]
         forms = {name: each.model_dump() for name, each in of_forms.items()}
         figures = {"manipulation": moved, "statistic_manipulation": forms}
-        given = {name: each for name, each in figures.items() if each}
+        given: dict[str, Any] = {name: each for name, each in figures.items() if each}
+        given |= {} if found is None else {"empirical": asdict(found) | {"finds_above": found.finds_above}}
         print_json({"holds": not wrong, "checks": shown, **plan.ratios(), **given})
     else:
+        _line(plan.in_words())
         _print(checks, moved, of_forms, verbose)
+        for line in () if found is None else lines(found):
+            _line(line)
     if wrong:
         fail(f"the plan is not what it publishes ({', '.join(wrong)}); do not use it")
+    if found is not None and not found.holds:
+        fail(f"the sampler leaks more than its plan claims: ε ≥ {figure(found.bound, 3)}; do not ship it")
 
 
 def audited_checks(remote: Remote, campaign: str) -> list[Check]:
@@ -131,6 +145,18 @@ class _Parts:
         # What a digest or a manifest rules out is of another plan, whose bounds need not even fit.
         if all(check.holds for check in self.checks) and (design := self._design()) is not None:
             yield from audit_form_bounds(design, find_protocol(design.plan.protocol))
+
+    def in_words(self) -> str:
+        """ε of one report in odds; of a release what it promises."""
+        if self.device is None:
+            return "a release of a trusted curator: its guarantee is below"
+        return f"{self.device.guarantee} of one report. {self.device.guarantee.sentence()}"
+
+    def empirical(self, sampler: str | None, draws: int | None) -> EmpiricalBound:
+        """The bound for the device part's sampler; raises InvalidValue without a device part."""
+        if self.device is None:
+            raise InvalidValue("--empirical is for device parts: the noise of a curator is drawn once")
+        return audited_sampler(self.device, sampler, draws)
 
     def ratios(self) -> dict[str, float | None]:
         """The published bounds and variances over them; nothing for a device part alone."""

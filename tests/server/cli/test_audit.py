@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 
 import numpy as np
 import pytest
@@ -46,7 +47,9 @@ def plan_server():
 def test_a_plan_as_written_passes_and_shows_what_was_recomputed(written, run_command, json_of, mechanism):
     folder = written(mechanism)
     held = len(json_of("audit", str(folder))["checks"])
-    assert run_command("audit", str(folder)).stdout.startswith(f"{held} of {held} published values hold (--verbose")
+    first, second, *_ = run_command("audit", str(folder)).stdout.splitlines()
+    assert first.startswith("ε = 1 of one report. Anyone who sees the report: their odds about your answer")
+    assert second.startswith(f"{held} of {held} published values hold (--verbose")
     text = run_command("audit", str(folder), "--verbose").stdout
     assert all(claim in text for claim in ("digest of analyst.cbor", "ε", "max variance", "lower bound, mean"))
     report = json_of("audit", str(folder / "device.cbor"), str(folder / "analyst.cbor"))
@@ -222,3 +225,39 @@ def test_a_protocol_is_pinned_by_its_digest_and_goes_with_its_own_first_round(
     assert "another domain" in run_command("audit", str(folder), code=2).stderr
     (folder / "protocol.json").write_text("{}")
     assert "is not part of a plan" in run_command("audit", str(folder), code=2).stderr
+
+
+BROKEN = """import secrets, sys
+value, count = int(sys.argv[1]), int(sys.argv[2])
+for _ in range(count):
+    print(value, "%02x" % value)
+"""
+
+
+def test_an_empirical_audit_accepts_the_installed_sampler_and_refuses_another(written, run_command, json_of, tmp_path):
+    folder = str(written("randomized_response"))
+    found = json_of("audit", folder, "--empirical", "--draws", "4000")["empirical"]
+    assert found["bound"] <= found["claimed"] == 1
+    assert found["perfect"] > 0.5
+    text = run_command("audit", folder, "--empirical", "--draws", "4000").stdout
+    assert "a perfect sampler gives ≥" in text
+    assert "finds samplers of ε above about" in text
+    script = tmp_path / "broken.py"
+    script.write_text(BROKEN)
+    program = ("--sampler", f"{sys.executable} {script}")
+    refused = run_command("audit", folder, "--empirical", "--draws", "4000", *program, code=1)
+    assert "the sampler leaks more than its plan claims" in " ".join(refused.stderr.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mentioned"),
+    [
+        (("--draws", "500"), "go with --empirical"),
+        (("--empirical", "--sampler", "no-such-program-here"), "does not run"),
+        (("--empirical", "--draws", "500", "--sampler", "false"), "ended with 1"),
+        (("--empirical", "--draws", "500", "--sampler", "true"), "printed 0 reports"),
+    ],
+)
+def test_an_empirical_audit_that_cannot_be_made(written, run_command, arguments, mentioned):
+    refused = run_command("audit", str(written("randomized_response")), *arguments, code=2)
+    assert mentioned in " ".join(refused.stderr.split())

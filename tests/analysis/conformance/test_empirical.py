@@ -1,0 +1,171 @@
+"""The empirical audit finds samplers that pass the law of each report's favour, and accepts correct ones.
+
+A correct sampler is called broken in at most 5 of 100 runs; seeds are fixed, and the margin of the cases is above 1.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from sordino_analysis.conformance.coarsened import CoarsenedReport, coordinate_counts, coordinates, label_of
+from sordino_analysis.conformance.empirical import Sampler, empirical_bound, log_ratio, reference_sampler
+from sordino_analysis.conformance.features import sides_of
+from sordino_analysis.vectorized.arrays import array_of
+from sordino_analysis.vectorized.kernels import kernel_integers
+from sordino_analysis.vectorized.randomizers import randomize_many
+from sordino_analysis.vectorized.randomness import SeededRandomness
+from sordino_shared.domains import Domain, Integers
+from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon, epsilon_of_ratio
+from sordino_shared.protocol import DevicePart
+from sordino_shared.randomizers import (
+    Coarsened,
+    DenseRows,
+    FiniteKernel,
+    GridPartition,
+    Level,
+    LinearLabel,
+    RandomizedResponse,
+    SeededDirection,
+    SubsetSelection,
+)
+from sordino_shared.randomizers.base import cell_codes
+
+Payloads = NDArray[np.uint8]
+ONE = PureEpsilon.of(1)
+
+
+def part_of(randomizer: object, size: int) -> DevicePart:
+    proved = epsilon_of_ratio(*randomizer.likelihood_ratio())  # type: ignore[attr-defined]
+    return DevicePart(Domain((Integers("x", 0, size - 1),)), proved, randomizer)  # type: ignore[arg-type]
+
+
+def direction_part() -> DevicePart:
+    """Sixteen types with vectors of ±1 in eight dimensions, all at the largest keep weight for ε = 1."""
+    vectors = np.random.default_rng(4).choice([-1, 1], size=(16, 8))
+    keep = np.full(16, SeededDirection.largest_keep_weight(ONE), dtype=np.uint64)
+    return part_of(SeededDirection(60, array_of(vectors, "<i4"), array_of(keep, "<u8")), 16)
+
+
+def table_part() -> DevicePart:
+    """A square table that is not symmetric: each column has two outputs that are e times as likely, rows 1 to 7."""
+    low = 0.9 / (6 + 2 * np.e)
+    law = np.full((8, 8), low)
+    for cell in range(8):
+        law[[0 if cell < 7 else 1, 2 + cell % 6], cell] = low * np.e * (1 - 1e-9)
+    table = np.floor(law * 2.0**60).astype(np.uint64)
+    return part_of(FiniteKernel(60, DenseRows(array_of(table, "<u8"))), 8)
+
+
+def label_part() -> DevicePart:
+    level = Level(1 << 32, GridPartition((1,)), LinearLabel(2), b"\x01")
+    return part_of(Coarsened.for_guarantee((16,), (level,), ONE), 16)
+
+
+def drawn_again(part: DevicePart) -> Sampler:
+    """The seed is drawn again, up to five times, until the direction is on the value's side."""
+    randomizer, fresh = part.randomizer, reference_sampler(part, 5)
+
+    def draw(cell: int, count: int) -> Payloads:
+        payloads = fresh(cell, count).copy()
+        for _ in range(5):
+            wrong = ~sides_of(randomizer, cell, payloads)  # type: ignore[arg-type]
+            payloads[wrong] = fresh(cell, int(wrong.sum()))
+        return payloads
+
+    return draw
+
+
+def transposed(part: DevicePart) -> Sampler:
+    """The table is read by rows in place of columns."""
+    law = kernel_integers(part.randomizer.rows).astype(float) / 2.0**60  # type: ignore[union-attr]
+    rng = np.random.default_rng(6)
+
+    def draw(cell: int, count: int) -> Payloads:
+        chances = law[cell] / law[cell].sum()
+        return rng.choice(8, size=count, p=chances).astype(np.uint8)[:, None]
+
+    return draw
+
+
+def label_chosen(part: DevicePart) -> Sampler:
+    """The words are drawn again until the value's label is 0, up to three times."""
+    randomizer, fresh = part.randomizer, reference_sampler(part, 7)
+    assert isinstance(randomizer, Coarsened)
+
+    def is_zero(codes: list[int], payload: bytes) -> bool:
+        report = CoarsenedReport.read(randomizer, codes, payload)
+        level = randomizer.levels[report.level]
+        cell = coordinates(level.partition, codes, report.public)
+        return label_of(level.label, cell, coordinate_counts(randomizer, level), report.words) == 0
+
+    def draw(cell: int, count: int) -> Payloads:
+        payloads, codes = fresh(cell, count).copy(), cell_codes(cell, randomizer.sizes)
+        for _ in range(3):
+            wrong = np.array([not is_zero(codes, bytes(row)) for row in payloads])
+            payloads[wrong] = fresh(cell, int(wrong.sum()))
+        return payloads
+
+    return draw
+
+
+@pytest.mark.parametrize(
+    ("part", "broken", "draws"),
+    [(direction_part, drawn_again, 20_000), (table_part, transposed, 40_000), (label_part, label_chosen, 20_000)],
+    ids=["seed drawn again", "transposed table", "label chosen"],
+)
+def test_a_broken_sampler_is_found_and_the_shipped_one_is_not(part, broken, draws) -> None:
+    stated = part()
+    found = empirical_bound(stated, broken(stated), draws)
+    assert found.bound > found.claimed
+    assert not found.holds
+    true = empirical_bound(stated, reference_sampler(stated, 8), draws)
+    assert true.holds
+    assert 0.5 * true.claimed < true.bound <= true.claimed
+    assert abs(true.bound - true.perfect) < 0.25
+
+
+def test_a_bound_is_near_the_claim_where_events_are_frequent() -> None:
+    """Between .85 ε and ε for events above 1 %: randomised response of four values."""
+    part = part_of(RandomizedResponse.for_guarantee(4, ONE), 4)
+    found = empirical_bound(part, reference_sampler(part, 9), 200_000)
+    assert 0.85 <= found.bound <= 1
+    assert found.finds_above == pytest.approx(2 - found.perfect)
+
+
+def test_an_epsilon_that_is_half_again_too_large_is_found() -> None:
+    part = part_of(RandomizedResponse.for_guarantee(4, ONE), 4)
+    worse = RandomizedResponse.for_guarantee(4, PureEpsilon.of("1.5"))
+    randomness = SeededRandomness(3)
+    found = empirical_bound(part, lambda cell, n: randomize_many(worse, np.full(n, cell), randomness), 40_000)
+    assert found.bound > 1.2
+
+
+def test_a_subset_that_always_holds_the_value_is_found() -> None:
+    part = part_of(SubsetSelection(8, 2, 60, int(2**60 * 0.47)), 8)
+    certain = SubsetSelection(8, part.randomizer.subset_size, 60, 2**60 - 1)  # type: ignore[union-attr]
+    randomness = SeededRandomness(3)
+    found = empirical_bound(part, lambda cell, n: randomize_many(certain, np.full(n, cell), randomness), 20_000)
+    assert found.bound > found.claimed + 1
+
+
+@pytest.mark.slow  # 200 runs of a correct sampler
+def test_false_alarms_are_at_most_five_in_a_hundred() -> None:
+    part = part_of(RandomizedResponse.for_guarantee(2, ONE), 2)
+    alarms = sum(not empirical_bound(part, reference_sampler(part, 100 + run), 4_000).holds for run in range(200))
+    assert alarms <= 20
+
+
+def test_the_interval_is_clopper_and_pearsons() -> None:
+    """10 of 100: from .0490 to .1762 (Clopper and Pearson 1934); 0 of 100: up to .0362."""
+    found = log_ratio(np.array([10, 100, 0]), np.array([10, 0, 5]), 100, 0.025)
+    expected = [np.log(0.04900469 / 0.17622260), np.log(0.96378331 / 0.03621669), -np.inf]
+    assert found == pytest.approx(expected, abs=1e-6)
+
+
+def test_too_few_draws_are_refused() -> None:
+    part = part_of(RandomizedResponse.for_guarantee(2, ONE), 2)
+    with pytest.raises(InvalidValue, match="400 draws"):
+        empirical_bound(part, reference_sampler(part, 1), 100)
