@@ -197,7 +197,8 @@ def _started(cluster: PostgresCluster) -> PostgresCluster:
 
 
 @contextmanager
-def _cluster(major: int = NEWER) -> Iterator[PostgresCluster]:
+def private_cluster(major: int = NEWER) -> Iterator[PostgresCluster]:
+    """A cluster for tests or a benchmark, which is stopped and deleted at the end."""
     folder = Path(tempfile.mkdtemp(prefix="throwaway-postgres-"))
     user = ordinary_user()
     if user is not None:
@@ -291,21 +292,21 @@ def _migrated_database(cluster: PostgresCluster, template: str) -> Iterator[str]
 @pytest.fixture(scope="session")
 def postgres_cluster() -> Iterator[PostgresCluster]:
     """A private cluster in a temporary folder, for all tests that leave it running."""
-    with _cluster() as cluster:
+    with private_cluster() as cluster:
         yield cluster
 
 
 @pytest.fixture
 def mortal_postgres() -> Iterator[PostgresCluster]:
     """A cluster of one test's own, which may kill it."""
-    with _cluster() as cluster:
+    with private_cluster() as cluster:
         yield cluster
 
 
 @pytest.fixture(scope="session")
 def password_cluster() -> Iterator[PostgresCluster]:
     """A cluster that asks everybody but `postgres` for a password."""
-    with _cluster() as cluster:
+    with private_cluster() as cluster:
         rules = "host all postgres 127.0.0.1/32 trust\nhost all all 127.0.0.1/32 scram-sha-256\n"
         (cluster.folder / "data" / "pg_hba.conf").write_text(rules)
         cluster.execute("SELECT pg_reload_conf()")
@@ -315,7 +316,7 @@ def password_cluster() -> Iterator[PostgresCluster]:
 @pytest.fixture(scope="session")
 def older_postgres_cluster() -> Iterator[PostgresCluster]:
     """The same with the older of the two major versions that are tested."""
-    with _cluster(OLDER) as cluster:
+    with private_cluster(OLDER) as cluster:
         yield cluster
 
 

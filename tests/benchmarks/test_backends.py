@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks import backends
 from benchmarks.backends import __main__ as benchmark
 
 
-def test_a_small_run_counts_every_answer(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("name", ["sqlite", "postgres"])
+def test_a_small_run_counts_every_answer(name, request, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(benchmark, "OWNERS", 20)
-    found = benchmark.measured(tmp_path)
+    database = benchmark.SqliteFile(tmp_path)
+    if name == "postgres":
+        url = request.getfixturevalue("postgres_url")
+        database = benchmark.Postgres(url.replace("postgresql+psycopg://", "postgresql://"))
+    found = benchmark.measured(database)
     assert backends.__doc__
     assert found["ms_a_report_sent"] > 0
+    assert found["ms_of_the_database"] >= 0
     assert found["bytes_an_answer"] > 30

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
-import signal
 import sqlite3
 import sys
 from collections import Counter
@@ -14,9 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
 
 from sordino_client import (
     AnswerStatus,
@@ -30,11 +25,11 @@ from sordino_client import (
     WrongArgument,
 )
 from sordino_client.backend import LedgerStore, _databases
-from sordino_client.testing import Categorical, Daily, Domain, FakeServer, ShakeRandomness
+from sordino_client.testing import Daily, FakeServer, ShakeRandomness
 from sordino_shared.protocol import ReportBatch
+from tests.client.backend import machine
+from tests.client.backend.machine import KEY, OS
 
-OS = Domain((Categorical("os", ("linux", "macos"), other=True),))
-KEY = bytes(range(32))
 ADDRESS = "https://fake.sordino.example"
 CAPS = Caps.of(1, days=28, lifetime=12)
 
@@ -440,164 +435,15 @@ def test_two_processes_spend_once_for_each_owner(make, target) -> None:
     assert store.flush().waiting == 0
 
 
-class Owners(RuleBasedStateMachine):
-    """Owners who answer, leave and come back, a clock that jumps, a wire that loses answers, and restarts."""
-
-    target: str
-    begun = 0
-    NAMES = ("a", "b", "c")
-
-    def __init__(self) -> None:
-        super().__init__()
-        type(self).begun += 1
-        # Each example has owners, campaigns and servers of its own in the one database.
-        self.prefix = str(type(self).begun)
-        self.round = FakeServer(OS, name=self.prefix)
-        self.series = FakeServer(OS, name=self.prefix, series=Daily(slots=2, late_s=3600))
-        self.draws: dict[str, list[int]] = {name: [] for name in self.NAMES}
-        self.recorded: Counter[tuple[str, str, int | None]] = Counter()
-        self.stores = self._open()
-        for store, server in zip(self.stores, (self.round, self.series), strict=True):
-            store.join(server.campaign)
-
-    def _open(self) -> list[LedgerStore]:
-        return [
-            LedgerStore(
-                self.target, server=f"https://s{number}-{self.prefix}.example",
-                caps=Caps.of(2, days=3, lifetime=6), key=KEY,
-                transport=server, clock=self.round, randomness=ShakeRandomness(number),
-            )
-            for number, server in enumerate((self.round, self.series))
-        ]  # fmt: skip
-
-    def _name(self, name: str) -> str:
-        return f"{self.prefix} {name}"
-
-    @rule(name=st.sampled_from(NAMES), which=st.sampled_from([0, 1]))
-    def answer(self, name: str, which: int) -> None:
-        server = (self.round, self.series)[which]
-        try:
-            answer = self.stores[which].owner(self._name(name)).answer(server.campaign, "linux")
-        except (BudgetExceeded, PlanUnavailable):
-            return
-        if answer.status is AnswerStatus.RECORDED:
-            self.recorded[name, str(which), answer.round] += 1
-            self.draws[name].append(max([int(-(-self.round.now() // 1)), *self.draws[name]]))
-
-    @rule(hours=st.sampled_from([-30, -1, 1, 20, 25, 80]))
-    def travel(self, hours: int) -> None:
-        self.round.travel(hours=hours)
-        self.series.travel_to(self.round.now())
-
-    @rule(which=st.sampled_from([0, 1]))
-    def flush(self, which: int) -> None:
-        self.stores[which].flush()
-
-    @rule(which=st.sampled_from([0, 1]))
-    def lose(self, which: int) -> None:
-        (self.round, self.series)[which].lose_answers(1)
-
-    @rule(which=st.sampled_from([0, 1]), online=st.booleans())
-    def connect(self, which: int, online: bool) -> None:
-        server = (self.round, self.series)[which]
-        server.online() if online else server.offline()
-
-    @rule(name=st.sampled_from(NAMES))
-    def leave(self, name: str) -> None:
-        owner = self.stores[0].owner(self._name(name))
-        owner.opt_in() if owner.opted_out else owner.opt_out_all()
-
-    @precondition(lambda self: self.recorded)
-    @rule()
-    def restart(self) -> None:
-        for store in self.stores:
-            store.close()
-        self.stores = self._open()
-
-    @invariant()
-    def nothing_is_answered_twice(self) -> None:
-        assert all(times == 1 for times in self.recorded.values())
-
-    @invariant()
-    def no_window_is_above_the_cap(self) -> None:
-        for draws in self.draws.values():
-            assert len(draws) <= 6
-            assert all(sum(first <= at < first + 3 * 86_400 for at in draws) <= 2 for first in draws)
-
-    @invariant()
-    def the_account_is_what_was_recorded(self) -> None:
-        for name in self.NAMES:
-            account = self.stores[0].owner(self._name(name)).account()
-            assert account.lifetime_nano == 10**9 * len(self.draws[name])
-        for which, server in enumerate((self.round, self.series)):
-            counted = Counter(report.round for report in server.received)
-            made = Counter(number for (_, place, number), _ in self.recorded.items() if place == str(which))
-            assert counted <= made
-
-    def teardown(self) -> None:
-        for store in self.stores:
-            store.close()
+def test_owners_answer_once_and_pass_no_cap(target: str) -> None:
+    """Scripts, whose kills of mutants `test_mutants.py` counts, and random steps."""
+    machine.run_scripts(target)
+    machine.run(target, machine.EXAMPLES if "://" not in target else 8)
 
 
-def test_an_owner_machine_finds_no_second_answer_and_no_cap_passed(target: str) -> None:
-    machine = type("Machine", (Owners,), {"target": target})
-    run_state_machine_as_test(
-        machine,
-        settings=settings(
-            max_examples=12 if "://" not in target else 6, stateful_step_count=25, deadline=None,
-            suppress_health_check=list(HealthCheck), database=None, derandomize=True,
-        ),
-    )  # fmt: skip
-
-
-def _answer_until_killed(target: str, campaign: str, said: Any) -> None:
-    server = FakeServer(OS)
-    server.offline()
-    store = LedgerStore(
-        target, server="https://fake.sordino.example", caps=CAPS, key=KEY, transport=server, clock=server
-    )
-    for number in range(100_000):
-        answer = store.owner(str(number)).answer(campaign, "linux")
-        said.send((number, answer.status.value))
-
-
-def test_a_backend_killed_while_it_answers_keeps_what_it_said(make, target) -> None:
-    """SIGKILL at five moments of a process that answers one owner after the other: what it said is there, once."""
-    server = FakeServer(OS)
-    store = make(server)
-    store.join(server.campaign)
-    store.close()
-    context = multiprocessing.get_context("fork")
-    said: set[int] = set()
-    for turn in range(5):
-        here, there = context.Pipe(duplex=False)
-        child = context.Process(target=_answer_until_killed, args=(target, str(server.campaign), there))
-        child.start()
-        there.close()
-        for _ in range(len(said) + 7 * turn + 1):
-            number, status = here.recv()
-            assert status == ("already_answered" if number in said else "recorded")
-            said.add(number)
-        os.kill(child.pid or 0, signal.SIGKILL)
-        child.join()
-        # What it said before the kill and nobody read.
-        while True:
-            try:
-                said.add(here.recv()[0])
-            except EOFError:
-                break
-        answers = _rows(store)
-        assert {int(number) for number in said} <= set(range(len(answers)))
-        # The kill may have come between a commit and its word: at most one answer more than was said.
-        assert len(said) <= len(answers) <= len(said) + 1
-        assert all(nano == 10**9 and report for nano, report in answers)
-        said = set(range(len(answers)))
-    assert store.flush().delivered == len(said) == len(server.received)
-
-
-def _rows(store: LedgerStore) -> list[tuple[int, bytes]]:
-    with store.database.transaction() as database:
-        return [(row[0], bytes(row[1])) for row in database.rows("SELECT nano, report FROM answers")]
+@pytest.mark.slow
+def test_owners_answer_once_and_pass_no_cap_in_many_examples(target: str) -> None:
+    machine.run(target, 200)
 
 
 def test_an_answer_takes_less_than_a_kilobyte(tmp_path) -> None:
