@@ -19,11 +19,12 @@ COPY migrations migrations
 COPY server server
 COPY requirements requirements
 # Of the server's extras; with `lake` too, 170 MB more, its worker deletes archives in buckets.
-ARG EXTRAS=postgres,datasets
+ARG EXTRAS=postgres
 RUN python -m venv /opt/sordino \
-    && /opt/sordino/bin/pip install --no-cache-dir -c requirements/constraints.txt ./shared ./client ./analysis ./migrations "./server[$EXTRAS]"
+    && /opt/sordino/bin/pip install --no-cache-dir --require-hashes -r requirements/lock.txt \
+    && /opt/sordino/bin/pip install --no-cache-dir --no-build-isolation -c requirements/constraints.txt ./shared ./client ./analysis ./migrations "./server[$EXTRAS]"
 # Nothing is installed later, nobody runs the libraries' own tests,
-RUN /opt/sordino/bin/pip uninstall --quiet --yes setuptools pip \
+RUN /opt/sordino/bin/pip uninstall --quiet --yes setuptools pip hatchling pathspec pluggy trove-classifiers \
     && cd /opt/sordino/lib/python3*/site-packages \
     && find . -type d -name tests -prune -exec rm -rf {} + \
     # compiles against them or runs them on other databases.

@@ -1,6 +1,6 @@
 # Everything runs from a fresh clone with Python 3.11 or newer: `make demo`, `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-quick test-all check audit format openapi bench dist clean
+.PHONY: help install demo test test-quick test-all check audit format openapi bench dist release rebuild clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -87,6 +87,14 @@ bench: $(STAMP) ## The benchmarks, one process after the other
 dist: $(STAMP) ## Build the wheels of the distributions into dist/
 	for name in $(DISTRIBUTIONS); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$name || exit 1; done
 	@echo "install with: pip install --find-links dist dist/sordino_server-*.whl    (or _client-, _analysis-)"
+
+release: $(STAMP) ## Artefacts, SBOMs and SHA256SUMS in dist/release, without publishing
+	$(BIN)/python -m release build --folder dist/release
+
+# make rebuild SUMS=SHA256SUMS of a release
+SUMS ?= dist/release/SHA256SUMS
+rebuild: $(STAMP) ## Build twice, in other folders with another umask, and compare with SUMS
+	$(BIN)/python -m release rebuild $(SUMS)
 
 clean: ## Remove .venv and caches
 	rm -rf .venv .pytest_cache .ruff_cache .mypy_cache .hypothesis .import_linter_cache

@@ -13,7 +13,7 @@ from hatchling.builders.wheel import WheelBuilder
 from packaging.specifiers import SpecifierSet
 
 ROOT = Path(__file__).parents[2]
-DISTRIBUTIONS = ("shared", "client", "analysis", "migrations", "server")
+DISTRIBUTIONS = ("shared", "client", "analysis", "migrations", "shuffler", "server")
 URLS = {"Homepage", "Documentation", "Source", "Changelog"}
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 
@@ -36,7 +36,10 @@ def test_a_wheel_has_the_licence_itself(wheels: dict[str, tuple[Message, dict[st
     metadata, files = wheels[name]
     (licence,) = (content for each, content in files.items() if each.endswith(".dist-info/licenses/LICENSE"))
     assert licence == (ROOT / "LICENSE").read_bytes()
-    assert (metadata["License-Expression"], metadata["License-File"]) == ("Apache-2.0", "LICENSE")
+    (notice,) = (content for each, content in files.items() if each.endswith(".dist-info/licenses/NOTICE"))
+    assert notice == (ROOT / "NOTICE").read_bytes()
+    assert metadata["License-Expression"] == "Apache-2.0"
+    assert metadata.get_all("License-File") == ["LICENSE", "NOTICE"]
     # A licence expression and a classifier of a licence exclude each other (PEP 639).
     assert not [each for each in metadata.get_all("Classifier", []) if each.startswith("License ::")]
 
