@@ -11,15 +11,19 @@ from sordino_server.campaigns import service
 from sordino_server.context import Context
 from sordino_server.kit.db import Database
 from sordino_server.models import Campaign
+from sordino_server.public_log.service import check_witnessed
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """The campaign, and the round of an action on one, that an operator chose."""
+    """The campaign, and the round of an action on one, that an operator chose; `unwitnessed` opens without the log's
+    witnesses.
+    """
 
     context: Context
     campaign: str
     index: int = 0
+    unwitnessed: bool = False
 
     @property
     def database(self) -> Database:
@@ -36,13 +40,19 @@ class CampaignChange:
     act: Callable[[Session, Target, int], Campaign]
 
 
+def _opened(session: Session, to: Target, now: int) -> Campaign:
+    settings = to.context.settings
+    if not to.unwitnessed:
+        names = [each.key.name for each in settings.witnesses_asked]
+        check_witnessed(session, to.campaign, names, settings.quorum_of_witnesses)
+    return service.open_campaign(to.database, session, to.campaign, now, settings.population_mode)
+
+
 OF_CAMPAIGN: Mapping[str, CampaignChange] = {
     "open": CampaignChange(
         "open campaign",
         "Open the campaign: its first round accepts reports.",
-        lambda session, to, now: service.open_campaign(
-            to.database, session, to.campaign, now, to.context.settings.population_mode
-        ),
+        lambda session, to, now: _opened(session, to, now),
     ),
     "close": CampaignChange(
         "close campaign",

@@ -192,8 +192,24 @@ def _changed(once: IdempotentPost, change: CampaignChange, target: Target) -> Re
     return once.run(change.name, act)
 
 
+@router.post("/{campaign_id}/open", response_model=CampaignStatus)
+def open_campaign(
+    context: Injected,
+    _: Analyst,
+    once: Once,
+    campaign_id: DigestPath,
+    unwitnessed: Annotated[
+        bool, Query(description="Open without waiting for the witnesses of the public log.")
+    ] = False,
+) -> Response:
+    """Open the campaign: its first round accepts reports."""
+    target = Target(context=context, campaign=campaign_id, unwitnessed=unwitnessed)
+    return _changed(once, OF_CAMPAIGN["open"], target)
+
+
 for word, change in OF_CAMPAIGN.items():
-    _add_action(word, change)
+    if word != "open":
+        _add_action(word, change)
 
 
 @router.delete("/{campaign_id}", status_code=204)

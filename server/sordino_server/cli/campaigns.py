@@ -24,6 +24,7 @@ from sordino_server.cli.creation import (
     TextOption,
     awaited_plan,
     open_new,
+    opened,
     registered,
     text_terms,
 )
@@ -234,7 +235,6 @@ def watch_campaign(
 
 # By one request without a body: the command, the last part of the path, and the help.
 _ACTIONS = (
-    ("open", "open", "Open a campaign: its devices may report from now on."),
     ("close", "close", "Close a campaign: refuse later reports and compute the estimates."),
     ("cancel", "cancel", "Cancel a campaign permanently, without estimates."),
     ("archive", "archive", "Archive a campaign that is not open: `campaigns list` leaves it out. Nothing is deleted."),
@@ -267,6 +267,23 @@ def _round_action(path: str, text: str) -> Callable[..., None]:
 
     act.__doc__ = text
     return remote_command(act)
+
+
+@app.command("open")
+@remote_command
+def open_(
+    remote: Remote,
+    campaign: CampaignArgument,
+    unwitnessed: Annotated[
+        bool, typer.Option("--unwitnessed", help="Do not wait for the witnesses of the public log.")
+    ] = False,
+) -> Shown:
+    """Open a campaign: its devices may report from now on.
+
+    Where the server's public log has witnesses, the command waits up to 60 seconds until they saw the campaign.
+    """
+    status = opened(remote, remote.campaign_id(campaign), unwitnessed=unwitnessed)
+    return status, status_lines(status)
 
 
 for command, path, text in _ACTIONS:

@@ -26,6 +26,8 @@ TextOption = Annotated[
         "--text", metavar="LANG=TEXT", help="The purpose in another language, such as de=TEXT. Repeat it. Permanent."
     ),
 ]
+# Witnesses have a minute, as docs/log.md says.
+_WITNESSES_S = 60.0
 OpenOption = Annotated[bool, typer.Option("--open", help="Open the campaign immediately.")]
 
 
@@ -72,10 +74,31 @@ def open_new(remote: Remote, status: dict[str, Any], shown: Shown) -> None:
     Raises `Unfinished` where it stays ready: it exists even if it cannot be opened, and its token is shown this once.
     """
     try:
-        changed = remote.post(f"/v1/campaigns/{status['id']}/open")
+        changed = opened(remote, status["id"])
     except RemoteProblem as problem:
         advice = "the campaign was created but is not open: open it later, or cancel it"
         raise Unfinished(shown, SordinoError(f"{problem} ({advice})")) from problem
     except BaseException as error:
         raise Unfinished(shown, error) from error
     status |= {name: value for name, value in changed.items() if name != "upload_token"}
+
+
+def opened(remote: Remote, campaign: str, *, unwitnessed: bool = False) -> Any:
+    """The status of a campaign that was opened; waits for the witnesses of the public log, if there are some.
+
+    Raises StillWaiting, which names those that did not come.
+    """
+    path = f"/v1/campaigns/{campaign}/open{'?unwitnessed=true' if unwitnessed else ''}"
+    patience = Patience(_WITNESSES_S)
+    while True:
+        try:
+            return remote.post(path)
+        except RemoteProblem as problem:
+            if "missing" not in problem.document:
+                raise
+            missing = ", ".join(problem.document["missing"])
+        patience.pause(
+            f"waiting for {missing} to see the campaign in the public log",
+            f"the campaign stays ready, and {missing} did not cosign the public log; `sordino campaigns open "
+            f"--unwitnessed {campaign}` opens it without witnesses",
+        )

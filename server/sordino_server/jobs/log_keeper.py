@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from time import monotonic
 
 from sordino_server.config import Settings
 from sordino_server.kit.clock import ServerClock
@@ -13,6 +14,7 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.logs import logger
 from sordino_server.models import Log
 from sordino_server.public_log import repository, setup
+from sordino_server.public_log.cosigning import Unseen, ask_witnesses
 from sordino_server.public_log.integration import LogAhead, integrate
 from sordino_server.public_log.signing import NoteSigner
 from sordino_shared.errors import SordinoError
@@ -34,6 +36,9 @@ class LogKeeper:
         self._stop = threading.Event()
         self._signer: tuple[int, NoteSigner] | None = None
         self._said: str | None = None
+        self._unseen: frozenset[Unseen] = frozenset()
+        self._begun = False
+        self._ask_at = 0.0
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -47,7 +52,29 @@ class LogKeeper:
             thread.join()
 
     def step(self) -> int | None:
-        """Sign what waits; the new size of the log, None where nothing waited. Raises SordinoError."""
+        """Sign what waits, and have it cosigned; the new size of the log, None where nothing waited.
+
+        Before the first signature of a process the witnesses are asked what they know: after a backup was restored
+        they know more. Raises SordinoError.
+        """
+        if not self._begun:
+            self._ask(again=True)
+            self._begun = True
+        size = self._sign()
+        self._ask(again=False, soon=size is not None)
+        return size
+
+    def _ask(self, *, again: bool, soon: bool = True) -> None:
+        witnesses = self._settings.witnesses_asked
+        if not witnesses or not (soon or monotonic() >= self._ask_at):
+            return
+        unseen = frozenset(ask_witnesses(self._database, witnesses, again=again))
+        for each in unseen - self._unseen:
+            log.warning("a witness did not cosign the public log", witness=each.witness, reason=each.reason)
+        self._unseen = unseen
+        self._ask_at = monotonic() + (_PAUSE_S if unseen else _EVERY_S)
+
+    def _sign(self) -> int | None:
         with self._database.read("look for log") as session:
             found = repository.current(session)
             waits = found is not None and repository.has_waiting(session, found)

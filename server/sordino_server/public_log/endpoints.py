@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fastapi import APIRouter, Response
+import anyio.to_thread
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
+from sordino_server.kit.arriving_body import ArrivingBody
 from sordino_server.kit.immutable import MAX_AGE_S
 from sordino_server.kit.path_parameters import DigestPath, RoundPath
 from sordino_server.public_log import service
@@ -21,15 +23,19 @@ TEXT = "text/plain; charset=utf-8"
 # A proof is the same for all between two checkpoints, and an older one holds as well.
 _PROOF_AGE_S = 60
 _CHECKPOINT_AGE_S = 5
+# A checkpoint with 16 signatures and a proof of 63 hashes.
+_MOST_OFFER = 16 << 10
 _TILE = re.compile(
     r"(?P<level>[0-9]|[1-5][0-9]|entries)/(?P<index>(?:x[0-9]{3}/){0,5}[0-9]{3})(?:\.p/(?P<width>[1-9][0-9]{0,2}))?"
 )
 _IS_TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {}}}}
+_OFFER: dict[str, Any] = {"requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}}}
 _IS_BYTES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/octet-stream": {}}}}
 
 files = APIRouter(prefix="/log", tags=["log"])
 router = APIRouter(prefix="/log", tags=["log"])
 proofs = APIRouter(prefix="/campaigns", tags=["log"])
+witness = APIRouter(prefix="/witness", tags=["log"])
 
 
 class LogDocument(BaseModel):
@@ -105,6 +111,28 @@ def get_tile(context: Injected, tile: str) -> Response:
             content = service.tile(session, int(asked["level"]), index, width)
     headers = {"Cache-Control": f"public, max-age={MAX_AGE_S}, immutable"}
     return Response(content, headers=headers, media_type="application/octet-stream")
+
+
+@witness.post("/add-checkpoint", response_class=Response, responses=_IS_TEXT, openapi_extra=_OFFER)
+async def add_checkpoint(context: Injected, request: Request) -> Response:
+    """Cosign a checkpoint of another log (C2SP tlog-witness): 200 with the line, 409 with the size to build on."""
+    async with ArrivingBody.of(request, _MOST_OFFER) as body:
+        content = body.content
+    assert isinstance(content, bytes)
+    return await anyio.to_thread.run_sync(_cosigned, context, content)
+
+
+def _cosigned(context: Context, content: bytes) -> Response:
+    # Most servers witness no log.
+    from sordino_server.public_log import setup, witnessing
+
+    settings, database = context.settings, context.database
+    signer = setup.witness_of(settings, database)
+    try:
+        line = witnessing.cosign(database, signer, settings.logs_witnessed, content, context.clock.now())
+    except witnessing.OtherSize as error:
+        return Response(f"{error.size}\n", 409, media_type="text/x.tlog.size")
+    return Response(line, media_type=TEXT)
 
 
 def _quorum(context: Context) -> int:

@@ -88,6 +88,28 @@ def proof(session: Session, kind: str, campaign: str, index: int | None, quorum:
     return proof_text(entry.content, entry.number, path, whole_note(session, by))
 
 
+def check_witnessed(session: Session, campaign: str, witnesses: Sequence[str], quorum: int) -> None:
+    """Raise `unavailable` until the quorum of witnesses cosigned a checkpoint with the campaign's entry.
+
+    A database without a log, and a campaign from before it, wait for nobody.
+    """
+    log = repository.current(session)
+    entry = None if log is None else repository.find_entry(session, log, "campaign", campaign, None)
+    if log is None or entry is None or quorum == 0:
+        return
+    sizes = repository.largest_cosigned(session, log)
+    missing = [each for each in witnesses if entry.number is None or sizes.get(each, 0) <= entry.number]
+    if len(witnesses) - len(missing) < quorum:
+        raise ServerError(
+            Problem.UNAVAILABLE,
+            f"the campaign stays ready: its entry of the public log is not cosigned by {', '.join(missing)} yet, and "
+            f"{quorum} of {len(witnesses)} witnesses are needed; try again, or open it without them by "
+            "unwitnessed=true",
+            missing=missing,
+            retry_after=2,
+        )
+
+
 def days(session: Session, quorum: int) -> str:
     """The last daily checkpoints, each with its proof to the newest one that the quorum cosigned."""
     log = the_log(session)

@@ -50,6 +50,7 @@ router.include_router(campaigns.open_lists, prefix="/v1")
 router.include_router(public_log.router, prefix="/v1")
 router.include_router(public_log.proofs, prefix="/v1")
 router.include_router(public_log.files)
+router.include_router(public_log.witness)
 router.include_router(reports.router)
 router.include_router(docs_page.router)
 

@@ -65,7 +65,7 @@ def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of
     assert not {"yaml", "httpx", "rich"} & modules
     assert mebibytes <= 96
     # 2.38 with questions, comparisons, experiments, arms, accounts, texts, the public log; the planner 3.1.
-    assert calls <= 2.41 * of_the_libraries
+    assert calls <= 2.43 * of_the_libraries
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,130 @@
+"""Asking witnesses to cosign the log's newest checkpoint (C2SP tlog-witness), and hearing whether they know more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from sqlalchemy.orm import Session
+
+from sordino_server.errors import ServerError
+from sordino_server.kit.db import Database
+from sordino_server.kit.insert_if_absent import insert_if_absent
+from sordino_server.kit.log_settings import AskedWitness
+from sordino_server.kit.outgoing import Exchanger, server_at
+from sordino_server.models import Log, LogCheckpoint, LogCosignature
+from sordino_server.public_log import repository, service
+from sordino_server.public_log.witnessing import offer_text
+from sordino_shared.errors import MalformedDocument, NoAnswer, OversizedDocument
+from sordino_shared.http.exchange import HttpRequest
+from sordino_shared.protocol import Problem
+from sordino_shared.protocol.log_keys import signature_line
+from sordino_shared.protocol.log_notes import read_checkpoint
+
+_WITHIN_S = 5.0
+_MOST_BYTES = 4096
+_CONFLICT = 409
+
+
+@dataclass(frozen=True)
+class Unseen:
+    """A witness that did not cosign, and why."""
+
+    witness: str
+    reason: str
+
+
+Connect = Callable[[str], Exchanger]
+
+
+def ask_witnesses(
+    database: Database, witnesses: Sequence[AskedWitness], *, again: bool = False, connect: Connect = server_at
+) -> list[Unseen]:
+    """Have each witness cosign the newest checkpoint; with `again` also those that did, to hear what they know.
+
+    A witness that knows more entries than this database marks the log as behind: from then on nothing is signed.
+    """
+    with database.read("what is cosigned") as session:
+        log = repository.current(session)
+        newest = None if log is None else repository.newest_checkpoint(session, log)
+        if log is None or newest is None:
+            return []
+        done = {each.witness for each in repository.cosignatures(session, newest)}
+        sizes = repository.largest_cosigned(session, log)
+    unseen = []
+    for each in witnesses:
+        if again or each.key.name not in done:
+            asked = _Asked(database, log, newest, each, connect(each.address))
+            reason = asked.ask(sizes.get(each.key.name, 0))
+            unseen += [] if reason is None else [Unseen(each.key.name, reason)]
+    return unseen
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """One checkpoint offered to one witness."""
+
+    database: Database
+    log: Log
+    checkpoint: LogCheckpoint
+    witness: AskedWitness
+    server: Exchanger
+
+    def ask(self, old: int) -> str | None:
+        """Why there is no cosignature; None where it is stored."""
+        try:
+            known = self._offer(old)
+            if known is None:
+                return None
+            if known > self.checkpoint.size:
+                self.database.run("log is behind", partial(_mark_ahead, log=self.log.id, size=known))
+                return f"it knows {known} entries of the log, more than this database"
+            known = self._offer(known)
+        except (NoAnswer, OversizedDocument, MalformedDocument) as error:
+            return str(error)
+        except ServerError as error:
+            return error.detail
+        return None if known is None else f"it has cosigned another tree of {known} entries: the log was forked"
+
+    def _offer(self, old: int) -> int | None:
+        """Store the cosignature; the size that the witness builds on where that is another one."""
+        with self.database.read("proof for a witness") as session:
+            path = service.consistency(session, self.log, old, self.checkpoint.size)
+        content = offer_text(old, path, self.checkpoint.note).encode()
+        headers = {"Content-Type": "text/plain; charset=utf-8"}
+        request = HttpRequest(
+            method="POST",
+            path="/witness/add-checkpoint",
+            limit=_MOST_BYTES,
+            within_s=_WITHIN_S,
+            headers=headers,
+            content=content,
+        )
+        answer = self.server.exchange(request)
+        text = answer.content().decode("utf-8", "replace")
+        if answer.status == _CONFLICT and text.strip().isdecimal():
+            return int(text.strip()[:19])
+        if not answer.is_success:
+            raise ServerError(Problem.UNAVAILABLE, f"it answers {answer.status}: {text[:200]}")
+        self._store(text)
+        return None
+
+    def _store(self, text: str) -> None:
+        """Keep the witness's own line, if it holds, and no other."""
+        key = self.witness.key
+        note = read_checkpoint(self.checkpoint.note + text)
+        if not key.cosigned_at(note):
+            raise MalformedDocument(f"it answers with no cosignature by {key.name}: is its verifier key right?")
+        own = next(each for each in note.signatures if (each.name, each.key_id) == (key.name, key.id))
+        row = LogCosignature(
+            log_id=self.log.id,
+            size=self.checkpoint.size,
+            witness=key.name,
+            line=signature_line(key, own.signature),
+        )
+        self.database.run("store cosignature", lambda session: insert_if_absent(session, row))
+
+
+def _mark_ahead(session: Session, log: int, size: int) -> None:
+    session.get_one(Log, log).ahead = size
