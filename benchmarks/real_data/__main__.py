@@ -1,7 +1,7 @@
-"""`python -m benchmarks.real_data`: errors of best guesses beside the projection, the likelihood and SW with EMS.
+"""`python -m benchmarks.real_data`: errors of best guesses beside the projection, likelihood, trees and SW + EMS.
 
 Unbiased histograms are drawn from the normal law with the exact covariance of shifted grids, and errors are over all
-ranges at once, as shares of the unbiased answers' expected one. SW has its own reports at the same ε.
+ranges at once, as shares of the unbiased answers' expected one. SW and trees have reports of their own at the same ε.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.real_data.hierarchy import hierarchy
 from benchmarks.real_data.sets import WHERE, flights, of_folder, synthetic
 from benchmarks.real_data.square_wave import square_wave
 from sordino_analysis.arrays import Floats
@@ -25,7 +26,7 @@ from sordino_analysis.evaluation.linear_answers import covariance_square_root
 from sordino_analysis.mechanisms.grid_levels import designed_levels
 from sordino_server.demo.flights import MOST_BINS
 
-METHODS = ("projection", "likelihood", "SW + EMS", "best guess")
+METHODS = ("projection", "likelihood", "hierarchy", "SW + EMS", "best guess")
 
 
 def losses(shares: Floats, law: GridLaw, epsilon: float, users: int, runs: int) -> tuple[Floats, float]:
@@ -45,6 +46,7 @@ def losses(shares: Floats, law: GridLaw, epsilon: float, users: int, runs: int) 
         guesses = [
             MonotoneProjection.of(family, unbiased).histogram,
             cells.spread(cell_fits(measured, cells).likeliest().shares),
+            hierarchy(shares, epsilon, users, random),
             square_wave(shares, epsilon, users, random),
             best,
         ]
@@ -55,7 +57,8 @@ def losses(shares: Floats, law: GridLaw, epsilon: float, users: int, runs: int) 
 def main() -> None:
     """Print a row for each histogram and the geometric means."""
     parser = argparse.ArgumentParser(description=__doc__, epilog=WHERE)
-    parser.add_argument("--folder", type=Path, help="text files with counts, besides flights and synthetic shapes")
+    parser.add_argument("--folder", type=Path, help="files with counts, besides flights and synthetic shapes")
+    parser.add_argument("--only-folder", action="store_true", help="the files of the folder alone")
     parser.add_argument("--synthetic", action="store_true", help="synthetic shapes alone")
     parser.add_argument("--bins", type=int, default=240, help="of flights at most 240")
     parser.add_argument("--epsilon", type=float, default=1.0)
@@ -65,6 +68,8 @@ def main() -> None:
     sets = synthetic(asked.bins)
     if not asked.synthetic and asked.bins <= MOST_BINS:
         sets = flights(asked.bins) | sets
+    if asked.only_folder:
+        sets = {}
     if asked.folder is not None:
         sets |= of_folder(asked.folder, asked.bins)
     law = GridLaw(designed_levels(RangeFamily(asked.bins, asked.bins), asked.epsilon), asked.bins)

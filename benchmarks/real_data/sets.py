@@ -13,7 +13,7 @@ from sordino_shared.errors import InvalidValue
 # Where the histograms of DPBench (Hay et al. 2016) are. Their licence says nothing about passing them on.
 WHERE = (
     "the histograms of DPBench are in the folder dpcomp_core/datafiles of github.com/dpcomp-org/dpcomp_core: copy it "
-    "and give its 1D folder, or any folder of text files with counts"
+    "and give its 1D folder, or any folder of .npy or text files with counts"
 )
 _DRAWN = 2_000_000
 
@@ -38,22 +38,29 @@ def synthetic(bins: int) -> dict[str, Floats]:
 
 
 def of_folder(folder: Path, bins: int) -> dict[str, Floats]:
-    """Each text file's counts, neighbours merged to as many bins; raises InvalidValue, which says where files are."""
+    """Each file's counts, neighbours merged to as many bins; raises InvalidValue, which says where files are."""
     found: dict[str, Floats] = {}
     for path in sorted(folder.glob("*")):
-        if path.suffix not in (".txt", ".csv", ".dat", ""):
-            continue
-        try:
-            counts = np.array(path.read_text().replace(",", " ").split(), dtype=float)
-        except (ValueError, UnicodeDecodeError, IsADirectoryError):
-            continue
-        if len(counts) < bins or counts.min() < 0 or counts.sum() <= 0:
+        counts = _counts(path)
+        if counts is None or len(counts) < bins or counts.min() < 0 or counts.sum() <= 0:
             continue
         starts = np.linspace(0, len(counts), bins, endpoint=False).astype(int)
         found[path.stem] = _shares(np.add.reduceat(counts, starts))
     if not found:
         raise InvalidValue(f"{folder} has no file of at least {bins} counts; {WHERE}", str(folder))
     return found
+
+
+def _counts(path: Path) -> Floats | None:
+    """The numbers in a file; None where it has none."""
+    try:
+        if path.suffix == ".npy":
+            return np.asarray(np.load(path, allow_pickle=False), dtype=float).ravel()
+        if path.suffix in (".txt", ".csv", ".dat", ""):
+            return np.array(path.read_text().replace(",", " ").split(), dtype=float)
+    except (ValueError, OSError):
+        return None
+    return None
 
 
 def _shares(counts: Floats) -> Floats:

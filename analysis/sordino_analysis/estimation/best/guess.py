@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
+from threadpoolctl import ThreadpoolController
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.best.average import BestGuess, averaged
@@ -23,6 +25,12 @@ from sordino_shared.randomizers import AnyRandomizer, FiniteKernel
 _MOST_OUTPUTS = 1 << 17
 # Types up to which a matrix of all is inverted, in a second.
 _MOST_TYPES = 1024
+
+
+@cache
+def _libraries() -> ThreadpoolController:
+    """Those that are loaded, which takes milliseconds to find."""
+    return ThreadpoolController()
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -46,8 +54,13 @@ class DecodedRound:
         """The best guess at the users' histogram.
 
         Ordered types by an average of many guesses, cells in no order by empirical Bayes; of other queries, and where
-        covariances are too many, it is the nearest histogram.
+        covariances are too many, it is the nearest histogram. Linear algebra has one thread: matrices are small, and
+        equal counts have the same guess to the last bit.
         """
+        with _libraries().limit(limits=1, user_api="blas"):
+            return self._guess()
+
+    def _guess(self) -> BestGuess:
         if self.law.workload.operator.symmetry is Symmetry.TYPES:
             return mixed(self.answers, self.law.mixed_variances(self.nearest) / self.users)
         if isinstance(self.own, GridAnswers) and isinstance(self.own.family, (PrefixFamily, RangeFamily)):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info, threadpool_limits
 
 import sordino_analysis as sa
+from sordino_analysis.estimation.best import guess as guess_module
 from sordino_analysis.estimation.best.average import BestGuess
+from sordino_analysis.estimation.best.measured import MeasuredHistogram
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.planning.planner import CompiledPlan
@@ -87,3 +90,22 @@ def test_a_guess_whose_shares_are_rounded_up_is_within_its_interval(plan_of) -> 
     found = estimator.estimate_among(nearest, total, 0.95, 7, 0.0, guess)
     assert (found.best <= found.upper).all()
     assert (found.upper <= found.band_upper).all()
+
+
+def test_guesses_are_made_in_one_thread_and_are_the_same_again(plan_of, monkeypatch) -> None:
+    plan, threads = plan_of("prefix", 8, "1", mechanism="subset_selection"), []
+    held = np.repeat(np.arange(8), (SHARES * USERS).round().astype(int))
+    sums = accumulate(plan.device.randomizer, randomize_many(plan.device.randomizer, held, SeededRandomness(1)))
+    whole = guess_module.averaged
+
+    def averaged(measured: MeasuredHistogram) -> BestGuess:
+        threads.extend(each["num_threads"] for each in threadpool_info() if each["user_api"] == "blas")
+        return whole(measured)
+
+    monkeypatch.setattr(guess_module, "averaged", averaged)
+    found = []
+    for limit in (2, 1):
+        with threadpool_limits(limits=limit, user_api="blas"):
+            found.append(LinearEstimator.of(plan.device, plan.analyst).estimate(Aggregate(USERS, sums)).best)
+    assert set(threads) == {1}
+    assert found[0].tobytes() == found[1].tobytes()
