@@ -2,6 +2,7 @@
 
 Unbiased histograms are drawn from the normal law with the exact covariance of shifted grids, and errors are over all
 ranges at once, as shares of the unbiased answers' expected one. SW and trees have reports of their own at the same ε.
+The column "unbiased" has the errors of the draws themselves, which the next two and the last one share.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from sordino_analysis.evaluation.linear_answers import covariance_square_root
 from sordino_analysis.mechanisms.grid_levels import designed_levels
 from sordino_server.demo.flights import MOST_BINS
 
-METHODS = ("projection", "likelihood", "hierarchy", "SW + EMS", "best guess")
+METHODS = ("unbiased", "projection", "likelihood", "hierarchy", "SW + EMS", "best guess")
 
 
 def losses(shares: Floats, law: GridLaw, epsilon: float, users: int, runs: int) -> tuple[Floats, float]:
@@ -44,6 +45,7 @@ def losses(shares: Floats, law: GridLaw, epsilon: float, users: int, runs: int) 
         seconds += time.process_time() - start
         cells = chosen_cells(measured)
         guesses = [
+            unbiased,
             MonotoneProjection.of(family, unbiased).histogram,
             cells.spread(cell_fits(measured, cells).likeliest().shares),
             hierarchy(shares, epsilon, users, random),
