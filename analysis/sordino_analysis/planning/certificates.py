@@ -62,7 +62,7 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
         return plane_bound(plane, epsilon)
     beside = category_family_of(workload)
     if beside is not None and workload.size > MOST_DENSE_INTERVALS:
-        return categories_bound(beside, epsilon)
+        return _or_own_types(categories_bound(beside, epsilon), work, objective, progress)
     if work.deadline.passed():
         return some_types_certificate(workload, epsilon, objective, SOME_TYPES.cut_short)
     if isinstance(workload.operator, CharacterMap) and workload.operator.invariant:

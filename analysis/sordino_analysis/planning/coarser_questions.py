@@ -105,8 +105,9 @@ def _candidates(workload: Workload) -> Iterator[tuple[str, Workload]]:
             return
         attribute, queries = alone
         words = f"{queries.factors[0]} of {attribute.name!r} alone"
-        if not isinstance(attribute, Ordered) or attribute.bins <= COARSER.most_bins:
+        if attribute.size <= COARSER.most_bins:
             yield f"{words} has", build_workload(Domain((attribute,)), queries)
+        if not isinstance(attribute, Ordered):
             return
         for bins, asked in _of_wider_bins(attribute, queries):
             yield f"{words}, in {bins:,} wider bins, has", asked

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from sordino_analysis.documents.certificate import MixedTypesBound, OwnTypesBound
+from sordino_analysis.evaluation.grids.category_families import CategoryFamily, category_family_of
+from sordino_analysis.evaluation.grids.category_listing import Listed, row_of
 from sordino_analysis.evaluation.grids.families import PrefixFamily, RangeFamily
 from sordino_analysis.evaluation.grids.stacked import StackFamily, family_of
 from sordino_analysis.mechanisms.mechanism import SharedWork
@@ -68,6 +70,9 @@ def spread_thresholds(workload: Workload, most: int = LARGEST_TYPES) -> Threshol
 
     None where no part has them.
     """
+    beside = category_family_of(workload)
+    if beside is not None:
+        return _within_a_category(workload, beside, most)
     family = family_of(workload)
     if family is None:
         return None
@@ -82,6 +87,20 @@ def spread_thresholds(workload: Workload, most: int = LARGEST_TYPES) -> Threshol
     named = [(0, int(stop)) for stop in order[1:]]
     queries = [family.place((best, *one) if isinstance(family, StackFamily) else one) for one in named]
     return ThresholdQueries(order, np.array(queries), np.arange(1, len(order)), np.full(len(named), weights[best]))
+
+
+def _within_a_category(workload: Workload, family: CategoryFamily, most: int) -> ThresholdQueries | None:
+    """The same of the first member of each attribute: a plan for all types is one for the bins of these."""
+    having = [n for n, part in enumerate(family.parts) if isinstance(part.family, (PrefixFamily, RangeFamily))]
+    number = max(having, key=lambda place: family.parts[place].weight)
+    part = family.parts[number]
+    bins = evenly_spaced(part.family.bins, most)
+    members = (0,) * sum(part.apart)
+    queries = [row_of(workload, family, Listed(number, members, (0, int(stop)))) for stop in bins[1:]]
+    types = np.zeros((len(family.shape), len(bins)), dtype=np.int64)
+    types[family.axis] = bins
+    order = np.asarray(np.ravel_multi_index(tuple(types), family.shape), dtype=np.int64)
+    return ThresholdQueries(order, np.array(queries), np.arange(1, len(bins)), np.full(len(queries), part.weight))
 
 
 def recheck_own_types_certificate(bound: OwnTypesBound, workload: Workload, epsilon: float) -> float | None:
@@ -113,7 +132,9 @@ def published_thresholds(bound: OwnTypesBound | MixedTypesBound, workload: Workl
     # All intervals count once, and there may be too many of them for a list.
     once = workload.operator.intervals is not None
     roots = np.ones(len(queries)) if once else np.sqrt(workload.query_weights[queries])
-    thresholds, heights = steps_of(roots[:, None] * workload.operator.take(queries), order)
+    # One row at a time, of which there may be a million types.
+    rows = np.vstack([workload.operator.take(queries[row : row + 1])[:, order] for row in range(len(queries))])
+    thresholds, heights = steps_of(roots[:, None] * rows, np.arange(len(order)))
     if not thresholds.all() or not (np.diff(thresholds) > 0).all():
         return None
     return ThresholdQueries(order, queries, thresholds, heights)

@@ -10,17 +10,26 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from sordino_analysis.estimation.answer_on_demand import RatioAnswer, ShareAnswer
+from sordino_analysis.documents.certificate import OwnTypesBound
+from sordino_analysis.estimation.answer_on_demand import MeanAnswer, RatioAnswer, ShareAnswer
 from sordino_analysis.estimation.answers_on_demand import answer, answerer_of
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
+from sordino_analysis.evaluation.grids.category_answers import CategoryAnswers
+from sordino_analysis.evaluation.grids.category_families import category_family_of
 from sordino_analysis.mechanisms.category_grids import CategoryGridsMechanism
 from sordino_analysis.mechanisms.mechanism import SharedWork
 from sordino_analysis.planning.audit import audit_plan
+from sordino_analysis.planning.certificates import lower_bound
+from sordino_analysis.planning.interval_certificates import categories_bound
 from sordino_analysis.planning.planner import CompiledPlan, PlanRequest, compile_plan
+from sordino_analysis.planning.rechecks import recheck_bound
 from sordino_analysis.planning_options import PlanError, PlanningOptions
+from sordino_analysis.progress import ignore_progress
 from sordino_analysis.questions.linear import Workload, parse_specification
+from sordino_analysis.questions.linear.operators import Dense
 from sordino_analysis.request_terms import Objective
+from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_analysis.vectorized.randomizers import randomize_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
@@ -307,3 +316,55 @@ def test_more_sets_of_attributes_than_levels_are_made_for_are_refused_in_words()
         PlanError, match=r"the parts of the stack tell 9 sets of attributes apart, and .* at most 8: ask"
     ):
         compile_plan(PlanRequest(workload, PlanningOptions.of(epsilon=1.0, mechanism="category_grids")))
+
+
+@pytest.mark.parametrize("given", [None, "carrier=c0"])
+def test_the_mean_of_a_number_is_told_of_all_and_of_a_category(given: str | None) -> None:
+    plan = planned(8, 512)
+    answerer = answerer_of(plan.device, plan.analyst, _aggregate())
+    (found,) = answer(answerer, plan.device.domain, "mean", ["delay"], given=given).answers
+    assert isinstance(found, MeanAnswer)
+    assert found.value is not None
+    numbers = _users() % 512
+    truth = numbers.mean() if given is None else numbers[_users() < 512].mean()
+    # One seed in a hundred thousand.
+    assert abs(found.value - truth) < 4.5 * (found.standard_error or 0) < 45
+
+
+def test_answers_of_any_few_rows_have_their_exact_covariance() -> None:
+    plan, random = planned(8, 512), np.random.default_rng(8)
+    law = LinearEstimator.of(plan.device, plan.analyst).law
+    assert isinstance(law, CategoryAnswers)
+    histogram = random.dirichlet(np.ones(8 * 512))
+    # The numbers of one category, those of all, and one cell.
+    one = np.zeros((8, 512))
+    one[2] = np.arange(512)
+    rows = np.stack([one.ravel(), np.tile(np.arange(512.0), 8), np.eye(8 * 512)[700]])
+    root = law.for_rows(Dense(rows), str).covariance_root(histogram)
+    assert root is not None
+    weights = random.standard_normal((4, 3)) / [100, 100, 1]
+    expected = law.for_rows(Dense(weights @ rows), str).mixed_variances(histogram)
+    np.testing.assert_allclose(((weights @ root) ** 2).sum(axis=1), expected, rtol=1e-6)
+
+
+def test_thresholds_of_one_category_bound_the_worst_query_at_a_large_epsilon() -> None:
+    queries = {
+        "stack": [
+            {"queries": {"carrier": "histogram", "delay": "prefix"}, "weight": 2},
+            {"queries": {"carrier": "total", "delay": "ranges"}},
+        ]
+    }
+    workload = asked([bins(60, missing=True), categories(9)], queries)
+    options = PlanningOptions.of(epsilon=8.0, objective="max")
+    found = lower_bound(SharedWork(PlanRequest(workload, options)), "max", ignore_progress)
+    assert isinstance(found, OwnTypesBound)
+    assert recheck_bound(found, workload, 8.0, "max") == pytest.approx(found.value, rel=1e-12)
+    # Its queries are about the first category, and count as much as the part does.
+    weight = workload.query_weights[0]
+    assert {workload.label(int(query)).split(", ")[1] for query in ndarray(found.queries)} == {"carrier: c0"}
+    shape = category_family_of(workload)
+    assert shape is not None
+    assert found.value > 2 * categories_bound(shape, 8.0).value
+    with pytest.raises(InvalidValue, match="sum to 1"):
+        recheck_bound(replace(found, weights=array_of(ndarray(found.weights) * 1.01, "<f8")), workload, 8.0, "max")
+    assert weight > 1

@@ -104,7 +104,11 @@ def test_of_several_attributes_one_alone_is_named() -> None:
     named = coarser_question(workload, 1.0, "mean", 15_000.0)
     assert named is not None
     assert re.fullmatch(r"prefix of 'y' alone has at most 17\.\d, by shifted_grids", named)
-    assert coarser_question(workload, 1.0, "mean", 20.0) is None
+    # Of fewer bins where that is no gain, and nothing where nothing is.
+    fewer = coarser_question(workload, 1.0, "mean", 20.0)
+    assert fewer is not None
+    assert re.fullmatch(r"prefix of 'y' alone, in \d+ wider bins, has at most [\d.]+, by \w+", fewer)
+    assert coarser_question(workload, 1.0, "mean", 1.0) is None
 
 
 def test_of_more_bins_than_grids_take_as_many_as_they_take_are_named() -> None:

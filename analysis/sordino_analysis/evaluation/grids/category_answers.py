@@ -21,10 +21,11 @@ from sordino_analysis.evaluation.grids.families import Query
 from sordino_analysis.evaluation.grids.levels import CellLevel
 from sordino_analysis.evaluation.grids.moments import GridMoments, check_no_factors
 from sordino_analysis.evaluation.grids.shipped import shipped_category_levels
+from sordino_analysis.evaluation.linear_answers import covariance_square_root
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.boxes import Box, Boxes, Side
-from sordino_analysis.questions.linear.operators import Indices, LinearMap
+from sordino_analysis.questions.linear.operators import Dense, Indices, LinearMap
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened
 
@@ -34,6 +35,8 @@ Place = tuple[int, Query]
 _SPREAD, _NEAR = 65, 32
 # Queries of each part whose bias is computed.
 _BIASES = 3
+# Rows on demand whose covariances are worked out: a mean takes two of them.
+_JOINT = 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,6 +159,20 @@ class CategoryAnswers(GridMoments):
             columns = query.values.reshape(1, -1), self._variances(query).reshape(1, -1), query.sums(shares).ravel()
             slopes[row] = regression_slopes(*columns)[0]
         return slopes
+
+    def covariance_root(self, histogram: Floats) -> Floats | None:
+        """(Q, Q) of a few rows on demand, for a `histogram` (k,), by the variances of their sums; None of boxes."""
+        count = self.workload.queries
+        if self.listed is not None or count > _JOINT or not isinstance(self.workload.operator, Dense):
+            return None
+        rows = self.workload.operator.matrix
+        pairs = [(one, other) for one in range(count) for other in range(one)]
+        sums = np.array([rows[one] + rows[other] for one, other in pairs]).reshape(-1, rows.shape[1])
+        found = self.for_rows(Dense(np.vstack([rows, sums])), str).mixed_variances(histogram)
+        covariance = np.diag(found[:count])
+        for (one, other), both in zip(pairs, found[count:], strict=True):
+            covariance[one, other] = covariance[other, one] = (both - found[one] - found[other]) / 2
+        return covariance_square_root(covariance)
 
     def _shares(self, histogram: Floats) -> Floats:
         """Of the types, the ordered attribute last."""

@@ -44,7 +44,7 @@ def listed_of(family: CategoryFamily) -> Iterator[Listed]:
 def listed_categories(workload: Workload, family: CategoryFamily) -> Workload:
     """The workload with the listed queries only; others are asked one by one."""
     listed = list(listed_of(family))
-    rows = [_row(workload, family, one) for one in listed]
+    rows = [row_of(workload, family, one) for one in listed]
     boxes = [Box(workload.label(row), _sides(family, one)) for row, one in zip(rows, listed, strict=True)]
     return replace(
         workload,
@@ -64,7 +64,7 @@ def _sides(family: CategoryFamily, one: Listed) -> tuple[Side, ...]:
     return (*sides[: family.axis], (start, stop - 1), *sides[family.axis :])
 
 
-def _row(workload: Workload, family: CategoryFamily, one: Listed) -> int:
+def row_of(workload: Workload, family: CategoryFamily, one: Listed) -> int:
     """The index of a listed query in the whole workload, whose constant row is left out."""
     pieces = [part for part, _ in workload.operator.stacked]
     factors = pieces[one.part].factored
