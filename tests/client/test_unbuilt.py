@@ -24,6 +24,8 @@ MANIFESTS = {
 }
 ARMS = (Arm("A", 1 << 15), Arm("B", 1 << 15))
 HOME = (CampaignServer(name="home", urls=(ADDRESS,)), CampaignServer(name="de", urls=("https://de.example",)))
+# Strings are found in the log of one server.
+MANIFESTS["strings_of_servers"] = replace(MANIFESTS["strings"], servers=HOME)
 
 
 def reason(manifest: Manifest) -> str | None:

@@ -325,7 +325,7 @@ async def test_a_manifest_with_what_is_not_built_is_served_to_nobody(shuffler: L
         with collector.running() as address:
             shuffler.add(collector, address)
             await shuffler.refresh()
-        assert "not built yet in this version: attributes of kind `prefix`" in shuffler.troubles(collector)
+        assert "not built yet in this version: strings behind a shuffler" in shuffler.troubles(collector)
 
 
 @pytest.mark.parametrize("width", [49, 81, 255, 256, 257, 0xA700, 0xFFFF, 0x10000, 0xA70000 >> 4])

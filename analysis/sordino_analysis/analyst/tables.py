@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sordino_shared.domains import Attribute, Categorical, Domain, Hashed, Indicator, Integers, Ordered
+from sordino_shared.domains import Attribute, Categorical, Domain, Hashed, Indicator, Integers, Ordered, Text
 from sordino_shared.errors import SordinoError
 
 _WHOLE = re.compile(r"[+-]?[0-9]{1,19}")
@@ -76,7 +76,9 @@ def device_values(table: Table, domain: Domain, columns: Mapping[str, str]) -> l
     Absent and unlisted values become `missing` or `other` where the domain has them, and raise `ColumnError` with
     the first such line where it has not: a device would answer as another member, and the truth would be another.
     """
-    held = {attribute.name: _values_of(table, attribute, columns[attribute.name]) for attribute in domain.attributes}
+    # A text stands for its prefixes.
+    given = [attribute for attribute in domain.attributes if attribute.name in domain.value_names]
+    held = {attribute.name: _values_of(table, attribute, columns[attribute.name]) for attribute in given}
     return [dict(zip(held, row, strict=True)) for row in zip(*held.values(), strict=True)]
 
 
@@ -122,6 +124,9 @@ def _value(attribute: Attribute, text: str) -> object:
 def _listed(attribute: Attribute, value: object) -> bool:
     if isinstance(attribute, Indicator):
         return attribute.source.other or _listed(attribute.source, value)
+    if isinstance(attribute, Text):
+        # What is no text is a value of its own.
+        return True
     if value is None:
         return attribute.missing
     match attribute:

@@ -99,7 +99,8 @@ def _answers(table: AnswerTable, title: str, subtitle: str) -> EstimateChart:
         level=table.level,
         labels=_texts(table, "label"),
         values=_guesses(table),
-        intervals=_pairs(table, ""),
+        # A list that reports chose has no interval of its own.
+        intervals=_pairs(table, "" if "lower" in table.columns else "band_"),
         bands=_pairs(table, "band_"),
         answer_unit=only_unit(unit or "" for unit in map(_text, table.cells("unit"))),
         kinds=kinds if has_kinds else (),

@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol
 import numpy as np
 
 from sordino_analysis.arrays import SUM_TOLERANCE, Floats
+from sordino_analysis.documents.string_queries import StringsDecoder
 from sordino_analysis.vectorized.arrays import ndarray
 from sordino_shared._checks import set_finite_floats
 from sordino_shared.arrays import Array
@@ -242,4 +243,4 @@ class GridDecoder:
 PlainDecoder = (
     AnswerDecoder | HistogramDecoder | ScaledHistogramDecoder | SubsetDecoder | CharacterDecoder | GridDecoder
 )
-Decoder = PlainDecoder | WeightedDecoder
+Decoder = PlainDecoder | WeightedDecoder | StringsDecoder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from statistics import NormalDist
@@ -10,9 +9,11 @@ from typing import Protocol, Self
 
 from pydantic import Field, TypeAdapter, ValidationError
 
+from sordino_analysis.documents.base_summary import BaseSummary
 from sordino_analysis.documents.crowd_size import CrowdFigures, CrowdSize
 from sordino_analysis.documents.elimination_plan import RoundShares
 from sordino_analysis.documents.price_of_locality import PriceOfLocality
+from sordino_analysis.documents.strings_summary import StringsSummary
 from sordino_analysis.documents.summary_parts import (
     AverageCaseFigures,
     BlanketSummary,
@@ -23,7 +24,6 @@ from sordino_analysis.documents.summary_parts import (
     PredictedError,
     ProtocolRow,
     ShuffledPrivacy,
-    SummaryPart,
     is_none,
 )
 from sordino_analysis.percentages import percent
@@ -36,27 +36,6 @@ _MOST_USERS = 2**53
 _ROUNDING = 1e-9
 # The level of every interval.
 _LEVEL = 0.95
-
-
-class _Summary(SummaryPart):
-    def text(self) -> str:
-        """JSON with the fields in order; those that the request did not ask for are left out."""
-        return json.dumps(self.model_dump(mode="json"), ensure_ascii=False, allow_nan=False)
-
-    @property
-    def linear(self) -> LinearSummary | None:
-        """The summary, if it is of one mechanism for linear queries."""
-        return None
-
-    @property
-    def pairwise(self) -> PairwiseSummary | None:
-        """The summary, if it is of a protocol for a pairwise statistic."""
-        return None
-
-    @property
-    def first_share(self) -> float:
-        """The share of the devices that answers all queries: of the first round, if there are several."""
-        return 1.0
 
 
 class PlanSummary(Protocol):
@@ -94,7 +73,7 @@ class PlanSummary(Protocol):
     def text(self) -> str: ...
 
 
-class LinearSummary(_Summary):
+class LinearSummary(BaseSummary):
     """A plan for linear queries. Variances and bias are of one report; errors are of the `users` expected."""
 
     workload: str
@@ -310,7 +289,7 @@ def _two_sided(level: float, queries: int) -> float:
     return -NormalDist().inv_cdf(-math.expm1(math.log(level) / queries) / 2)
 
 
-class PairwiseSummary(_Summary):
+class PairwiseSummary(BaseSummary):
     """A plan for a pairwise statistic: the protocol, ε of its rounds, the error predicted for `users` users."""
 
     statistic: str
@@ -362,7 +341,7 @@ class PairwiseSummary(_Summary):
         """None: errors of a protocol do not scale with the number of users."""
 
 
-AnySummary = LinearSummary | PairwiseSummary
+AnySummary = LinearSummary | PairwiseSummary | StringsSummary
 _ANY: TypeAdapter[AnySummary] = TypeAdapter(AnySummary)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sordino_analysis.documents.number_queries import NumberQueries
+from sordino_analysis.documents.string_queries import StringQueries
 from sordino_shared._checks import check_label, check_name, check_range, set_finite_floats
 from sordino_shared.arrays import Array
 from sordino_shared.errors import InvalidValue
@@ -191,4 +192,5 @@ Queries = (
     | RuleQueries
     | IndicatorQueries
     | NumberQueries
+    | StringQueries
 )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from sordino_analysis.documents.decoders import AnswerDecoder, Decoder, PlainDecoder, WeightedDecoder
+from sordino_analysis.documents.string_queries import StringsDecoder
 from sordino_analysis.evaluation.integer_kernels import probabilities
 from sordino_analysis.optimisation.search.objectives import information
 from sordino_analysis.questions.linear import Workload
@@ -26,6 +27,8 @@ def expand_weighted(decoder: Decoder, randomizer: Randomizer, workload: Workload
 
     Raises InvalidValue where randomizer, decoder and workload do not fit together.
     """
+    if isinstance(decoder, StringsDecoder):
+        raise InvalidValue("a plan that finds strings answers no linear queries", decoder)
     if not isinstance(decoder, WeightedDecoder):
         return decoder
     table, groups = probabilities(_checked(decoder, randomizer, workload)), ndarray(decoder.groups)

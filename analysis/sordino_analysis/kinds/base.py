@@ -123,8 +123,8 @@ class KindOfQuestion(KindOfAnswers, ABC):
     `field` is the field of a workload that only this kind has, or a few kinds that `recognises` tells apart; `form` is
     the model that reads the workload. Estimates have a band that holds all answers at once, unless `has_band` is false.
     Closed rounds of a kind that `takes_questions` are asked for more with `sordino campaigns answers`; campaigns of one
-    that `compares_arms` may be experiments. `why_unused` is said of options that plans of the kind do not use,
-    `why_users` where a plan needs a number of users.
+    that `compares_arms` may be experiments, and one that `reads_reports` counts in the reports of a round themselves.
+    `why_unused` is said of options that plans of the kind do not use, `why_users` where a plan needs a number of users.
     """
 
     common_terms = ("campaign_id", "users", "epsilon", "level", "bias_bound", "target", "validity", "mechanism")
@@ -132,6 +132,7 @@ class KindOfQuestion(KindOfAnswers, ABC):
     form: ClassVar[type[Any]]
     takes_questions: ClassVar[bool] = False
     compares_arms: ClassVar[bool] = False
+    reads_reports: ClassVar[bool] = False
     has_band: ClassVar[bool] = True
     why_unused: ClassVar[str]
     why_users: ClassVar[str | None] = None

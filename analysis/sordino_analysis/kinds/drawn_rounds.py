@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +34,9 @@ def drawn_estimate(
     answering = _answering(manifest, len(values), randomness)
     while isinstance(following, RoundPlan):
         codes = codes_many(following.device.domain, [values[user] for user in np.flatnonzero(next(answering)).tolist()])
-        total = randomized(following.device, codes, randomness)
-        closed = (*closed, ClosedRound(following, total))
+        pages = [*drawn_reports(following.device, codes, randomness)] if kind.reads_reports else None
+        total = randomized(following.device, codes, randomness) if pages is None else added_up(following.device, pages)
+        closed = (*closed, ClosedRound(following, total, payloads=None if pages is None else partial(iter, pages)))
         following = kind.follow(manifest, plan.protocol, closed, conclude=False)
     return following
 
@@ -59,11 +61,20 @@ def manifest_of(plan: FinishedPlan, name: str = "drawn") -> Manifest:
 
 def randomized(device: DevicePart, codes: NDArray[np.uint64], randomness: Randomness) -> Aggregate:
     """The exact sum of one report for each of the values `codes` (n, attributes)."""
-    total = Aggregate.empty(device.randomizer)
+    return added_up(device, drawn_reports(device, codes, randomness))
+
+
+def drawn_reports(device: DevicePart, codes: NDArray[np.uint64], randomness: Randomness) -> Iterator[NDArray[np.uint8]]:
+    """One report for each of the values `codes` (n, attributes), in pages (m, width)."""
     for start in range(0, len(codes), BATCH):
-        batch = codes[start : start + BATCH]
-        payloads = randomize_part(device, batch, randomness)
-        total += Aggregate(len(batch), accumulate(device.randomizer, payloads))
+        yield randomize_part(device, codes[start : start + BATCH], randomness)
+
+
+def added_up(device: DevicePart, pages: Iterable[NDArray[np.uint8]]) -> Aggregate:
+    """The exact sum of reports in pages (m, width)."""
+    total = Aggregate.empty(device.randomizer)
+    for payloads in pages:
+        total += Aggregate(len(payloads), accumulate(device.randomizer, payloads))
     return total
 
 

@@ -61,7 +61,7 @@ class LinearKind(QueriesKind):
 
     def recognises(self, document: Mapping[str, Any]) -> bool:
         """Whether the queries are no losses of rules; a class on average over databases asks for single indicators."""
-        return "queries" in document and form_of_queries(document["queries"]) not in ("class", "numbers")
+        return "queries" in document and form_of_queries(document["queries"]) not in ("class", "numbers", "strings")
 
     def follow(
         self, manifest: Manifest, plan: AnyProtocolPlan | None, closed: Sequence[ClosedRound], *, conclude: bool

@@ -20,12 +20,13 @@ from sordino_analysis.kinds.on_demand import OnDemandKind
 from sordino_analysis.kinds.pairwise import PairwiseKind
 from sordino_analysis.kinds.release import ReleaseKind
 from sordino_analysis.kinds.series import SeriesKind
+from sordino_analysis.kinds.strings import StringsKind
 from sordino_analysis.kinds.two_campaigns import ComparisonKind
 from sordino_shared.errors import InvalidValue
 
 GROUP = "sordino.kinds"
 _KINDS: dict[str, KindOfQuestion] = {
-    kind.name: kind for kind in (LinearKind(), ConceptsKind(), NumbersKind(), PairwiseKind())
+    kind.name: kind for kind in (LinearKind(), ConceptsKind(), NumbersKind(), PairwiseKind(), StringsKind())
 }
 # Answers that follow from no question of a campaign's own.
 _FURTHER: dict[str, KindOfAnswers] = {

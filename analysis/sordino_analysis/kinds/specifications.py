@@ -15,23 +15,24 @@ from sordino_analysis.questions.linear import WorkloadError
 from sordino_analysis.questions.linear.files import read_document
 from sordino_analysis.questions.question import WrittenQuestion
 
-FORMS: Mapping[str, type[Any]] = {kind.field: kind.form for kind in kinds().values()}
-_FIRST, *_OTHERS = FORMS
-_ONE_OF = f"a workload has either {_FIRST} or a {' or a '.join(_OTHERS)}: give one of the {len(FORMS)}"
+# Each form once, with the field that it has; kinds of one form, and forms of one field, are told apart by the kind.
+FORMS: Mapping[type[Any], str] = {kind.form: kind.field for kind in kinds().values()}
+_FIRST, *_OTHERS = dict.fromkeys(FORMS.values())
+_ONE_OF = f"a workload has either {_FIRST} or a {' or a '.join(_OTHERS)}: give one of the {1 + len(_OTHERS)}"
 
 
 def _tag(value: Any) -> str | None:
-    read = next((field for field, form in FORMS.items() if isinstance(value, form)), None)
+    read = next((form for form in FORMS if isinstance(value, form)), None)
     # What is no mapping at all is refused by the first form, which says what it should be.
     if read is not None or not isinstance(value, Mapping):
-        return read or _FIRST
-    given = [field for field in FORMS if field in value]
-    return given[0] if len(given) == 1 else None
+        return (read or next(iter(FORMS))).__name__
+    kind = kind_of(value)
+    return None if kind is None else kind.form.__name__
 
 
 # The models that read a workload, as the API describes them.
 Specification: Any = Annotated[
-    reduce(or_, (Annotated[form, Tag(field)] for field, form in FORMS.items())),
+    reduce(or_, (Annotated[form, Tag(form.__name__)] for form in FORMS)),
     Discriminator(_tag, custom_error_type="either", custom_error_message=_ONE_OF),
 ]
 
@@ -51,6 +52,6 @@ def load_question(path: Path | str) -> WrittenQuestion:
 
 def _unknown(document: Mapping[str, Any]) -> str:
     """A misspelt field of a kind is among these."""
-    known = {name for form in FORMS.values() for name in form.model_fields}
+    known = {name for form in FORMS for name in form.model_fields}
     names = [repr(name) for name in document if name not in known]
     return f" (there is no field {', '.join(names)})" if names else ""

@@ -13,7 +13,7 @@ from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_prot
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.planning_options import PlanError
 from sordino_shared.audit import check_guarantee
-from sordino_shared.domains import Hashed
+from sordino_shared.domains import Hashed, Text
 from sordino_shared.errors import MalformedDocument
 from sordino_shared.protocol import DevicePart, Digest
 
@@ -52,7 +52,7 @@ class FinishedPlan:
 
         Only such a plan is kept to answer the same request again.
         """
-        salted = any(isinstance(attribute, Hashed) for attribute in self.device.domain.attributes)
+        salted = any(isinstance(attribute, (Hashed, Text)) for attribute in self.device.domain.attributes)
         return self.summary.cut_short is None and not salted
 
     def for_target(self, error: float) -> Self:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -11,6 +12,9 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     # The server's API reads round plans and needs no evaluation, which takes longer to import than all the rest.
     from sordino_analysis.evaluation.accumulate import Aggregate
 
@@ -35,11 +39,15 @@ class RoundPlan:
 
 @dataclass(frozen=True, eq=False)
 class ClosedRound:
-    """A round that takes no more reports: its plan and the sum of its reports, `blanket` of them a shuffler's."""
+    """A round that takes no more reports: its plan and the sum of its reports, `blanket` of them a shuffler's.
+
+    `payloads` gives the reports themselves, in pages (n, width), to kinds of questions that count in them.
+    """
 
     plan: RoundPlan
     aggregate: Aggregate
     blanket: int = 0
+    payloads: Callable[[], Iterable[NDArray[np.uint8]]] | None = None
 
 
 class RoundsProtocol(Protocol[Estimate]):

@@ -63,7 +63,7 @@ class StringDomain:
         return self.reader.read(code, self.text.depth)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class FoundStrings:
     """m candidates, best path first: `texts` (m,), (m,) counts in the held-out level, and their certification.
 
@@ -97,12 +97,12 @@ def find_strings(
     found = certify(counts, len(held_out), strings.chances, weights_of(leaves.chances), error)
     progress(Progress(1.0))
     return FoundStrings(
-        tuple(map(strings.read, leaves.codes)),
-        leaves.chances,
-        counts,
-        found,
-        tuple(_seen(strings, shorter, leaves, found)),
-        tuple(map(len, reports.levels)),
+        texts=tuple(map(strings.read, leaves.codes)),
+        chances=leaves.chances,
+        counts=counts,
+        certified=found,
+        seen=tuple(_seen(strings, shorter, leaves, found)),
+        reports=tuple(map(len, reports.levels)),
     )
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
+from pathlib import Path
 
 from sordino_analysis.text_codes.string_code import MAX_DEPTH, SHARES, StringCode
 from sordino_shared.domains.text_code import TextCode
 from sordino_shared.errors import InvalidValue
 
+_FOLDER = Path(__file__).parent / "shipped"
 BYTES = "bytes"
 NAMES = ("urls", "apps", "words", BYTES)
 # Bytes of eight bits each, but for the last two, and END and NONE, of nine: the shortest code with a word for each.
@@ -26,4 +27,4 @@ def shipped_code(name: str) -> StringCode:
         )
     if name == BYTES:
         return StringCode(TextCode((), _EVEN_LENGTHS), (MAX_DEPTH,) * len(SHARES), "every byte alike")
-    return StringCode.read(files(__package__).joinpath("shipped", f"{name}.json").read_bytes())
+    return StringCode.read((_FOLDER / f"{name}.json").read_bytes())

@@ -27,16 +27,20 @@ _DIGITS = "0123456789abcdefghijklmnopqrstuvw"
 MAX_FILE_BYTES = 1 << 20
 
 
-class _CodeFile(BaseModel):
+# Bytes, tokens, END and NONE.
+_MOST_WORDS = 258 + MAX_TOKENS
+
+
+class WrittenCode(BaseModel):
     """The JSON of a code: tokens with a character for each byte, lengths as digits to the base of 33."""
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
     format: Literal["sordino-text-code-1"]
     source: str = Field(max_length=_MAX_SOURCE)
     bits: list[int] = Field(min_length=len(SHARES), max_length=len(SHARES))
     tokens: list[str] = Field(max_length=MAX_TOKENS)
-    lengths: str
+    lengths: str = Field(max_length=_MOST_WORDS)
 
 
 @dataclass(frozen=True)
@@ -75,9 +79,13 @@ class StringCode:
         if len(text) > MAX_FILE_BYTES:
             raise InvalidValue(f"a text code has at most {MAX_FILE_BYTES} bytes, this one {len(text)}", len(text))
         try:
-            written = _CodeFile.model_validate_json(text)
+            return cls.of_written(WrittenCode.model_validate_json(text))
         except ValidationError as error:
             raise InvalidValue(f"not a text code as `sordino text-code` writes it: {_places(error)}") from error
+
+    @classmethod
+    def of_written(cls, written: WrittenCode) -> StringCode:
+        """The code that was read from JSON; raises InvalidValue where its words are no whole code."""
         return cls(TextCode(_tokens(written.tokens), _lengths(written.lengths)), tuple(written.bits), written.source)
 
 

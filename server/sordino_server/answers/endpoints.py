@@ -122,6 +122,7 @@ def asked_questions(
     rule: Annotated[
         Texts, _asked("One known rule of a plan with `scheme: arrangement`, as `wifi:on,beta:off`.")
     ] = None,
+    string: Annotated[Texts, _asked("A string of a campaign that collects strings, as `https://example.org/`.")] = None,
 ) -> tuple[AnswersKind, tuple[str, ...]]:
     """The kind of the questions and their texts; raises InvalidValue unless they are of one kind."""
     kinds: dict[AnswersKind, Texts] = {
@@ -132,6 +133,7 @@ def asked_questions(
         "quantile": quantile,
         "mean": mean,
         "rule": rule,
+        "string": string,
     }
     given = [(kind, tuple(texts)) for kind, texts in kinds.items() if texts]
     if len(given) != 1:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 from sqlalchemy.orm import Session
 
@@ -16,7 +17,7 @@ from sordino_analysis.kinds.participation import source_warnings
 from sordino_analysis.kinds.registry import kind_named
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
 from sordino_server import rounds
-from sordino_server.aggregates import aggregate, source_counts
+from sordino_server.aggregates import aggregate, logged_payloads, source_counts
 from sordino_server.campaigns import service as campaigns
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
@@ -77,7 +78,7 @@ def compute(
 def _closed_round(database: Database, row: Round, processes: int) -> ClosedRound:
     with database.read("read closed period") as session:
         plan = RoundPlan(plans.device_part(session, row.device_digest), plans.analyst_part(session, row.analyst_digest))
-    return ClosedRound(plan, aggregate(database, row.id, plan.device.randomizer, processes=processes))
+    return _counted(database, row, plan, processes)
 
 
 def _read(
@@ -91,11 +92,15 @@ def _read(
             RoundPlan(plans.device_part(session, row.device_digest), plans.analyst_part(session, row.analyst_digest))
             for row in known
         ]
-    sums = (
-        aggregate(database, row.id, each.device.randomizer, processes=processes)
-        for row, each in zip(known, sealed, strict=True)
-    )
-    return plan, tuple(ClosedRound(each, total) for each, total in zip(sealed, sums, strict=True))
+    return plan, tuple(_counted(database, row, each, processes) for row, each in zip(known, sealed, strict=True))
+
+
+def _counted(database: Database, row: Round, plan: RoundPlan, processes: int) -> ClosedRound:
+    """A closed round with its sum, and its reports page by page for a kind that counts in them."""
+    randomizer = plan.device.randomizer
+    total = aggregate(database, row.id, randomizer, processes=processes)
+    pages = partial(logged_payloads, database, row.id, randomizer.payload_bytes, total.count)
+    return ClosedRound(plan, total, payloads=pages)
 
 
 def _with_sources(

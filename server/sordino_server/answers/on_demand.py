@@ -20,7 +20,7 @@ from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_shared.protocol import Manifest, Problem, Rotating
 
-AnswersKind = QuestionKind | Literal["rule"]
+AnswersKind = QuestionKind | Literal["rule", "string"]
 
 
 @dataclass(frozen=True, kw_only=True)

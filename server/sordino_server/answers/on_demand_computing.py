@@ -23,6 +23,8 @@ from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.evaluation.item_counts import count_items
 from sordino_analysis.figures import SHARE
 from sordino_analysis.kinds.on_demand import OnDemandExtras, OnDemandKind
+from sordino_analysis.strings.asked import asked_strings
+from sordino_analysis.strings.search import StringDomain
 from sordino_server.aggregates import LogPurged, aggregate, logged_payloads
 from sordino_server.answers.on_demand import AnsweringRound, AnswersKind
 from sordino_server.errors import ServerError
@@ -53,6 +55,10 @@ def compute_answers(
         if given is not None:
             raise InvalidValue("/query/given: a rule is about all users: ask for marginals given a group", given)
         return _rules_on_average(url, closed, texts)
+    if kind == "string":
+        if given is not None:
+            raise InvalidValue("/query/given: a string is about all users: leave the group out", given)
+        return _strings(url, closed, texts)
     decoded = _decoded(url, closed)
     try:
         found = answer(decoded.answerer, decoded.device.domain, kind, texts, given=given)
@@ -102,6 +108,33 @@ def _rules_on_average(url: str, closed: AnsweringRound, texts: tuple[str, ...]) 
         bias_bound=None,
         target="population",
         validity="average_case",
+    )
+
+
+def _strings(url: str, closed: AnsweringRound, texts: tuple[str, ...]) -> bytes:
+    """Shares of single strings, from the log of the round."""
+    database = database_at(url)
+    device, analyst = plan_of(database, closed)
+    randomizer = device.randomizer
+    if not isinstance(randomizer, Coarsened) or not device.domain.holds_strings:
+        raise InvalidValue("/query/string: the campaign collects no strings: ask for a cell or a range", texts)
+    try:
+        total = aggregate(database, closed.number, randomizer)
+        pages = logged_payloads(database, closed.number, randomizer.payload_bytes, total.count)
+        columns = asked_strings(StringDomain(device.domain, randomizer), pages, texts)
+    except LogPurged as error:
+        raise ServerError(Problem.ILLEGAL_TRANSITION, str(error)) from error
+    return _document(
+        closed,
+        device,
+        analyst,
+        columns,
+        (),
+        users=total.count,
+        compared=len(texts),
+        level=0.95,
+        bias_bound=analyst.figures.bias_bound,
+        target="reporters",
     )
 
 

@@ -9,6 +9,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field
 
 from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
+from sordino_analysis.documents.strings_summary import StringsSummary
 from sordino_analysis.documents.summary_parts import BlanketSummary
 
 
@@ -70,6 +71,20 @@ def _(summary: PairwiseSummary, plan_request: str, workload: str) -> Question:
         variance=None,
         bias_bound=0.0,
         predicted_rmse=summary.predicted_rmse,
+    )
+
+
+@question_of.register
+def _(summary: StringsSummary, plan_request: str, workload: str) -> Question:
+    return Question(
+        plan_request=plan_request,
+        workload=workload,
+        name=summary.workload,
+        queries=1,
+        users=summary.users,
+        variance=summary.variance,
+        bias_bound=0.0,
+        predicted_rmse=None if summary.users is None else summary.share_error(summary.users),
     )
 
 

@@ -14,10 +14,20 @@ from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Csv, CsvOption, Shown, remote_command
 from sordino_shared.errors import InvalidValue
 
+_RangeOption = Annotated[
+    list[str] | None, typer.Option("--range", metavar="LOW..HIGH", help="Share in a range: 10..20 or delay:..20.")
+]
+_RectangleOption = Annotated[
+    list[str] | None,
+    typer.Option(metavar="RANGES", help="Share in ranges of some attributes: delay:10..20,size:..5."),
+]
 _MeanOption = Annotated[list[str] | None, typer.Option(metavar="NAME", help="Mean of an attribute's numbers: load_ms.")]
 _RuleOption = Annotated[
     list[str] | None,
     typer.Option(metavar="RULE", help="One known rule of `scheme: arrangement`: wifi:on,beta:off."),
+]
+_StringOption = Annotated[
+    list[str] | None, typer.Option(metavar="TEXT", help="Share of a string, of a campaign that collects strings.")
 ]
 
 
@@ -25,13 +35,8 @@ _RuleOption = Annotated[
 def answers(
     remote: Remote,
     campaign: CampaignArgument,
-    range_: Annotated[
-        list[str] | None, typer.Option("--range", metavar="LOW..HIGH", help="Share in a range: 10..20 or delay:..20.")
-    ] = None,
-    rectangle: Annotated[
-        list[str] | None,
-        typer.Option(metavar="RANGES", help="Share in ranges of some attributes: delay:10..20,size:..5."),
-    ] = None,
+    range_: _RangeOption = None,
+    rectangle: _RectangleOption = None,
     cell: Annotated[
         list[str] | None, typer.Option(metavar="VALUE", help="Share of a value: linux or os:linux,wifi:yes.")
     ] = None,
@@ -43,6 +48,7 @@ def answers(
     ] = None,
     mean: _MeanOption = None,
     rule: _RuleOption = None,
+    string: _StringOption = None,
     given: Annotated[
         str | None,
         typer.Option(metavar="NAME=VALUE", help="Answer about a group alone: country=DE or delay=10..20."),
@@ -57,6 +63,7 @@ def answers(
         sordino campaigns answers CAMPAIGN --range 5..20 --range ..10
         sordino campaigns answers CAMPAIGN --marginal os:linux --given country=DE
         sordino campaigns answers CAMPAIGN --mean load_ms --given country=DE
+        sordino campaigns answers PAGES --string https://example.org/
 
     Ask one kind of question at a time; repeat the option for several questions. Use the interval for a question that
     you fixed before you saw any answer, and the band for one that you chose by looking.
@@ -69,6 +76,7 @@ def answers(
         "quantile": quantile,
         "mean": mean,
         "rule": rule,
+        "string": string,
     }
     questions = {kind: texts for kind, texts in asked.items() if texts}
     if len(questions) != 1:

@@ -17,6 +17,7 @@ from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.curator_part import CuratorPart
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_protocol_plan
+from sordino_analysis.documents.string_queries import StringQueries
 from sordino_analysis.documents.summary_parts import FormManipulation
 from sordino_analysis.evaluation.listing import listed_workload
 from sordino_analysis.evaluation.manipulation import manipulation
@@ -30,6 +31,7 @@ from sordino_analysis.planning.certificates import bounds_summary
 from sordino_analysis.planning.plan_folder import ANALYST_FILE, DEVICE_FILE, PROTOCOL_FILE
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.questions.linear.building import build_workload
+from sordino_analysis.strings.audit import audit_strings
 from sordino_server.cli.audited_campaign import AuditedCampaign, fetched
 from sordino_server.cli.curator_planning import CURATOR_FILE
 from sordino_server.cli.empirical_audit import DrawsOption, EmpiricalOption, SamplerOption, audited_sampler, lines
@@ -141,7 +143,10 @@ class _Parts:
             return
         if self.device is None:
             raise InvalidValue("name at least a device part to audit")
-        yield from audit_device(self.device) if self.analyst is None else audit_plan(self.device, self.analyst)
+        if self.analyst is None:
+            yield from audit_device(self.device)
+        else:
+            yield from (audit_strings if self._finds_strings else audit_plan)(self.device, self.analyst)
         # What a digest or a manifest rules out is of another plan, whose bounds need not even fit.
         if all(check.holds for check in self.checks) and (design := self._design()) is not None:
             yield from audit_form_bounds(design, find_protocol(design.plan.protocol))
@@ -158,13 +163,17 @@ class _Parts:
             raise InvalidValue("--empirical is for device parts: the noise of a curator is drawn once")
         return audited_sampler(self.device, sampler, draws)
 
+    @property
+    def _finds_strings(self) -> bool:
+        return self.analyst is not None and isinstance(self.analyst.queries, StringQueries)
+
     def ratios(self) -> dict[str, float | None]:
         """The published bounds and variances over them; nothing for a device part alone."""
         return {} if self.analyst is None else asdict(bounds_summary(self.analyst.figures, self.analyst.certificate))
 
     def manipulations(self) -> dict[str, float]:
         """Per label: the most that fake reports move the answer, divided by their share of the reports."""
-        if self.analyst is None or self.device is None:
+        if self.analyst is None or self.device is None or self._finds_strings:
             return {}
         workload = build_workload(self.device.domain, self.analyst.queries)
         moved = manipulation(self.device, self.analyst, workload).tolist()

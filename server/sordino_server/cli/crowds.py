@@ -14,7 +14,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
 
 if TYPE_CHECKING:
-    from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
+    from sordino_analysis.documents.plan_summary import AnySummary
 
 AnywayOption = Annotated[
     bool, typer.Option("--anyway", help="With --open: open it although the reports are too few to tell.")
@@ -60,7 +60,7 @@ def check_crowd(
     say(f"warning: {crowd.sentence}")
 
 
-def show_crowds(reports: int, plans: Sequence[LinearSummary | PairwiseSummary], as_json: bool) -> None:
+def show_crowds(reports: int, plans: Sequence[AnySummary], as_json: bool) -> None:
     """Print how far answers from so many reports may be off with each plan, one for each ε.
 
     Raises InvalidValue where so few reports answer nothing.

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
+from sordino_analysis.documents.strings_summary import StringsSummary
 from sordino_analysis.documents.summary_parts import AverageCaseFigures, BlanketSummary, PredictedError, ShuffledPrivacy
 from sordino_analysis.figures import amount, chosen, figure, ratio
 from sordino_analysis.percentages import percent
@@ -30,6 +31,25 @@ def print_plan(summary: object, written: str | None, verbose: bool) -> None:
 @print_plan.register
 def _(summary: PairwiseSummary, written: str | None, verbose: bool) -> None:
     print_protocols(console, summary, verbose)
+    if written is not None:
+        _line(console, written)
+
+
+@print_plan.register
+def _(summary: StringsSummary, written: str | None, verbose: bool) -> None:
+    """The share that is found, and how sure shares are; with `verbose` the levels."""
+    _line(console, f"mechanism: {summary.mechanism}, strings of {summary.attribute}")
+    _line(console, f"  ε = {chosen(summary.epsilon)}, {summary.report_bytes} bytes a report")
+    if summary.users is None:
+        _line(console, f"  {summary.quality} with 90 % (--users N says it for N)")
+    else:
+        _line(console, f"  with {quantity(summary.users, 'user')}, {summary.forecast(summary.users)}")
+    if verbose:
+        levels = " + ".join(map(str, summary.widths))
+        _line(console, f"levels of {levels} bits, {percent(summary.held_out)} of the devices certify and count")
+        _line(console, f"variance of one report {figure(summary.report_variance)}, beam of {summary.beam:,}")
+        _line(console, f"device part  {summary.digests.device}  {shown_device_part(summary)}")
+        _line(console, f"analyst part {summary.digests.analyst}  {summary.analyst_bytes:,} bytes")
     if written is not None:
         _line(console, written)
 

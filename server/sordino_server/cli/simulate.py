@@ -287,7 +287,7 @@ def _drawn(rows: list[dict[str, object]], users: int | None, seed: int) -> list[
 
 def _columns_of(domain: Domain, columns: Sequence[str]) -> Mapping[str, str]:
     """The column of each attribute: ATTRIBUTE=COLUMN, or a column of the attribute's name, or the only one there is."""
-    names = [attribute.name for attribute in domain.attributes]
+    names = domain.value_names
     if len(names) == len(columns) == 1 and not columns[0].startswith(f"{names[0]}="):
         return {names[0]: columns[0]}
     pairs = dict(_pair(text, names) for text in columns)

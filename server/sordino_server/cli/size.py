@@ -49,6 +49,7 @@ from sordino_server.cli.shuffler_options import (
     shuffler_options,
 )
 from sordino_server.cli.statistics import TargetOption
+from sordino_server.cli.strings_size import ShareOption, size_strings
 from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.errors import InvalidValue
 from sordino_shared.quantities import quantity
@@ -97,6 +98,7 @@ def size(
     file: FileOption = None,
     epsilon: _EpsilonsOption = None,
     reports: _ReportsOption = None,
+    share: ShareOption = None,
     level: _LevelOption = 0.95,
     difference: DifferenceOption = None,
     arms: ArmsOption = 2,
@@ -128,6 +130,7 @@ def size(
         sordino size --difference 1% --arms 2 --power 80% --daily 20000
 
         sordino size --workload histogram --size 2 --reports 500
+        sordino size --file pages.yaml --share 0.5%
 
     One answer: the interval of every query by itself is within the margin, whatever the users hold. All answers: the
     simultaneous band is. A margin is a share of the query's scale, its largest entry less its least: 1 for a share of
@@ -136,9 +139,13 @@ def size(
 
     An experiment: how many users, and how many days, find a difference between arms; without a workload of a share.
     """
-    if sum(each is not None for each in (margin, difference, reports)) != 1:
-        raise InvalidValue("give one of --margin, --reports, and --difference for an experiment", margin)
-    if reports is not None:
+    if sum(each is not None for each in (margin, difference, reports, share)) != 1:
+        raise InvalidValue(
+            "give one of --margin, --reports, and --difference for an experiment, or --share for strings", margin
+        )
+    if share is not None:
+        size_strings(context)
+    elif reports is not None:
         _size_crowd(context)
     else:
         (_size_statement if difference is None else _size_experiment)(context)
@@ -180,6 +187,8 @@ def _size_crowd(context: typer.Context) -> None:
     kind = kind_of_question(asked)
     if kind.why_users is not None:
         raise InvalidValue("--reports is about linear queries; give --margin for a pairwise statistic", asked)
+    if kind.reads_reports:
+        raise InvalidValue("--reports is about linear queries; give --share for strings", asked)
     options = {name: given[name] for name in ("objective", "mechanism", "effort")}
     planning = [PlanningOptions.of(epsilon=each, **options) for each in given["epsilon"] or DEFAULT_EPSILONS]
     plans = [finished_plan(kind.request_class().of(asked, each), cache=_cache(given)) for each in planning]

@@ -72,6 +72,7 @@ async def get_plan(
         "plan": document,
         "linear": None if summary is None else summary.linear,
         "pairwise": None if summary is None else summary.pairwise,
+        "strings": None if summary is None else summary.strings,
         "running": document.state in (PlanRequestState.QUEUED, PlanRequestState.RUNNING),
         "kernel": kernel,
         "margin": margin,

@@ -8,6 +8,7 @@ from typing import Any, Self
 from pydantic import BaseModel, Field, computed_field
 
 from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
+from sordino_analysis.documents.strings_summary import StringsSummary
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_server.identifiers import DigestText
 from sordino_server.kit.times import Created, iso_8601_or_none
@@ -35,7 +36,7 @@ class PlanRequestDocument(Created):
     stage: str
     variance: float | None = Field(description="Smallest variance of the objective so far; null before the first.")
     ratio: float | None = Field(description="That variance over its lower bound; null until there is a bound above 0.")
-    summary: LinearSummary | PairwiseSummary | dict[str, Any] | None = Field(
+    summary: LinearSummary | PairwiseSummary | StringsSummary | dict[str, Any] | None = Field(
         description="Summary of the finished plan; of a plan from an earlier version as it was written."
     )
     device_digest: str | None

@@ -74,7 +74,11 @@ def _form(form: str) -> dict[str, str]:
 # Read by the endpoint, in a process of its own, and so not by FastAPI.
 _BODY = {
     "required": True,
-    "content": {"application/json": {"schema": {"oneOf": [_form("Workload"), _form("Pairwise")], "title": "Body"}}},
+    "content": {
+        "application/json": {
+            "schema": {"oneOf": [_form(each) for each in ("Workload", "Pairwise", "Strings")], "title": "Body"}
+        }
+    },
 }
 
 

@@ -168,6 +168,11 @@ class Domain:
     def _is_sequence(self, value: object) -> TypeGuard[Sequence[object]]:
         return isinstance(value, (tuple, list)) and len(value) == len(self._names)
 
+    @property
+    def value_names(self) -> tuple[str, ...]:
+        """The names by which a value is given, each once: a text stands for all of its prefixes."""
+        return tuple(dict.fromkeys(self._keys))
+
     @cached_property
     def _keys(self) -> list[str]:
         """The names by which a value is given: an indicator has that of its source, a prefix that of its text."""

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sordino_shared.domains import Text, TextPrefix
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.campaigns import Manifest
-
-_UNBUILT_ATTRIBUTES = (Text, TextPrefix)
+from sordino_shared.protocol.routes import ShuffledRoute
+from sordino_shared.protocol.series import Rotating
 
 
 def check_built(manifest: Manifest) -> None:
@@ -25,5 +24,14 @@ def check_built(manifest: Manifest) -> None:
 def _unbuilt(manifest: Manifest) -> Iterator[str]:
     if manifest.arms and manifest.servers:
         yield "`arms` of several servers"
-    for kind in sorted({each.kind for each in manifest.domain.attributes if isinstance(each, _UNBUILT_ATTRIBUTES)}):
-        yield f"attributes of kind `{kind}`"
+    if not manifest.domain.holds_strings:
+        return
+    # Strings are found in the log of one server, of one round whose reports come from devices alone.
+    if manifest.servers:
+        yield "strings of several servers"
+    if isinstance(manifest.assignment, Rotating):
+        yield "strings in a series"
+    if isinstance(manifest.route, ShuffledRoute):
+        yield "strings behind a shuffler"
+    if manifest.arms:
+        yield "strings in an experiment"

@@ -26,6 +26,7 @@ from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.linear import WorkloadError
 from sordino_analysis.request_terms import Effort
+from sordino_analysis.vectorized.domains import codes_many
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.domains import Categorical, Ordinal
 
@@ -91,6 +92,16 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
         Sample({"name": "delays", "domain": [CARRIER, *NUMBERS], "queries": {"delay": "clipped"}}, {}),
         Sample({"name": "carriers", "domain": [CARRIER], "queries": {"carrier": "top"}}, {}),
     ),
+    "strings": (
+        Sample(
+            {
+                "name": "words",
+                "domain": [{"name": "word", "kind": "text", "code": "words", "depth": 24}],
+                "queries": {"kind": "strings", "beam": 50},
+            },
+            {},
+        ),
+    ),
     "pairwise": tuple(
         Sample(
             {"name": "spread", "domain": ORDERED, "statistic": {"kind": "lipschitz", "table": [0, 1, 2, 3]}},
@@ -125,7 +136,7 @@ def campaign(name: str, number: int) -> Campaign:
     domain = plan.device.domain
     # The product of squares of uniform draws: no answer is that of uniform users.
     draws = np.random.default_rng(3).random((USERS, len(domain.shape))) ** 2
-    codes = (draws * np.array(domain.shape)).astype(np.uint64)
+    codes = (draws * np.array(domain.shape, dtype=float)).astype(np.uint64)
     values = [
         {attribute.name: attribute.label(int(code)) for attribute, code in zip(domain.attributes, row, strict=True)}
         for row in codes
@@ -139,6 +150,10 @@ def campaign(name: str, number: int) -> Campaign:
             int(row[0]) if len(row) == 1 else {"carrier": ["AA", "UA"][int(row[0])], "delay": int(row[1])}
             for row in codes
         ]
+    elif name == "strings":
+        # A third of the users, and a third of the others, and so on: three or four are common.
+        values = [f"word {min(10, int(-np.log(1 - draw)))}" for draw in draws[:, 0] ** 0.5]
+        codes = codes_many(domain, values)
     elif name != "concepts":
         values = [[-10, 10, 30, 90][int(row[0])] for row in codes]
     users = SimulatedUsers(asked=question, domain=domain, values=values, protocol=plan.protocol)
@@ -233,6 +248,7 @@ def test_readers_get_a_table_statements_and_a_chart(run: Campaign) -> None:
 
 
 def test_a_summary_and_a_campaign_are_of_the_kind(run: Campaign) -> None:
-    assert run.plan.complete
+    # Another plan of the same strings has another salt.
+    assert run.plan.complete == (run.kind.name != "strings")
     assert run.estimate.users > 0
     assert FinishedPlan.read(run.plan.content).summary == run.plan.summary

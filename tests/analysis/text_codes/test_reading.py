@@ -15,7 +15,7 @@ from sordino_analysis.text_codes.string_code import bits_of
 def test_text_code_text(name: str) -> None:
     code = shipped_code(name).code
     reader, draws = CodeReader(code), random.Random(name)
-    for _ in range(300):
+    for _ in range(80):
         text = "".join(draws.choices("abehtps:/.é\u20ac 0", k=draws.randrange(12))).encode()
         bits = bits_of(code, text)
         read = reader.read(code.first_bits(text, bits + 5), bits + 5)

@@ -64,17 +64,21 @@ def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of
     assert "sordino_analysis" in modules
     assert not {"yaml", "httpx", "rich"} & modules
     assert mebibytes <= 96
-    # 2.38 with questions, comparisons, experiments, arms, accounts, texts, the public log; the planner 3.1.
-    assert calls <= 2.43 * of_the_libraries
+    # 2.44 with questions, strings, comparisons, experiments, arms, accounts, texts, the public log; the planner 3.1.
+    assert calls <= 2.46 * of_the_libraries
 
 
 @pytest.mark.parametrize(
     ("code", "without", "most"),
     [
-        (SERVE, SOLVERS | {"httpx"}, 2.54),  # 2.51 with batches, kinds of answers, experiments, accounts, the log
-        (WORKER, SOLVERS | {"httpx", "fastapi"}, 1.54),  # 1.51, with the mathematics of its jobs 2.8
+        (
+            SERVE,
+            SOLVERS | {"httpx"},
+            2.57,
+        ),  # 2.55 with strings, batches, kinds of answers, experiments, accounts, the log
+        (WORKER, SOLVERS | {"httpx", "fastapi"}, 1.57),  # 1.55, with the mathematics of its jobs 2.8
         (CAMPAIGNS, SOLVERS | {"fastapi", "sqlalchemy", "structlog"}, 0.75),  # 0.43, with the audit of plans 1.6
-        (PLANNER, {"cvxpy", "fastapi", "sqlalchemy", "httpx"}, 1.86),  # 1.83, with cvxpy 3.2
+        (PLANNER, {"cvxpy", "fastapi", "sqlalchemy", "httpx"}, 1.88),  # 1.86, with cvxpy 3.2
     ],
     ids=["serve", "worker", "campaigns", "planner"],
 )

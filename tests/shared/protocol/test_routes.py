@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey, X25519PublicKey
 
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CollectorKey, Manifest, ShuffledRoute, Task, check_built
+from sordino_shared.protocol import Arm, CampaignServer, CollectorKey, Manifest, ShuffledRoute, Task, check_built
 from sordino_shared.protocol.codec import decode_value, encode_value
 from sordino_shared.protocol.routes import is_small_order
 
@@ -70,14 +70,21 @@ def test_a_signature_is_about_the_task_without_it(vectors: dict[str, Any], manif
 
 
 def test_what_is_not_built_is_read_and_nothing_is_begun_with_it(manifests: dict[str, Manifest]) -> None:
+    for manifest in manifests.values():
+        check_built(manifest)
+    strings = manifests["strings"]
+    servers = tuple(CampaignServer(name=name, urls=(f"https://{name}.example",)) for name in ("home", "de"))
+    arms = (Arm("A", 1 << 15), Arm("B", 1 << 15))
     unbuilt = {
-        "strings": "attributes of kind `prefix`, attributes of kind `text`",
-        "strings_at_limits": "attributes of kind `prefix`, attributes of kind `text`",
+        "strings of several servers": replace(strings, servers=servers),
+        "strings in an experiment": replace(strings, arms=arms),
+        "strings behind a shuffler": replace(manifests["shuffled"], domain=strings.domain),
+        "`arms` of several servers, strings of several servers, strings in an experiment": replace(
+            strings, arms=arms, servers=servers
+        ),
     }
-    for name, manifest in manifests.items():
-        if name not in unbuilt:
-            check_built(manifest)
-            continue
+    for said, manifest in unbuilt.items():
+        assert Manifest.read(manifest.content) == manifest
         with pytest.raises(InvalidValue, match="not built yet") as raised:
             check_built(manifest)
-        assert str(raised.value).endswith(unbuilt[name])
+        assert str(raised.value).endswith(f": {said}")

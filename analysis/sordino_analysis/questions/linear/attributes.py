@@ -23,7 +23,6 @@ from sordino_shared.domains import Number as NumberAttribute
 from sordino_shared.errors import InvalidValue
 
 Number = Annotated[float, Field(strict=True, allow_inf_nan=False)]
-_UNBUILT_KINDS = frozenset({"text", "prefix"})
 
 
 class Strict(StrictModel):
@@ -90,11 +89,13 @@ def _form_of_edges(value: Any) -> str:
     return "even" if isinstance(value, (dict, EvenBins)) else "listed"
 
 
-def _check_built(written: Any) -> Any:
-    """Refuse the kinds that the protocol has and no question is asked of yet."""
+def _check_asked(written: Any) -> Any:
+    """Refuse the kinds of a domain of strings, about which no linear queries are asked."""
     kind = written.get("kind") if isinstance(written, dict) else None
-    if isinstance(kind, str) and kind in _UNBUILT_KINDS:
-        raise PydanticCustomError("not_built", "attributes of kind {kind}: not built yet", {"kind": kind})
+    if kind == "text":
+        raise PydanticCustomError("of_strings", "an attribute of kind text is asked alone and with `queries: strings`")
+    if kind == "prefix":
+        raise PydanticCustomError("of_strings", "prefixes of a text are made by its plan: leave them out")
     return written
 
 
@@ -181,7 +182,7 @@ class HashedSpecification(Strict):
 ListedAttribute = OrdinalSpecification | CategoricalSpecification
 AnyAttribute = ListedAttribute | IntegersSpecification | NumberSpecification | HashedSpecification
 ListedAttributeSpecification = Annotated[ListedAttribute, Field(discriminator="kind")]
-AttributeSpecification = Annotated[AnyAttribute, Field(discriminator="kind"), BeforeValidator(_check_built)]
+AttributeSpecification = Annotated[AnyAttribute, Field(discriminator="kind"), BeforeValidator(_check_asked)]
 
 
 def domain_of(attributes: Sequence[AnyAttribute]) -> Domain:

@@ -18,6 +18,7 @@ from sordino_analysis.documents.queries import (
     Queries,
     StackQueries,
 )
+from sordino_analysis.documents.string_queries import StringQueries
 from sordino_analysis.questions.linear.concepts.losses import concepts
 from sordino_analysis.questions.linear.concepts.ordered import ordered_concepts
 from sordino_analysis.questions.linear.factors import Factor, factor, product_of
@@ -76,6 +77,8 @@ def _whole(domain: Domain, queries: Queries) -> Factor:
             return stack_of(parts, [part.weight for part in queries.parts])
         case NumberQueries():
             return rows_of_numbers(domain, queries)
+        case StringQueries():
+            raise InvalidValue("the plan finds strings: it has no linear queries", queries)
         case _:
             assert_never(queries)
 

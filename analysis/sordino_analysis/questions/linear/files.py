@@ -26,7 +26,8 @@ def load_specification(path: Path | str) -> WorkloadSpecification:
 def read_document(path: Path | str) -> dict[str, Any]:
     """The mapping in a YAML or JSON file; `queries: {file: NAME}` is read from the same folder and put in place.
 
-    So is `file` of a statistic. Raises WorkloadError for a file that cannot be read or is no mapping.
+    So is `file` of a statistic, and of the code of a text. Raises WorkloadError for a file that cannot be read or is no
+    mapping.
     """
     path = Path(path)
     try:
@@ -35,6 +36,10 @@ def read_document(path: Path | str) -> dict[str, Any]:
         raise WorkloadError(f"cannot read the workload {path}: {_reason(error)}", path) from error
     if not isinstance(document, dict):
         raise WorkloadError(f"{path} must hold a mapping with name, domain and queries, or a statistic", document)
+    attributes = document.get("domain")
+    for attribute in attributes if isinstance(attributes, list) else ():
+        if isinstance(attribute, dict) and isinstance(attribute.get("code"), dict) and "file" in attribute["code"]:
+            attribute["code"] = _read_code(path, attribute["code"]["file"])
     for asked in ("queries", "statistic"):
         written = document.get(asked)
         if isinstance(written, dict) and isinstance(written.get("file"), str) and "matrix" not in written:
@@ -43,6 +48,16 @@ def read_document(path: Path | str) -> dict[str, Any]:
             named = {"labels": labels} if labels and asked == "queries" else {}
             document[asked] = {"matrix": matrix, **named} | {k: v for k, v in written.items() if k != "file"}
     return document
+
+
+def _read_code(path: Path, name: object) -> Any:
+    """The JSON of a text code; its fields are checked where the question is read."""
+    if not isinstance(name, str):
+        raise WorkloadError(f"the file of a text code is a name, not {name!r}", name)
+    try:
+        return json.loads(_read_text(_beside(path, name)))
+    except (OSError, ValueError, RecursionError, WorkloadError) as error:
+        raise WorkloadError(f"cannot read the text code {name}: {error}", name) from error
 
 
 def _read_text(path: Path) -> str:

@@ -119,6 +119,8 @@ class StackQueries(Strict):
 
 def form_of_queries(value: Any) -> str:
     """Which of the forms of `queries` a value has, written or read; that of a class of rules is "class"."""
+    if value == "strings":
+        return "strings"
     if isinstance(value, str):
         return "kind"
     models = (
@@ -139,6 +141,8 @@ def form_of_queries(value: Any) -> str:
     if isinstance(written.get("label"), Mapping) or (isinstance(written.get("class"), str) and _is_class(written)):
         return "class"
     listed = next((form for form in ("matrix", "stack") if isinstance(written.get(form), list)), None)
+    if written.get("kind") == "strings":
+        return "strings"
     if written.get("kind") == "second_moments":
         return "moments"
     # An attribute may be called "width"; but its queries are a word.

@@ -1,0 +1,126 @@
+"""Common strings that nobody can list: which they are and how many devices hold each, from one round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field
+
+from sordino_analysis.answers.document import EstimateDocument, Extras
+from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers
+from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
+from sordino_analysis.percentages import percent
+from sordino_analysis.questions.linear.specification import form_of_queries
+from sordino_analysis.strings.specification import StringsSpecification, parse_strings
+from sordino_shared.domains import Domain
+from sordino_shared.protocol import Manifest
+from sordino_shared.quantities import quantity
+
+if TYPE_CHECKING:
+    from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
+    from sordino_analysis.planning.rounds import ClosedRound
+
+# Of beginnings without a certified end a reader gets so many.
+_SHOWN_SEEN = 10
+# Of all reports, of which the statements say what forged ones do.
+_FORGED = 0.01
+
+
+class StringExtras(Extras):
+    """What else an estimate of strings says; `reports` are those of the held-out level and of each level in order."""
+
+    workload: str
+    beam: int
+    candidates: int = Field(description="Strings that the levels chose, of which the listed ones are certified.")
+    reports: tuple[int, ...]
+    found: float = Field(description="A string of that share is listed with 90 %.")
+    forged: float = Field(description="Times a share of forged reports: points that they add to one string.")
+    forged_held_out: float = Field(description="The same where all of them are of the level that counts.")
+    seen: tuple[str, ...] = Field(description="Beginnings that are common, without a certified string and a number.")
+
+
+class StringsKind(KindOfQuestion):
+    """The strings of a text that a certified share of the devices holds."""
+
+    name = "strings"
+    field = "queries"
+    form = StringsSpecification
+    extras = StringExtras
+    row = "string"
+    reads_reports = True
+    terms = ("compared", "plan_device", "plan_analyst")
+    why_unused = "they apply to other questions; strings have one plan"
+
+    def recognises(self, document: Mapping[str, Any]) -> bool:
+        """Whether the queries are strings."""
+        return "queries" in document and form_of_queries(document["queries"]) == "strings"
+
+    def parse(self, document: Mapping[str, Any]) -> StringsSpecification:
+        """The question that is written."""
+        return parse_strings(document)
+
+    def request_class(self) -> RequestClass:
+        """Levels by formulas."""
+        from sordino_analysis.strings.request import StringsRequest
+
+        return StringsRequest
+
+    def held_domain(self, question: Any) -> Domain:
+        """The text and its pieces, with the salt of no plan."""
+        domain: Domain = question.held_domain()
+        return domain
+
+    def follow(
+        self, manifest: Manifest, plan: AnyProtocolPlan | None, closed: Sequence[ClosedRound], *, conclude: bool
+    ) -> EstimateDocument:
+        """The strings in the reports of the last closed round."""
+        from sordino_analysis.kinds.strings_document import estimated
+
+        return estimated(manifest, closed[-1])
+
+    def statements(self, estimate: EstimateDocument) -> Sequence[str]:
+        """What holds of the list, whatever devices hold."""
+        of = estimate.extras
+        assert isinstance(of, StringExtras)
+        level = percent(estimate.table.level)
+        listed = len(estimate.table)
+        head = f"{quantity(listed, 'string')} certified of {quantity(of.candidates, 'candidate')}"
+        claim = (
+            "each string listed is held by at least one device that reported, and its share lies in its interval: "
+            f"with probability {level} or more both hold for all strings of this list, whatever the devices hold, if "
+            "reports follow the protocol"
+        )
+        found = (
+            f"a string that {percent(of.found, 2)} of the devices hold is listed with 90 %; rarer ones may be missing"
+        )
+        one, counted = (percent(_FORGED * each, 2) for each in (of.forged, of.forged_held_out))
+        forged = (
+            f"1 % of forged reports can add up to {one} to one string ({counted} to one that is listed anyway), and "
+            f"can put a string on the list from {percent(of.found / of.forged, 2)} on"
+        )
+        return (head, claim, found, forged)
+
+    def notes(self, estimate: EstimateDocument) -> Sequence[str]:
+        """Which number to quote, and common beginnings without a certified string."""
+        of = estimate.extras
+        assert isinstance(of, StringExtras)
+        quoted = "a share is too high on average where it was just certified: quote the interval"
+        if not of.seen:
+            return (quoted,)
+        more = f" and {len(of.seen) - _SHOWN_SEEN} more" if len(of.seen) > _SHOWN_SEEN else ""
+        shown = ", ".join(of.seen[:_SHOWN_SEEN])
+        return (quoted, f"common beginnings without a certified string, and without a number: {shown}{more}")
+
+    def truth(self, users: SimulatedUsers, estimate: EstimateDocument) -> Sequence[float]:
+        """Which share of the users hold each listed string."""
+        from sordino_analysis.kinds.strings_document import true_shares
+
+        shares = true_shares(users.domain, users.values)
+        return [shares.get(str(label), 0.0) for label in estimate.table.cells("label")]
+
+    def judged(self, estimate: EstimateDocument, compared: TruthComparison) -> JudgedEstimate:
+        """Whether every string of the list is one that some user holds."""
+        nobody = [label for label, share in zip(compared.labels, compared.truth.tolist(), strict=True) if not share]
+        lines = [f"listed, and nobody holds: {', '.join(nobody)}"] if nobody else ["every string listed is held"]
+        return JudgedEstimate({"listed_that_nobody_holds": len(nobody)}, lines, not nobody)

@@ -1,0 +1,142 @@
+"""The estimate of common strings as a document, and the true shares of strings."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+
+from sordino_analysis.answers.columns import Cell
+from sordino_analysis.answers.document import EstimateDocument, ends
+from sordino_analysis.documents.string_queries import StringQueries, StringsDecoder
+from sordino_analysis.estimation.linear import EstimationError
+from sordino_analysis.figures import SHARE
+from sordino_analysis.kinds.base import digests_of
+from sordino_analysis.kinds.strings import StringExtras
+from sordino_analysis.planning.rounds import ClosedRound
+from sordino_analysis.strings.certification import forged_reach
+from sordino_analysis.strings.reports import HELD_OUT, StringReports
+from sordino_analysis.strings.search import FoundStrings, StringDomain, find_strings
+from sordino_analysis.text_codes.reading import CodeReader, End, ReadBits
+from sordino_shared.domains import Domain, Text
+from sordino_shared.protocol import Manifest
+from sordino_shared.randomizers import Coarsened
+
+_NO_TEXT = "(no text)"
+_KINDS = {End.ENDED: "string", End.OPEN: "begins with", End.NO_TEXT: "no text"}
+# Below so many reports of a level shares of levels are not judged.
+_LEAST_JUDGED = 100
+# Levels are drawn by the randomizer alone: counts that are rarer than one in a thousand are told.
+_SUSPICIOUS = 0.001
+
+
+def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
+    """The document of a closed round; raises EstimationError without its reports."""
+    device, analyst = closed.plan.device, closed.plan.analyst
+    queries, decoder = analyst.queries, analyst.decoder
+    if not isinstance(queries, StringQueries) or not isinstance(decoder, StringsDecoder):
+        raise EstimationError("the plan finds no strings")
+    if closed.payloads is None:
+        raise EstimationError("strings are found in the reports themselves, which are not at hand")
+    if not closed.aggregate.count:
+        raise EstimationError("no report was counted in this round, so there is nothing to find")
+    assert isinstance(device.randomizer, Coarsened), "as every device part of strings"
+    strings = StringDomain(device.domain, device.randomizer)
+    reports = StringReports.of(device.randomizer, closed.payloads())
+    if not len(reports.levels[HELD_OUT]):
+        raise EstimationError("no report certifies: of so few none is of the held-out level")
+    found = find_strings(strings, reports, queries.beam, queries.error, decoder.sought)
+    gain, gain_held_out = forged_reach(strings.chances, decoder.held_out)
+    extras = StringExtras(
+        warnings=tuple(_warnings(device.randomizer, found.reports)),
+        workload=analyst.workload,
+        beam=queries.beam,
+        candidates=len(found.texts),
+        reports=found.reports,
+        found=min(1.0, decoder.found * math.sqrt(decoder.variance / reports.count)),
+        forged=gain,
+        forged_held_out=gain_held_out,
+        seen=tuple(map(legible, found.seen)),
+    )
+    return EstimateDocument.of_columns(
+        "strings",
+        _columns(strings, found),
+        extras,
+        campaign_id=str(manifest.campaign),
+        users=reports.count,
+        epsilon=device.guarantee.epsilon,
+        level=found.certified.level,
+        bias_bound=analyst.figures.bias_bound,
+        target="reporters",
+        validity="worst_case",
+        mechanism=analyst.mechanism,
+        compared=len(found.texts),
+        **digests_of(closed.plan),
+    )
+
+
+def true_shares(domain: Domain, values: Sequence[object]) -> dict[str, float]:
+    """The share of the values that each label of a listed string stands for."""
+    (text,) = (each for each in domain.attributes if isinstance(each, Text))
+    reader = CodeReader(text.code)
+    counts = Counter(text.bits_of(domain.parts(value)[0]) for value in values)
+    shares: dict[str, float] = {}
+    for bits, count in counts.items():
+        label = label_of(reader.read(bits, text.depth))
+        shares[label] = shares.get(label, 0.0) + count / len(values)
+    return shares
+
+
+def label_of(read: ReadBits) -> str:
+    """What readers see of a string: its text, with invisible characters by their numbers; whole or its beginning."""
+    if read.end is End.NO_TEXT:
+        return _NO_TEXT
+    return legible(read.shown) + ("…" if read.end is End.OPEN else "")
+
+
+def legible(text: str) -> str:
+    """The text with each character that does not show itself, or that turns the order of others, as <U+202E>."""
+    return "".join(f"<U+{ord(each):04X}>" if _hides(each) else each for each in text)
+
+
+def _hides(character: str) -> bool:
+    return unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+
+
+def _columns(strings: StringDomain, found: FoundStrings) -> dict[str, Sequence[Cell]]:
+    """Certified strings by their shares."""
+    certified = found.certified
+    listed = [at for at in range(len(found.texts)) if certified.certified[at]]
+    listed.sort(key=lambda at: -float(certified.uncut[at]))
+    chances, reports = strings.chances, found.reports[HELD_OUT]
+    own, other = float(chances.own), float(chances.other)
+    rows = [
+        {
+            "kind": _KINDS[found.texts[at].end],
+            "label": label_of(found.texts[at]),
+            "unit": SHARE,
+            "value": float(certified.value[at]),
+            "uncut": float(certified.uncut[at]),
+            "standard_error": math.sqrt(_spread(found.counts[at] / reports) / reports) / (own - other),
+            **ends("band_", (float(certified.interval[at, 0]), float(certified.interval[at, 1]))),
+        }
+        for at in listed
+    ]
+    names = ("kind", "label", "unit", "value", "uncut", "standard_error", "band_lower", "band_upper")
+    return {name: [row[name] for row in rows] for name in names}
+
+
+def _spread(share: float) -> float:
+    return float(share * (1 - share))
+
+
+def _warnings(randomizer: Coarsened, reports: Sequence[int]) -> list[str]:
+    """Whether the levels have other shares than devices draw: forged reports of one level add most."""
+    from scipy.stats import chisquare
+
+    chances = [level.chance for level in randomizer.levels]
+    expected = [sum(reports) * chance / sum(chances) for chance in chances]
+    if min(expected) < _LEAST_JUDGED or chisquare(reports, expected).pvalue >= _SUSPICIOUS:
+        return []
+    return ["levels have other shares of the reports than devices draw, as forged reports have: see `reports`"]

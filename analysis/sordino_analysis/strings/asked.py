@@ -1,0 +1,54 @@
+"""The shares of strings that somebody asks for, from the held-out level of a closed round."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sordino_analysis.answers.columns import Cell
+from sordino_analysis.figures import SHARE
+from sordino_analysis.strings.certification import clopper_pearson
+from sordino_analysis.strings.level_counts import held_counts
+from sordino_analysis.strings.reports import HELD_OUT, StringReports
+from sordino_analysis.strings.search import StringDomain
+from sordino_shared.errors import InvalidValue
+
+# A device takes any text; a question is one that a request holds.
+MOST_BYTES = 64 << 10
+# The band holds for all texts at once.
+ALL_TEXTS = 1 << 64
+
+
+def asked_strings(
+    strings: StringDomain, pages: Iterable[NDArray[np.uint8]], texts: Sequence[str], level: float = 0.95
+) -> dict[str, Sequence[Cell]]:
+    """Columns of the answers: shares of `texts` by payloads (n, width), an interval for each, a band for all texts.
+
+    Raises InvalidValue for a text of more than 64 KiB, and where no report counts.
+    """
+    if any(len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES for text in texts):
+        raise InvalidValue("/query/string: a string that is asked for has at most 64 KiB", len(texts))
+    rows = StringReports.of(strings.randomizer, pages).rows(HELD_OUT)
+    if not len(rows):
+        raise InvalidValue("no report of this round counts strings", texts)
+    members = [strings.text.encode(text, strict=False) for text in texts]
+    counts = held_counts(rows, np.array(members, dtype=np.uint64))
+    own, other = float(strings.chances.own), float(strings.chances.other)
+    held = counts / len(rows)
+    uncut = (held - other) / (own - other)
+    columns: dict[str, Sequence[Cell]] = {
+        "kind": ["string"] * len(texts),
+        "label": list(texts),
+        "unit": [SHARE] * len(texts),
+        "value": np.clip(uncut, 0.0, 1.0).tolist(),
+        "uncut": uncut.tolist(),
+        "standard_error": (np.sqrt(held * (1 - held) / len(rows)) / (own - other)).tolist(),
+    }
+    for prefix, error in (("", 1 - level), ("band_", -math.expm1(math.log(level) / ALL_TEXTS))):
+        ends = clopper_pearson(counts, len(rows), np.full(len(texts), error))
+        shares = np.clip((ends - other) / (own - other), 0.0, 1.0)
+        columns |= {f"{prefix}lower": shares[:, 0].tolist(), f"{prefix}upper": shares[:, 1].tolist()}
+    return columns
