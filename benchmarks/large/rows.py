@@ -80,13 +80,16 @@ def _marginals(attributes: int, width: int, target: float) -> Row:
     )
 
 
-def _stack(types: int, mean: float, largest: float, epsilon: float = 1) -> Row:
-    """Prefix sums and cells of even weights; `largest` is aimed at for the worst prefix sum."""
+def _stack(types: int, mean: float | None, largest: float, epsilon: float = 1) -> Row:
+    """Prefix sums and cells of even weights; `largest` is aimed at for the worst prefix sum, alone for the maximum."""
     stack = [{"queries": "prefix"}, {"queries": "histogram"}]
     return Row(
-        name=f"prefix + histogram {types:,}" + ("" if epsilon == 1 else f", ε = {epsilon:g}"),
+        name=f"prefix + histogram {types:,}"
+        + ("" if epsilon == 1 else f", ε = {epsilon:g}")
+        + (", max" if mean is None else ""),
         specification={"name": "stack", "domain": [_bins("value", types)], "queries": {"stack": stack}},
         epsilon=epsilon,
+        objective="max" if mean is None else "mean",
         target_mean=mean,
         target_max=largest,
     )
@@ -128,9 +131,13 @@ ROWS = (
     _stack(4096, 22.1, 44),
     _stack(65536, 34.9, 73),
     _stack(4096, 4.8, 14.1, 2),
+    _stack(4096, None, 43),
+    _stack(4096, None, 3.8, 4),
     _categories(50, 1024, 35.5, None),
     _categories(20, 4096, 46.5, None),
     _categories(4, 16384, 58, None),
+    _categories(50, 1024, None, 46.5),
+    _categories(50, 1024, None, 6, 4),
     _largest(1016, 4, 2.45),
     _largest(2032, 4, 2.95),
     _largest(4064, 4, 3.4),

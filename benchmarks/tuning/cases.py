@@ -98,6 +98,7 @@ def _thresholds(bins: int) -> list[list[float]]:
 
 
 _MARGINALS = {"kind": "marginals", "width": 2}
+_PREFIX_AND_CELLS = {"stack": [{"queries": "prefix"}, {"queries": "histogram"}]}
 CASES: Mapping[str, Callable[[], Outcome]] = {
     "quick codebook search, prefix 8, ε = 2": _linear(
         "prefix", 8, epsilon=2, mechanism="optimised_kernel", effort="quick"
@@ -157,6 +158,12 @@ CASES: Mapping[str, Callable[[], Outcome]] = {
         "prefix", 600, epsilon=4, objective="mean", mechanism="shifted_grids"
     ),
     "shifted grids, max, prefix 600, ε = 4": _linear("prefix", 600, epsilon=4, mechanism="shifted_grids"),
+    "stacked grids, mean, prefix and histogram 600, ε = 1": _linear(
+        _PREFIX_AND_CELLS, 600, epsilon=1, objective="mean", mechanism="shifted_grids"
+    ),
+    "stacked grids, max, prefix and histogram 300, ε = 1": _linear(
+        _PREFIX_AND_CELLS, 300, epsilon=1, mechanism="shifted_grids"
+    ),
     "plane grids, 24 × 24, ε = 1": _linear("prefix", 24, 24, epsilon=1, objective="mean", mechanism="plane_grids"),
     "category grids, 3 × 256, ε = 1": _beside_categories(3, 256, epsilon=1, objective="mean"),
     "one query of 5 types, ε = 1": _linear({"matrix": [[1, 2, 0, -1, 0]]}, 5, epsilon=1, mechanism="query_kernel"),

@@ -28,6 +28,7 @@ from sordino_analysis.vectorized.arrays import array_of, ndarray
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened
+from tests.analysis.mechanisms.test_shifted_grids import many_bins
 
 POWER = 30
 
@@ -122,7 +123,7 @@ def test_factors_of_other_levels_are_refused() -> None:
 def test_plans_of_many_types_reach_their_targets(types: int, epsilon: float, most: float) -> None:
     """4.60, 5.4 and 6.49 with the levels for the mean."""
     options = PlanningOptions.of(epsilon=epsilon, objective="max", mechanism="shifted_grids")
-    plan = compile_plan(PlanRequest(builtin("prefix", types), options))
+    plan = compile_plan(PlanRequest(many_bins("prefix", types), options))
     assert all(check.holds for check in audit_plan(plan.device, plan.analyst))
     summary = plan.summary
     assert summary.max_variance <= most

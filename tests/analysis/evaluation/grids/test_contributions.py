@@ -133,3 +133,11 @@ def test_few_reports_of_grids_are_warned_of_and_many_are_not() -> None:
         if warned:
             assert max(one.enough_reports or 0 for one in answers.normality) > users
         assert min(one.coverage for one in answers.normality) > (0.9375 if not warned else 0)
+
+
+def test_what_is_drawn_is_the_same_for_everyone_who_has_the_plan() -> None:
+    """The seed is a constant and all else is the plan's, so that a statement can be made again byte by byte."""
+    _, histogram = users_of("8", 1, FEW)
+    law = estimator("8").law
+    once, again = ([one.values.tobytes() for one in law.drawn_laws(histogram).laws] for _ in range(2))
+    assert once == again
