@@ -110,7 +110,8 @@ class CampaignAccount:
     `series` is its rate where it is a series, `mixed` what holds against the collector alone where it is shuffled.
     `clipped` says of each attribute with numbers which of them count as the nearest end of its range.
     `found` is the population in whose list it was found, None where the app named it; `arm` the version that the app
-    shows in an experiment. `state` is "active", "left", "replaced", or "ended" where no answer follows; `guarantee` the
+    shows in an experiment. `state` is "active", "paused" by its operator when that was last read, "left",
+    "replaced", or "ended" where no answer follows; `guarantee` the
     most that the campaign may spend, `data` what each attribute tells, `texts` the purpose in other languages.
     `next_due` is when a series asks next, in Unix seconds, None where nothing tells. `log` is its place in the public
     log, None where the app pins none.
@@ -176,6 +177,7 @@ class Account:
             if campaign.series is not None:
                 gone = campaign.opted_out or self.opted_out is not None
                 lines += ["  series: left, nothing is answered any more" if gone else f"  {campaign.series}"]
+                lines += ["  paused by its operator, when that was last read"] if campaign.state == "paused" else []
             lines += [] if campaign.arm is None else [f"  version {campaign.arm}, drawn by this device; reports say it"]
             lines += ["  numbers outside of a range count as its end:"] if campaign.clipped else []
             lines += [line for sentence in campaign.clipped for line in folded(sentence)]
@@ -252,7 +254,7 @@ def _logged(log: LogPins, found: tuple[LogProof, bytes] | None, now: int) -> Log
 
 
 def _state(joined: Joined, answered: set[int], gone: bool) -> str:
-    """What may still come: active, left, replaced, or ended."""
+    """What may still come: active, paused, left, replaced, or ended."""
     law, series, drawn = joined.manifest.assignment, joined.series, joined.assigned_round
     if gone or joined.opted_out:
         return "left"
@@ -261,7 +263,9 @@ def _state(joined: Joined, answered: set[int], gone: bool) -> str:
         return "ended" if answered.issuperset(mine) else "active"
     if series.replaced_by is not None:
         return "replaced"
-    return "ended" if series.ended or series.answers >= law.answers_max else "active"
+    if series.ended or series.answers >= law.answers_max:
+        return "ended"
+    return "paused" if joined.paused else "active"
 
 
 def _next_due(joined: Joined, now: int) -> int | None:

@@ -85,6 +85,7 @@ class AsyncClient:
         )
         if background and transport is not None:
             raise WrongArgument("the thread of background=True uses the SDK's own transport; leave out `transport`")
+        self._ledger, self._allow_http, self._own_transport = ledger, allow_http, transport is not None
         self._transport = transport or AsyncHttpTransport(server, allow_http=allow_http)
         open_device = partial(Device, ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
         self._device = open_device()
@@ -124,12 +125,22 @@ class AsyncClient:
         """See `Client.preview`."""
         return await asyncio.to_thread(self._device.preview, campaign_id(campaign), value)
 
-    async def flush(self, patience_s: float = PATIENCE_S, *, deadline_s: float | None = None) -> Flushed:
+    async def flush(
+        self, patience_s: float = PATIENCE_S, *, deadline_s: float | None = None, now: bool = False
+    ) -> Flushed:
         """See `Client.flush`."""
         if deadline_s is None:
-            return await self._run(self._device.flush(patience_s))
+            return await self._run(self._device.flush(patience_s, now=now))
         with within(deadline_s):
-            return await self._run(self._device.flush(0.0))
+            return await self._run(self._device.flush(0.0, now=now))
+
+    async def send_detached(self) -> bool:
+        """See `Client.send_detached`."""
+        from sordino_client.send import start
+
+        if self._own_transport:
+            return False
+        return await asyncio.to_thread(start, self._ledger, self._device, self._allow_http)
 
     async def rehome(self, campaign: Campaign | CampaignId | str, address: str) -> Campaign:
         """See `Client.rehome`."""

@@ -88,6 +88,7 @@ class Client:
             log=pinned_log(log, witnesses, quorum),
             log_policy=log_policy,
         )
+        self._ledger, self._allow_http, self._own_transport = ledger, allow_http, transport is not None
         self._transport = transport or connection(server, allow_http)
         open_device = partial(Device, ledger, origin, config, randomness or SystemRandomness(), clock or SystemClock())
         self._device = open_device()
@@ -165,16 +166,29 @@ class Client:
         """
         return self._device.preview(campaign_id(campaign), value)
 
-    def flush(self, patience_s: float = PATIENCE_S, *, deadline_s: float | None = None) -> Flushed:
+    def flush(self, patience_s: float = PATIENCE_S, *, deadline_s: float | None = None, now: bool = False) -> Flushed:
         """Send what waits for this server, retrying for at most `patience_s` seconds of waiting; the rest stays.
 
         `deadline_s` bounds all of it, connecting included, for a tool that is about to exit; it then waits for nothing.
+        `now` is for a button of the owner's: it tries each report once at once, whatever its time, at most once a
+        minute, and never before the time that the server asked for.
         Raises `LedgerUnavailable`, `ClockUnusable`; trouble with the server is in the result.
         """
         if deadline_s is None:
-            return self._run(self._device.flush(patience_s))
+            return self._run(self._device.flush(patience_s, now=now))
         with within(deadline_s):
-            return self._run(self._device.flush(0.0))
+            return self._run(self._device.flush(0.0, now=now))
+
+    def send_detached(self) -> bool:
+        """Start a process of its own that sends what waits, for a tool that is about to exit; whether there is one.
+
+        False where nothing waits, and where no such process can be: in a frozen program, with a `transport` of the
+        app's own or with a ledger in memory; what waits then goes at the next start. It makes one try and asks for
+        nothing. Raises `LedgerUnavailable`.
+        """
+        from sordino_client.send import start
+
+        return not self._own_transport and start(self._ledger, self._device, self._allow_http)
 
     def rehome(self, campaign: Campaign | CampaignId | str, address: str) -> Campaign:
         """Have a campaign that was joined at another address served by this client's server, which is at `address`.

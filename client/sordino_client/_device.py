@@ -24,7 +24,7 @@ from sordino_client._flow import Flow, Pause
 from sordino_client._found_rows import FoundRows
 from sordino_client._kept import Kept, Prefetched
 from sordino_client._ledger import Ledger
-from sordino_client._preview import Preview
+from sordino_client._preview import Preview, codes_to_show
 from sordino_client._public_log import PublicLog
 from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload, campaign_of
 from sordino_client._sending import send
@@ -180,13 +180,16 @@ class Device:
         """When this device is asked next."""
         return self._series.next_due(campaign)
 
-    def flush(self, patience_s: float, only: CampaignId | None = None) -> Flow[Flushed]:
-        """Send what is due, of one campaign or of all, pausing for at most `patience_s` in all."""
+    def flush(self, patience_s: float, only: CampaignId | None = None, *, now: bool = False) -> Flow[Flushed]:
+        """Send what is due, of one campaign or of all, pausing for at most `patience_s` in all; `now`: each once."""
         if not isinstance(patience_s, int | float) or not patience_s >= 0:
             raise WrongArgument(f"patience_s is a number of seconds, 0 or more, got {patience_s!r}", patience_s)
         delivered, refused, trouble = 0, list[RefusedUpload](), self._why_silent()
         silent = trouble is not None
         self._ledger.expire()
+        if now and not silent:
+            patience_s = 0.0
+            self._spool.hurry()
         while not silent and (due := self._spool.next(only)) is not None:
             wait, report = due
             if wait > patience_s:
@@ -221,7 +224,7 @@ class Device:
         """An answer that is drawn, measured and thrown away: no request, no debit."""
         session = self._ledger.session(campaign)
         index, verified = self._newest_part(session)
-        codes = session.codes(verified, value, strict=self.config.strict)
+        codes = codes_to_show(verified, session, value, strict=self.config.strict)
         payload = session.randomize(verified, codes, self.randomness)
         report = session.report(verified, index, 0, payload, self.randomness)
         return Preview(

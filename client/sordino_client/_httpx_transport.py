@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from io import BytesIO
 from types import MappingProxyType
@@ -21,6 +24,26 @@ from sordino_client._transport import DEADLINE_S, TIMEOUT_S, Request, Response, 
 from sordino_shared.errors import UnreadableBody
 from sordino_shared.http.body import Body, codings_of, read_body
 from sordino_shared.http.deadline import DeadlinePassed, deadline, time_left
+
+# Set while a request is the SDK's: httpx would log its address, which names the campaign.
+_OURS: ContextVar[bool] = ContextVar("sordino_client_request", default=False)
+
+
+def _is_of_others(_: logging.LogRecord) -> bool:
+    return not _OURS.get()
+
+
+for _name in ("httpx", "httpcore.connection", "httpcore.http11", "httpcore.http2", "httpcore.proxy"):
+    logging.getLogger(_name).addFilter(_is_of_others)
+
+
+@contextmanager
+def _unlogged() -> Iterator[None]:
+    before = _OURS.set(True)
+    try:
+        yield
+    finally:
+        _OURS.reset(before)
 
 
 def _no_cookies() -> CookieJar:
@@ -76,7 +99,7 @@ class HttpxTransport:
 
     def send(self, request: Request) -> Response:
         try:
-            with deadline(self._deadline_s):
+            with deadline(self._deadline_s), _unlogged():
                 return self._send(request)
         except DeadlinePassed as error:
             raise too_slow(self._address, self._deadline_s) from error
@@ -140,7 +163,8 @@ class AsyncHttpxTransport:
     async def send(self, request: Request) -> Response:
         try:
             async with asyncio.timeout(self._deadline_s):
-                return await self._send(request)
+                with _unlogged():
+                    return await self._send(request)
         except TimeoutError as error:
             raise too_slow(self._address, self._deadline_s) from error
         except httpx.HTTPError as error:

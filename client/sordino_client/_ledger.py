@@ -25,6 +25,7 @@ from sordino_client._servers import check_pinned, check_same_server, source_at
 from sordino_client._session import AnswerStatus, Report, Session, draw_assignment
 from sordino_client._spool import AnswerTerms, Spool
 from sordino_client._storage import Storage, blob, whole
+from sordino_client._troubles import paused_among
 from sordino_shared.errors import ProtocolError
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, Digest, DrawOneRound, Manifest, SealedReports, Task
@@ -292,18 +293,21 @@ class Ledger:
                 " LEFT JOIN opt_outs USING (campaign) LEFT JOIN found USING (campaign) ORDER BY campaigns.rowid"
             )
             now = max(math.ceil(seconds(self._clock)), high_water(connection))
-            series = states(connection)
+            series, paused = states(connection), paused_among(connection)
             return LedgerView(
                 debits=[_debit(*row) for row in debits],
                 joined={
-                    CampaignId(blob(campaign)): self._listed(series, campaign, *row) for campaign, *row in campaigns
+                    CampaignId(blob(campaign)): self._listed(series, paused, campaign, *row)
+                    for campaign, *row in campaigns
                 },
                 spending=self._spending(connection, None, now),
                 left_all_at=left_all_at(connection),
                 logged=logged_proofs(connection),
             )
 
-    def _listed(self, series: dict[CampaignId, SeriesState], row: bytes, manifest: bytes, *rest: Any) -> Joined:
+    def _listed(
+        self, series: dict[CampaignId, SeriesState], paused: set[CampaignId], row: bytes, manifest: bytes, *rest: Any
+    ) -> Joined:
         campaign, (origin, opted_out, found, arm, assigned) = CampaignId(row), rest
         pinned = self._pinned(manifest, campaign)
         return Joined(
@@ -314,6 +318,7 @@ class Ledger:
             opted_out=bool(opted_out),
             series=series.get(campaign),
             found=found,
+            paused=campaign in paused,
         )
 
     def _pinned(self, content: bytes, campaign: CampaignId) -> Manifest:

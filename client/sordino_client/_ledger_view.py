@@ -37,7 +37,8 @@ class Joined:
     """A pinned manifest, the round and the arm drawn, where it was joined (None: not kept), whether the owner left, its
     series.
 
-    `found` is the population in whose list it was found, None for a campaign that the app named.
+    `found` is the population in whose list it was found, None for a campaign that the app named. `paused` is what the
+    task of a series said when it was last read.
     """
 
     manifest: Manifest
@@ -47,6 +48,7 @@ class Joined:
     opted_out: bool
     series: SeriesState | None
     found: str | None
+    paused: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

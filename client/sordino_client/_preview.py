@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
+from sordino_client._session import Session, VerifiedPart
 from sordino_shared._records import dataclass, field
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import CampaignId, Digest
+
+# In place of a value: the first member of each attribute.
+EXAMPLE = object()
+
+
+def codes_to_show(verified: VerifiedPart, session: Session, value: object, *, strict: bool) -> list[int]:
+    """The members of a value, or of the example; raises what `Session.codes` does."""
+    if value is EXAMPLE:
+        return [0] * len(verified.part.domain.attributes)
+    return session.codes(verified, value, strict=strict)
 
 
 @dataclass(frozen=True, kw_only=True)

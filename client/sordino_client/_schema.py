@@ -75,7 +75,7 @@ _TASK_NUMBERS_GROW = (
 )
 
 # A report without a body is an expired one. A series answered once more would be ε that nobody agreed to: a phase is
-# final, and what holds back only grows. `trouble` and `log_marks` have no code yet: the last failure of each kind, and
+# final, and what holds back only grows. `trouble` has times by code (_troubles.py), `log_marks`
 # checkpoints of public logs (`day` null: of a proof).
 _SCHEMA = (
     "CREATE TABLE marks (name TEXT PRIMARY KEY, value INTEGER NOT NULL)",

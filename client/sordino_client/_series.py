@@ -28,6 +28,7 @@ from sordino_client._shuffled import check_headline
 from sordino_client._spool import AnswerTerms
 from sordino_client._storage import Storage
 from sordino_client._transport import Response
+from sordino_client._troubles import is_paused, keep_paused
 from sordino_shared._records import dataclass
 from sordino_shared.protocol import (
     CampaignId,
@@ -195,8 +196,9 @@ class Series:
     def _keep(self, task: Task, kept: RetryWindow) -> None:
         """Remember the number, the retry window and the end that a task names, in one write where any is new."""
         ended = task.state in (CampaignState.CLOSED, CampaignState.CANCELLED)
+        paused = not ended and task.round is None
         with self._storage.read() as connection:
-            known = has_number(connection, task)
+            known = has_number(connection, task) and is_paused(connection, task.campaign) == paused
         if known and not ended and task.retry == kept:
             return
         with self._storage.write() as connection:
@@ -205,6 +207,7 @@ class Series:
                 has_number(connection, task)
             pin_number(connection, task)
             rows.keep_retry(connection, task.campaign, task.retry)
+            keep_paused(connection, task.campaign, paused, seconds(self._clock))
             if ended:
                 rows.end(connection, task.campaign)
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 import sqlite3
 
 from sordino_client._clock import Clock, seconds
-from sordino_client._delivery import Refused, RetryLater, delay_s
+from sordino_client._delivery import MOST_DELAY_S, Refused, RetryLater, delay_s
 from sordino_client._errors import SpoolFull
 from sordino_client._session import Report
 from sordino_client._storage import Storage, blob
+from sordino_client._troubles import note, noted
 from sordino_shared._records import dataclass
 from sordino_shared.protocol import CampaignId, RetryWindow
 from sordino_shared.randomness import Randomness
 
 _LONGEST_REASON = 300
+# Reports are sent at once, whatever their time, at most so often.
+HURRY_S = 60.0
+_RETRY_AFTER = "retry-after "
 _DUE = "(not_before <= :now OR postponed_at > :now)"
 # A clock set back would make a postponed report wait endlessly: a report postponed "later than now" is due.
 _WAIT = f"CASE WHEN {_DUE} THEN 0 ELSE not_before - :now END"
@@ -218,6 +222,9 @@ class Spool:
                 " WHERE campaign = ? AND round = ?",
                 (now, _one_line(trouble.reason), bytes(report.campaign), report.round),
             )
+            if trouble.after_s is not None:
+                about = self._origin if trouble.everything else f"{report.campaign} {report.round}"
+                note(connection, _RETRY_AFTER + about, now + trouble.after_s)
             connection.execute(
                 f"UPDATE reports SET postponed_at = :now, not_before = :until WHERE {_CHOSEN}"
                 " AND (:every OR (campaign = :campaign AND round = :round))",
@@ -232,6 +239,28 @@ class Spool:
                 },
             )
 
+    def hurry(self) -> None:
+        """Let every report be sent now that was not tried within a minute, and that no server said to wait with.
+
+        At most once a minute: an owner who presses a button again and again sends no storm.
+        """
+        now = seconds(self._clock)
+        with self._storage.write() as connection:
+            with self._storage.reading_rows():
+                hurried = noted(connection, f"hurried {self._origin}")
+                until = noted(connection, _RETRY_AFTER + self._origin)
+            if _is_within(hurried, now - HURRY_S, now) or _is_within(until, now, now + MOST_DELAY_S):
+                return
+            found = connection.execute(
+                f"UPDATE reports SET not_before = 0, postponed_at = 0 WHERE {_OWN} AND NOT {_DUE}"
+                " AND (tried_at IS NULL OR tried_at <= :now - :pause OR tried_at > :now)"
+                " AND NOT EXISTS (SELECT 1 FROM trouble WHERE at > :now AND at <= :now + :most"
+                " AND code = :code || lower(hex(campaign)) || ' ' || round)",
+                self._now() | {"pause": HURRY_S, "most": MOST_DELAY_S, "code": _RETRY_AFTER},
+            )
+            if found.rowcount:
+                note(connection, f"hurried {self._origin}", now)
+
     def _finish(self, report: SpooledReport, state: str, reason: str | None) -> None:
         # A report may expire while it is on its way: what the server says of it counts.
         with self._storage.write() as connection:
@@ -243,6 +272,11 @@ class Spool:
 
     def _now(self, only: CampaignId | None = None) -> dict[str, object]:
         return {"now": seconds(self._clock), "origin": self._origin, "only": only and bytes(only)}
+
+
+def _is_within(at: float | None, after: float, until: float) -> bool:
+    # A time that is too far off is that of a clock that was set back.
+    return at is not None and after < at <= until
 
 
 def _one_line(reason: str) -> str:

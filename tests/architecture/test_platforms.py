@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 import subprocess
 import sys
+from pathlib import Path
+
+import yaml
+from typer.testing import CliRunner
+
+from sordino_server.cli import app
+
+ROOT = Path(__file__).parents[2]
 
 BLOCKED = """
 import os, sys
@@ -76,3 +85,29 @@ def test_a_command_that_needs_a_unix_says_so_in_a_line() -> None:
 def test_the_blocks_hold() -> None:
     done = run("import os, importlib\nassert not hasattr(os, 'fork')\nimport fcntl")
     assert "ModuleNotFoundError" in done.stderr
+
+
+def test_what_the_release_workflow_runs_on_each_system_runs() -> None:
+    """Also on a system that lacks what is blocked here."""
+    program = ROOT / ".github" / "workflows" / "device.py"
+    done = run(f"import runpy; runpy.run_path({str(program)!r}, run_name='__main__')")
+    assert done.returncode == 0, done.stderr
+    assert "spent for life: ε 1" in done.stdout
+
+
+def test_the_workflow_names_all_systems_versions_and_files_that_exist() -> None:
+    workflow = yaml.safe_load((ROOT / ".github" / "workflows" / "systems.yml").read_text())
+    job = workflow["jobs"]["sdk"]
+    matrix = job["strategy"]["matrix"]
+    assert matrix == {
+        "system": ["ubuntu-latest", "macos-latest", "windows-latest"],
+        "python": ["3.11", "3.12", "3.13", "3.14"],
+    }
+    commands = [step["run"] for step in job["steps"] if "run" in step]
+    install, program, *own = [shlex.split(command) for command in commands]
+    assert all((ROOT / folder / "pyproject.toml").is_file() for folder in install if folder.startswith("./"))
+    assert (ROOT / program[-1]).is_file()
+    for _, *arguments in own:
+        shown = CliRunner().invoke(app, [arguments[0], "--help"], env={"COLUMNS": "200"})
+        assert shown.exit_code == 0
+        assert all(each in shown.output for each in arguments if each.startswith("--"))

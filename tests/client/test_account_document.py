@@ -62,7 +62,7 @@ def test_the_check_finds_what_is_wrong() -> None:
         good = client.account().to_dict()
     assert list(faults(good | {"opted_out": 1.5}, SCHEMA))
     assert list(faults(good | {"more": 1}, SCHEMA))
-    for wrong in ({"state": "paused"}, {"spent": 0.5}, {"spent": "1e3"}, {"data": [1]}, {"campaign": "x"}):
+    for wrong in ({"state": "asleep"}, {"spent": 0.5}, {"spent": "1e3"}, {"data": [1]}, {"campaign": "x"}):
         assert list(faults(good | {"campaigns": [good["campaigns"][0] | wrong]}, SCHEMA))
 
 
@@ -145,3 +145,26 @@ def test_the_account_of_telemetry_has_the_decision(tmp_path: Path) -> None:
     document = checked(telemetry.account())
     assert (document["consent"]["on"], document["consent"]["why"]) == (True, "owner")
     assert len(document["campaigns"]) == 1
+
+
+def test_a_series_that_its_operator_paused_says_so(tmp_path: Path) -> None:
+    server = FakeServer(OS, series=Daily(slots=1))
+    with server.client(ledger=tmp_path / "ledger") as client:
+        series = client.join(server.campaign)
+        client.answer(series, "linux")
+        server.pause()
+        server.travel(days=1)
+        assert client.answer(series, "linux").status == "not_open"
+        [paused] = checked(client.account().to_dict())["campaigns"]
+        assert (paused["state"], paused["next_due"]) == ("paused", None)
+        assert "paused by its operator" in str(client.account())
+    # Known after a restart, too, and until an answer finds that it goes on.
+    with server.client(ledger=tmp_path / "ledger") as client:
+        assert client.account().campaigns[0].state == "paused"
+        server.resume()
+        assert client.answer(series, "linux").status == "recorded"
+        assert client.account().campaigns[0].state == "active"
+        server.end()
+        server.travel(days=1)
+        client.answer(series, "linux")
+        assert client.account().campaigns[0].state == "ended"

@@ -73,5 +73,5 @@ def test_the_twins_have_the_same_names_and_arguments() -> None:
     assert surface(Client) == surface(AsyncClient)
     assert set(surface(Client)) == {
         "__init__", "join", "answer", "flush", "rehome", "account", "opt_out", "opt_out_all", "opt_in", "close",
-        "preview", "due", "next_due", "find", "arm",
+        "preview", "due", "next_due", "find", "arm", "send_detached",
     }  # fmt: skip

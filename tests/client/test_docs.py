@@ -29,7 +29,7 @@ def examples(page: str) -> list[str]:
     return re.findall(r"```python\n(.*?)```", read(page), re.DOTALL)
 
 
-PAGE = read(SDK)
+PAGE = read(SDK) + read("docs/errors.md")
 
 
 @pytest.mark.parametrize("name", sordino_client.__all__)

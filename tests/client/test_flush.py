@@ -292,3 +292,66 @@ def test_what_a_server_says_is_one_short_line_of_the_account(world, answered, mo
     assert entry.reason.isprintable()
     assert len(entry.reason) == 300
     assert sum(line.startswith("spent for life") for line in str(answered.account()).splitlines()) == 1
+
+
+def test_now_tries_each_report_once_whatever_its_time(world, answered, clock) -> None:
+    world.replies = [httpx.ConnectError("no route"), httpx.ConnectError("no route")]
+    answered.flush(patience_s=0)
+    # Tried this very moment: nothing is sent.
+    assert answered.flush(now=True).waiting == 1
+    assert len(world.bodies) == 1
+    world.replies = []
+    clock.time += 60
+    assert answered.flush(now=True).delivered == 1
+    assert clock.slept == []
+
+
+def test_now_is_at_most_once_a_minute(world, make_client, clock) -> None:
+    client = make_client()
+    client.answer(client.join(world.campaign), "red")
+    world.replies = [httpx.Response(500)] * 9
+    client.flush(patience_s=0)
+    tries = []
+    for _ in range(240):
+        clock.time += 1
+        before = len(world.bodies)
+        client._device._spool.postpone(*_postponed(client, clock))
+        client.flush(now=True)
+        tries += [clock.time] * (len(world.bodies) - before)
+    assert len(tries) <= 4
+
+
+def _postponed(client, clock):
+    """Far away, and not tried for long: what the minute alone holds back."""
+    _, report = client._device._spool.next()
+    with client._device._storage.write() as connection:
+        connection.execute("UPDATE reports SET tried_at = NULL")
+    return report, RetryLater("far away", None, everything=False), SeededRandomness(1)
+
+
+@pytest.mark.parametrize("status", [429, 503, 500])
+def test_now_is_never_before_the_time_that_the_server_asked_for(world, answered, clock, status) -> None:
+    world.replies = [httpx.Response(status, headers={"Retry-After": "600"})]
+    answered.flush(patience_s=0)
+    for _ in range(9):
+        clock.time += 61
+        assert answered.flush(now=True).waiting == 1
+    assert len(world.bodies) == 1
+    clock.time += 60
+    assert answered.flush(now=True).delivered == 1
+
+
+def test_a_time_of_a_clock_that_was_set_back_holds_nothing_back(world, answered, clock) -> None:
+    world.replies = [httpx.Response(503, headers={"Retry-After": "600"})]
+    answered.flush(patience_s=0)
+    clock.time -= 40 * 86_400
+    assert answered.flush(now=True).delivered == 1
+
+
+def test_now_waits_for_no_time_of_the_retry_window(world, make_client, clock) -> None:
+    """What sends by itself gives each report a time from the first."""
+    client = make_client()
+    client.answer(client.join(world.campaign), "red")
+    client._device._spool.put_off(world.campaign, SeededRandomness(1))
+    assert client.flush(patience_s=0).waiting == 1
+    assert client.flush(now=True).delivered == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import logging
 
 import httpx
 import pytest
@@ -155,3 +156,13 @@ def test_a_refused_address_leaves_no_ledger_behind(tmp_path) -> None:
     with pytest.raises(InvalidValue):
         Client("http://a.example", ledger=tmp_path / "ledger", caps=Caps(PureEpsilon.of(1), 30, PureEpsilon.of(1)))
     assert not list(tmp_path.iterdir())
+
+
+def test_the_logger_of_httpx_says_nothing_of_our_requests_and_goes_on_for_others(caplog) -> None:
+    """Its line would name the campaign in the app's own log."""
+    caplog.set_level(logging.DEBUG)
+    send(lambda _: httpx.Response(200))
+    assert [record for record in caplog.records if record.name.startswith("http")] == []
+    with httpx.Client(transport=httpx.MockTransport(lambda _: httpx.Response(200))) as others:
+        others.get("https://elsewhere.example/")
+    assert any("elsewhere.example" in record.getMessage() for record in caplog.records)

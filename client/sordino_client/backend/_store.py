@@ -283,6 +283,7 @@ class StoredOwner:
             opted_out=_owners.left(database, owner, kept.manifest.campaign),
             series=state,
             found=None,
+            paused=law is not None and kept.task.round is None and not kept.ended,
         )
 
 

@@ -53,7 +53,8 @@ def previewed(telemetry: Telemetry, name: str | None, value: str | None) -> str:
     found = []
     for each in [name] if name is not None else telemetry.campaigns:
         try:
-            found.append(f"{each}\n{telemetry.preview(each, value)}")
+            said = telemetry.preview(each) if value is None else telemetry.preview(each, value)
+            found.append(f"{each}\n{said}")
         except ClientError as error:
             found.append(f"{each}\n{error}")
     return "\n\n".join(found)

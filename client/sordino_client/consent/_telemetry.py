@@ -14,12 +14,14 @@ from sordino_client._client import Client, connection, within
 from sordino_client._clock import Clock, SystemClock, seconds
 from sordino_client._config import DAY_S, Caps
 from sordino_client._errors import ClientError, NotJoined, PlanUnavailable, TransportFailed, WrongArgument
+from sordino_client._preview import EXAMPLE
 from sordino_client._results import Answer, Flushed, campaign_id
 from sordino_client._storage import MEMORY
 from sordino_client._transport import Request, Response, Transport, check_address
 from sordino_client.consent import _words
 from sordino_client.consent._decisions import Decided, Decision, decide, mark_shown, read_decisions
 from sordino_client.consent._environment import another_owner, check_tool, default_ledger, languages_of, switched_off
+from sordino_client.send import start as start_sending
 from sordino_shared._records import dataclass
 from sordino_shared.protocol import CampaignId
 
@@ -175,6 +177,10 @@ class Telemetry:
         """
         return self._quietly(lambda: self._send(deadline_s))
 
+    def send_detached(self) -> bool:
+        """Have a process of its own send what waits, after the tool's end; see `Client.send_detached`."""
+        return bool(self._quietly(self._send_detached))
+
     # What the owner reads; `click_group`, `typer_app` and `add_argparse` make commands of it.
 
     def show(self) -> str:
@@ -195,10 +201,14 @@ class Telemetry:
         words = {name: getattr(state, name) for name in ("on", "why", "variable", "at", "asked_at")}
         return document | {"consent": words}
 
-    def preview(self, name: str, value: object = None) -> str:
-        """What an answer by `value` would send; nothing is spent or sent. Raises what `Client.preview` does."""
+    def preview(self, name: str, value: object = EXAMPLE) -> str:
+        """What an answer by `value` would send, or by an example; nothing is spent or sent.
+
+        Raises what `Client.preview` does.
+        """
         with self._client(NoConnection(), self._kept(), strict=False) as client:
-            return str(client.preview(self._id(name), value))
+            shown = str(client.preview(self._id(name), value))
+        return f"for an example, the first answer that there is\n{shown}" if value is EXAMPLE else shown
 
     def click_group(self) -> Any:
         """`telemetry` as a click group with show, on, off and preview; imports click."""
@@ -295,6 +305,14 @@ class Telemetry:
                 except PlanUnavailable as error:
                     _LOG.info("Campaign %s is joined later: %s", campaign, error)
             return client.flush(patience_s=0)
+
+    def _send_detached(self) -> bool:
+        if not any(self._agreed(campaign) for campaign in self.campaigns.values()):
+            return False
+        if self._transport is not None:
+            return False
+        with self._client(NoConnection()) as client:
+            return start_sending(self.ledger, client._device, self._allow_http)
 
     def _agreed(self, campaign: CampaignId) -> bool:
         if self._switched_off() is not None:

@@ -355,14 +355,16 @@ def run_argparse(telemetry: Telemetry, *arguments: str) -> str:
 
 
 @pytest.mark.parametrize("run", [run_click, run_typer, run_argparse])
-def test_the_commands_are_the_same_for_each_library(make, server, run) -> None:
+def test_the_commands_are_the_same_for_each_library(make, server, run, caplog) -> None:
     telemetry = make()
     assert "off: you were not asked yet" in run(telemetry, "show")
     assert run(telemetry, "on") == "my-tool telemetry is on since 2027-01-15: you turned it on.\n"
     telemetry.send()
     previewed = run(telemetry, "preview", "os", "linux")
     assert "spends   ε = 1" in previewed
-    assert run(telemetry, "preview").startswith("os\ncampaign ")
+    caplog.clear()
+    assert run(telemetry, "preview").startswith("os\nfor an example, the first answer that there is\ncampaign ")
+    assert caplog.records == []
     assert '"per_period"' in run(telemetry, "show", "--json")
     assert run(telemetry, "off") == "my-tool telemetry is off since 2027-01-15: you turned it off.\n"
     assert server.received == []
