@@ -34,7 +34,7 @@ class ItemsOnDemand:
 
     @cached_property
     def guessed(self) -> GuessedItems | None:
-        """Guesses at all items of the table: two seconds for 2²⁴ of them."""
+        """Guesses at all items of the table: half a second for 2²⁴ of them."""
         if self.table is None:
             return None
         counts = counts_of_all(self.estimator.randomizer, self.table.sums)
