@@ -18,6 +18,7 @@ from sqlalchemy.orm import Session
 from sordino_server import __version__, aggregates, plans, releases, rounds
 from sordino_server.campaigns import retention
 from sordino_server.config import Retention
+from sordino_server.keys import service as keys
 from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
@@ -229,6 +230,11 @@ class _Stored(Collector):
                     "Since the oldest job that nobody works on could be begun; 0 if there is none.",
                     "kind",
                     {kind: 0 if since is None else max(now - since, 0) for kind, since in waiting.items()},
+                ),
+                _number(
+                    "sordino_keys_ending",
+                    "Keys of people in use that end within 30 days.",
+                    keys.count_ending(session, now),
                 ),
                 _number(
                     "sordino_rounds_overdue_for_purge",

@@ -1,24 +1,76 @@
-"""`sordino audit-log`: what operators changed, through the REST API."""
+"""`sordino audit-log`: what operators changed, through the REST API, and whether its chain of hashes holds."""
 
 from __future__ import annotations
 
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 import typer
 
+from sordino_server.cli.output import fail
 from sordino_server.cli.remote import Remote
 from sordino_server.cli.remote_command import Listing, Shown, remote_command
+from sordino_server.keys.audit_chain import START, link
+from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 
 
 @remote_command
 def audit_log(
     remote: Remote,
+    what: Annotated[
+        Literal["list", "verify"], typer.Argument(metavar="[list|verify]", help="Print entries, or check the chain.")
+    ] = "list",
     limit: Annotated[int, typer.Option(min=1, metavar="N", help="Print at most the N newest entries.")] = 50,
+    head: Annotated[
+        str | None, typer.Option(metavar="HASH", help="With verify: a head from before, which has to be in the chain.")
+    ] = None,
 ) -> Shown:
-    """Print what operators changed: when, by which key, and what. Newest first.
+    """Print what operators changed: when, by whom, and what. Newest first.
 
-    Requires an admin's key.
+    Example:
+
+        sordino audit-log verify --head 5d41402abc4b2a76b9719d911017c592ae1d3f7a0c9f6e3f0e2f3c9b5a1d7e42
+
+    `verify` computes the hash of each entry again, from the entry and the hash before it, and prints the newest: keep
+    it elsewhere, and a log that was shortened or changed before it is found. Requires an admin's key.
     """
+    if head is not None and what == "list":
+        raise InvalidValue("--head goes with `sordino audit-log verify`", head)
+    if what == "verify":
+        return _verified(remote, head)
     entries = list(islice(remote.listed("/v1/audit-log", "entries"), limit))
-    return {"entries": entries}, Listing.of(entries, "created", "key_name", "key_id", "action", "path")
+    return {"entries": entries}, Listing.of(entries, "created", "actor", "key_id", "action", "path")
+
+
+def _verified(remote: Remote, head: str | None) -> Shown:
+    entries = list(remote.listed("/v1/audit-log", "entries"))[::-1]
+    chained = [entry for entry in entries if entry["sha256"] is not None]
+    previous, seen = START, {START}
+    for entry in entries[: len(chained)]:
+        previous = link(previous, _fields(entry))
+        if previous != entry["sha256"]:
+            fail(f"the chain breaks at entry {entry['id']} ({entry['created']}): it was changed, or one before it")
+        seen.add(previous)
+    if head is not None and head not in seen:
+        fail(f"the chain has no head {head}: entries before it were changed or removed")
+    waiting = len(entries) - len(chained)
+    document = {"holds": True, "entries": len(chained), "waiting": waiting, "head": previous}
+    more = f"; {quantity(waiting, 'entry')} a worker has yet to chain" if waiting else ""
+    return document, (f"{quantity(len(chained), 'entry')} hold{more}", f"head: {previous}")
+
+
+def _fields(entry: dict[str, Any]) -> tuple[object, ...]:
+    """As `audit_chain.fields_of`."""
+    actor = entry["actor"] if entry["actor_recorded"] else None
+    number = int(entry["id"], 16)
+    return (
+        number,
+        entry["key_id"],
+        actor,
+        entry["action"],
+        entry["path"],
+        entry["created_at"],
+        entry["before"],
+        entry["after"],
+    )

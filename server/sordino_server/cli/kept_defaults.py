@@ -1,9 +1,11 @@
-"""What `sordino serve` says at its start where a database does as before a default changed."""
+"""What `sordino serve` says at its start: defaults of before that a database keeps, and keys that end soon."""
 
 from __future__ import annotations
 
 from sordino_server.campaigns.retention import DEFAULT_DAYS, days_kept
 from sordino_server.config import Settings
+from sordino_server.keys import service as keys
+from sordino_server.kit.clock import WallClock, iso_8601
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import logger
 from sordino_server.populations.service import from_before_caps
@@ -27,4 +29,15 @@ def warn_of_kept_defaults(settings: Settings, database: Database) -> None:
             "update NAME --per-period 1 --period-days 28 --lifetime 12`, or confirm that it has none with "
             "`--lifetime none`",
             populations=", ".join(uncapped),
+        )
+
+
+def warn_of_ending_keys(database: Database) -> None:
+    """Log a line for each key of a person that ends within 30 days."""
+    with database.read("ending keys") as session:
+        ending = [(key.id, key.name, key.expires_at or 0) for key in keys.ending(session, WallClock().now())]
+    for identifier, name, end in ending:
+        log.warning(
+            f"key {identifier} ends at {iso_8601(end)}: make a successor with `sordino keys rotate {identifier}`",
+            name=name,
         )

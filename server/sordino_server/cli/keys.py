@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from typing import Annotated, Any
 
 import typer
+from sqlalchemy.orm import Session
 
 from sordino_server.cli.campaign_argument import campaign_in
 from sordino_server.cli.output import (
@@ -24,9 +26,11 @@ from sordino_server.keys.source_terms import source_terms
 from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.pagination import MAX_PAGE, Page, Position
-from sordino_server.models import Role
+from sordino_server.models import Key, Role
 
-app = command_group("keys", help="Create, list and revoke operators' keys in the database SORDINO_DATABASE_URL.")
+app = command_group(
+    "keys", help="Create, list, rotate and revoke operators' keys in the database SORDINO_DATABASE_URL."
+)
 
 
 @app.command()
@@ -51,7 +55,12 @@ def create(
     ] = None,
     expires_in_days: Annotated[
         int | None,
-        typer.Option(min=1, max=36500, metavar="N", help="Days after which the key opens nothing; default: no end."),
+        typer.Option(
+            min=0,
+            max=36500,
+            metavar="N",
+            help="Days after which the key opens nothing, 0 for no end; default: 365 for admin and analyst, else 0.",
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -68,10 +77,11 @@ def create(
     database = _database()
     terms = source_terms(source, max_reports)
     now = WallClock().now()
-    expires_at = None if expires_in_days is None else now + expires_in_days * 86400
+    expires_at = service.default_end(role, now) if expires_in_days is None else _end(now, expires_in_days)
     with database.write("create key") as session:
         whole = None if campaign is None else campaign_in(session, campaign)
         new = service.create(session, name, role, now, whole, terms, expires_at=expires_at)
+        _record(session, new.key, "create key", now)
         document = _plain(KeyDocument.of(new.key))
     if as_json:
         print_json(document | {"key": new.text})
@@ -99,12 +109,54 @@ def revoke(
     as_json: JsonOption = False,
 ) -> None:
     """Revoke a key permanently."""
+    now = WallClock().now()
     with _database().write("revoke key") as session:
-        document = KeyDocument.of(service.revoke(session, key_id, WallClock().now())[0])
+        key, changed = service.revoke(session, key_id, now)
+        if changed:
+            _record(session, key, "revoke key", now)
+        document = KeyDocument.of(key)
     if as_json:
         print_json(_plain(document))
         return
     console.print(f"key {document.id} is revoked", highlight=False)
+
+
+@app.command()
+@reports_errors
+def rotate(
+    key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="Id of the key, from `sordino keys list`.")],
+    overlap_hours: Annotated[
+        float, typer.Option(min=0, max=8760, metavar="HOURS", help="Hours that the old key still opens.")
+    ] = 24.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Create a successor of a key, with its role, name and campaign, and end the old one.
+
+    Example:
+
+        sordino keys rotate 5d41402abc4b2a76 --overlap-hours 24
+
+    Both open until the overlap is over. What was answered to an idempotency key of the old one is answered to the new.
+    """
+    now = WallClock().now()
+    with _database().write("rotate key") as session:
+        new = service.rotate(session, key_id, now, round(overlap_hours * 3600))
+        _record(session, new.key, "rotate key", now)
+        document = _plain(KeyDocument.of(new.key))
+    if as_json:
+        print_json(document | {"key": new.text, "replaces": key_id})
+        return
+    say(f"key {new.key.id} takes the place of {key_id}, which ends in {overlap_hours:g} hours; it is shown only once:")
+    typer.echo(new.text)
+
+
+def _record(session: Session, key: Key, action: str, now: int) -> None:
+    """Into the audit log, as somebody on the server's machine."""
+    service.record(session, key, action, f"/v1/keys/{key.id}", now, actor=f"shell:{os.getuid()}")
+
+
+def _end(now: int, days: int) -> int | None:
+    return now + days * 86400 if days else None
 
 
 def _database() -> Database:

@@ -23,7 +23,7 @@ from sordino_shared.errors import InvalidValue
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
 _KEY_COLUMNS = ("id", "name", "role", "campaign", "source", "created", "expires", "last_used", "revoked")
-_ENTRY_COLUMNS = ("id", "created", "key_id", "key_name", "role", "action", "path")
+_ENTRY_COLUMNS = ("id", "created", "actor", "key_id", "key_name", "role", "action", "path", "before", "after", "sha256")
 _KeyPath = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 
 
@@ -42,7 +42,8 @@ def create_key(visitor: Admin, context: Injected, once: FormOnce, form: Form) ->
     """Create a key and show its text, once: the form sent again makes no second key."""
     role = _role(form.get("role", ""))
     now = context.clock.now()
-    expires_at = _end(form.get("days", "").strip(), now)
+    days = form.get("days", "").strip()
+    expires_at = _end(days, now) if days else service.default_end(role, now)
 
     def act(session: Session) -> PostAnswer:
         new = service.create(session, form.get("name", ""), role, now, expires_at=expires_at)

@@ -29,6 +29,7 @@ from sordino_server.config import Settings
 from sordino_server.datasets.sealing import sealer_of
 from sordino_server.experiments.repository import due as looks_are_due
 from sordino_server.jobs.pulse import Pulse
+from sordino_server.keys import audit_chain
 from sordino_server.kit import leases
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.database_errors import DatabaseError
@@ -141,6 +142,7 @@ class Worker:
     def purge(self) -> None:
         """Delete the reports that are kept no longer, if there is a limit; what fails is tried again the next time."""
         self._delete_ended_keys()
+        self._chain_audit_log()
         now, begun = self.clock.now(), monotonic()
         try:
             with self.database.read("retention") as session:
@@ -150,6 +152,13 @@ class Worker:
         except DatabaseError as error:
             self.finished("purge", "interrupted", monotonic() - begun)
             log.error("reports could not be purged", problem=str(error))
+
+    def _chain_audit_log(self) -> None:
+        try:
+            while audit_chain.extend(self.database):
+                self.pulse.beat()
+        except DatabaseError as error:
+            log.error("the audit log could not be chained", problem=str(error))
 
     def _purge_round(self, old: OldReports, now: int) -> None:
         """Delete the reports of a round; what is wrong with it keeps no other round from being purged."""

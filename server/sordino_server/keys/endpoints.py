@@ -24,14 +24,16 @@ def create_key(context: Injected, _: Admin, once: Once, body: KeyRequest) -> Res
     """Create a key. Only this response contains its text."""
 
     def act(session: Session) -> PostAnswer:
+        now = context.clock.now()
+        given = "expires_at" in body.model_fields_set
         new = service.create(
             session,
             body.name,
             body.role,
-            context.clock.now(),
+            now,
             body.campaign,
             body.source_terms(),
-            expires_at=body.expires_at,
+            expires_at=body.expires_at if given else service.default_end(body.role, now),
         )
         shown = KeyDocument.of(new.key).model_dump(mode="json")
         changed = f"/v1/keys/{new.key.id}"

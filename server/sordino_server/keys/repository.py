@@ -10,8 +10,10 @@ from sqlalchemy.orm import Session
 from sordino_server.kit import pagination
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page
-from sordino_server.models import AuditEntry, Campaign, Key, Role, SeriesRow, Source
+from sordino_server.models import AuditEntry, AuditLink, Campaign, IdempotencyKey, Key, Role, SeriesRow, Source
 from sordino_shared.protocol import Manifest
+
+_REMEMBERED = ("key", "method_path", "body_sha256", "status", "response", "created_at")
 
 
 def add(session: Session, key: Key) -> None:
@@ -77,9 +79,26 @@ def add_entry(session: Session, entry: AuditEntry) -> None:
     session.flush()
 
 
-def listed_entries(session: Session, size: int, before: int | None) -> Sequence[tuple[AuditEntry, Key]]:
-    """At most `size` entries of the audit log, newest first, with the key of each; those of a number below `before`."""
-    query = select(AuditEntry, Key).join(Key, Key.id == AuditEntry.key_id).order_by(AuditEntry.id.desc()).limit(size)
+def copy_idempotency_keys(session: Session, old: str, new: str) -> None:
+    """What was answered to the one key is answered to the other, too."""
+    for row in session.scalars(select(IdempotencyKey).where(IdempotencyKey.key_id == old)):
+        kept = {name: getattr(row, name) for name in _REMEMBERED}
+        session.add(IdempotencyKey(key_id=new, **kept))
+    session.flush()
+
+
+def ending_before(session: Session, now: int, end: int) -> Sequence[Key]:
+    """Keys of people that are in use and end before then, the next to end first."""
+    query = select(Key).where(Key.role.in_([Role.ADMIN, Role.ANALYST]), *Key.in_use(now), Key.expires_at < end)
+    return session.scalars(query.order_by(Key.expires_at)).all()
+
+
+def listed_entries(session: Session, size: int, before: int | None) -> Sequence[tuple[AuditEntry, Key, str | None]]:
+    """At most `size` entries of the audit log, newest first, with the key and the link of each; those of a number
+    below `before`.
+    """
+    query = select(AuditEntry, Key, AuditLink.sha256).join(Key, Key.id == AuditEntry.key_id)
+    query = query.outerjoin(AuditLink, AuditLink.entry_id == AuditEntry.id).order_by(AuditEntry.id.desc()).limit(size)
     if before is not None:
         query = query.where(AuditEntry.id < before)
-    return [(entry, key) for entry, key in session.execute(query)]
+    return [(entry, key, sha256) for entry, key, sha256 in session.execute(query)]

@@ -34,7 +34,9 @@ class KeyRequest(StrictModel):
     )
 
     expires_at: Annotated[int, Field(strict=True, ge=0, lt=1 << 53)] | None = Field(
-        None, description="Unix seconds from which on the key opens nothing; null: until it is revoked."
+        None,
+        description="Unix seconds from which on the key opens nothing; null: until it is revoked. Left out, it is a "
+        "year from now for the roles admin and analyst, and null for all others.",
     )
 
     def source_terms(self) -> SourceTerms | None:
@@ -104,10 +106,15 @@ class AuditEntryDocument(Created):
     role: Role
     action: str = Field(description="Such as `open campaign`.")
     path: str = Field(description="What was changed.")
+    actor: str = Field(description="`key:` and its name, or `shell:` and the user's number of a command on the server.")
+    actor_recorded: bool = Field(description="False in entries of versions before, whose hash has no actor.")
+    before: str | None = Field(description="What it was, as JSON, where caps change.")
+    after: str | None = Field(description="What it became.")
+    sha256: str | None = Field(description="Its link of the chain of hashes; null until a worker has made it.")
 
     @classmethod
-    def of(cls, entry: AuditEntry, key: Key) -> Self:
-        """What is shown of a row and its key."""
+    def of(cls, entry: AuditEntry, key: Key, sha256: str | None) -> Self:
+        """What is shown of a row, its key and its link."""
         return cls(
             id=f"{entry.id:x}",
             created_at=entry.created_at,
@@ -116,6 +123,11 @@ class AuditEntryDocument(Created):
             role=Role(key.role),
             action=entry.action,
             path=entry.path,
+            actor=entry.actor or f"key:{key.name}",
+            actor_recorded=entry.actor is not None,
+            before=entry.before,
+            after=entry.after,
+            sha256=sha256,
         )
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import secrets
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy.orm import Session
 
@@ -20,6 +22,11 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
 
 PREFIX = "sdo"
+PEOPLE = frozenset({Role.ADMIN, Role.ANALYST})
+# A key of a person that nobody renews in a year is one that nobody misses.
+PERSON_S = 365 * 86400
+# So long before its end a key is named at the start of the server and counted in a metric.
+WARNED_S = 30 * 86400
 _SECRET_BYTES = 32
 _ID_BYTES = 8
 # A hundred years: what is meant for longer has no end.
@@ -198,6 +205,52 @@ def revoke(session: Session, identifier: str, now: int) -> tuple[Key, bool]:
     return key, changed
 
 
+def rotate(session: Session, identifier: str, now: int, overlap_s: int) -> NewKey:
+    """A successor with the name, role, campaign and source of a key in use, which ends after so many seconds.
+
+    The successor lasts as long as the key was made for, and gets the answers that the key's idempotency keys got.
+    Raises `not-found`, and `illegal-transition` for a key that opens nothing any more.
+    """
+    old = found(repository.find(session, identifier), "there is no key of this id")
+    if Role(old.role) is Role.ADMIN:
+        repository.lock_admins(session, now)
+    if old.revoked_at is not None or old.has_expired(now):
+        raise ServerError(Problem.ILLEGAL_TRANSITION, f"key {identifier} opens nothing any more: create another")
+    lasts = None if old.expires_at is None else now + (old.expires_at - old.created_at)
+    identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES)
+    new = Key(
+        id=identifier,
+        name=old.name,
+        role=old.role,
+        campaign_id=old.campaign_id,
+        source=old.source,
+        secret_sha256=_hash(secret),
+        created_at=now,
+        expires_at=lasts,
+    )
+    repository.add(session, new)
+    repository.copy_idempotency_keys(session, old.id, new.id)
+    end = now + max(overlap_s, 1)
+    old.expires_at = end if old.expires_at is None else min(old.expires_at, end)
+    session.flush()
+    return NewKey(new, f"{PREFIX}_{old.role}_{identifier}_{secret}")
+
+
+def default_end(role: Role, now: int) -> int | None:
+    """When a key ends of which nobody said it: that of a person after a year, any other never."""
+    return now + PERSON_S if role in PEOPLE else None
+
+
+def ending(session: Session, now: int) -> list[Key]:
+    """Keys of people that are in use and end within 30 days, the next to end first."""
+    return list(repository.ending_before(session, now, now + WARNED_S))
+
+
+def count_ending(session: Session, now: int) -> int:
+    """How many they are."""
+    return len(ending(session, now))
+
+
 def operators(session: Session, now: int) -> dict[str, str]:
     """The SHA-256 of secrets by id, of all keys that may sign in to the console."""
     roles = [role for role, included in _INCLUDES.items() if Role.ANALYST in included]
@@ -215,13 +268,35 @@ def read_audit_log(session: Session, page: Page) -> AuditLog:
     # A token holds up to 64 digits, and a database compares numbers of 64 bits.
     before = None if page.after is None else min(int(page.after.id, 16), 2**62)
     rows = repository.listed_entries(session, page.size + 1, before)
-    entries, token = cut([AuditEntryDocument.of(entry, key) for entry, key in rows], page)
+    entries, token = cut([AuditEntryDocument.of(*row) for row in rows], page)
     return AuditLog(entries=list(entries), next_page_token=token)
 
 
-def record(session: Session, key: Key, action: str, path: str, now: int) -> None:
-    """Write into the audit log, in the transaction of the change, that the operator of `key` changed `path`."""
-    repository.add_entry(session, AuditEntry(key_id=key.id, action=action, path=path, created_at=now))
+def record(
+    session: Session,
+    key: Key,
+    action: str,
+    path: str,
+    now: int,
+    *,
+    actor: str | None = None,
+    before: dict[str, Any] | None = None,
+    after: dict[str, Any] | None = None,
+) -> None:
+    """Write into the audit log, in the transaction of the change, that the operator of `key` changed `path`.
+
+    `actor` is who did it where that is not the key: `shell:uid` of a command on the server's machine.
+    """
+    entry = AuditEntry(
+        key_id=key.id,
+        action=action,
+        path=path,
+        created_at=now,
+        actor=actor or f"key:{key.name}",
+        before=None if before is None else json.dumps(before, sort_keys=True),
+        after=None if after is None else json.dumps(after, sort_keys=True),
+    )
+    repository.add_entry(session, entry)
 
 
 def _hash(secret: str) -> str:

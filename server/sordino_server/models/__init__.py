@@ -6,7 +6,7 @@ from sordino_server.models.campaigns import Campaign, ClosingRule, Estimate, Man
 from sordino_server.models.datasets import Dataset, DatasetAccount, DatasetSpending, Release, ReleaseState
 from sordino_server.models.experiments import ExperimentRow, LookRow
 from sordino_server.models.kept_defaults import KeptDefault
-from sordino_server.models.keys import AuditEntry, ConsoleSession, IdempotencyKey, Key, Role, SignInLink
+from sordino_server.models.keys import AuditEntry, AuditLink, ConsoleSession, IdempotencyKey, Key, Role, SignInLink
 from sordino_server.models.plans import (
     PlanPart,
     PlanPartKind,
@@ -34,6 +34,7 @@ __all__ = [
     "ArchiveRow",
     "AskedEpsilon",
     "AuditEntry",
+    "AuditLink",
     "Base",
     "Batch",
     "BatchState",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from sqlalchemy import BigInteger, ColumnElement, ForeignKey, LargeBinary, String, or_
+from sqlalchemy import BigInteger, ColumnElement, ForeignKey, LargeBinary, String, Text, or_
 from sqlalchemy.orm import Mapped, mapped_column
 
 from sordino_server.models.base import Base, RowNumber, one_of
@@ -90,7 +90,9 @@ class SignInLink(Base):
 class AuditEntry(Base):
     """One change that an operator made with a key; the database refuses to change a row.
 
-    `path` names what was changed, under which the API has it.
+    `path` names what was changed, under which the API has it. `actor` is `key:name`, or `shell:uid` of a command on the
+    server's machine, whose `key_id` is the key that it changed; null in entries of earlier versions. `before` and
+    `after` are JSON, where caps change.
     """
 
     __tablename__ = "audit_log"
@@ -100,3 +102,15 @@ class AuditEntry(Base):
     action: Mapped[str] = mapped_column(String(64))
     path: Mapped[str] = mapped_column(String(2048))
     created_at: Mapped[int] = mapped_column(BigInteger)
+    actor: Mapped[str | None] = mapped_column(String(240))
+    before: Mapped[str | None] = mapped_column(Text)
+    after: Mapped[str | None] = mapped_column(Text)
+
+
+class AuditLink(Base):
+    """The SHA-256 of an entry of the audit log and of the link before it; the database refuses to change a row."""
+
+    __tablename__ = "audit_chain"
+
+    entry_id: Mapped[int] = mapped_column(RowNumber, ForeignKey("audit_log.id"), primary_key=True)
+    sha256: Mapped[str] = mapped_column(String(64))

@@ -72,8 +72,10 @@ def change_population(
     name = "change population"
 
     def change(session: Session) -> PopulationDocument:
+        before = service.caps_of(service.get(session, population_id))
         population = service.change_caps(session, population_id, body, if_match)
-        keys.record(session, operator, name, f"/v1/populations/{population_id}", context.clock.now())
+        now, after = context.clock.now(), service.caps_of(population)
+        keys.record(session, operator, name, f"/v1/populations/{population_id}", now, before=before, after=after)
         response.headers["ETag"] = service.etag_of(population)
         return service.document(session, population, context.clock.now())
 

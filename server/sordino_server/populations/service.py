@@ -117,6 +117,11 @@ def change_caps(session: Session, identifier: str, caps: PopulationCaps, etag: s
     return population
 
 
+def caps_of(population: Population) -> dict[str, int | None]:
+    """The caps in nano-ε, as the audit log keeps them."""
+    return {name: getattr(population, name) for name in ("period_nano", "period_days", "lifetime_nano")}
+
+
 def etag_of(population: Population) -> str:
     """The strong ETag of a population's caps."""
     return f'"{population.version}"'

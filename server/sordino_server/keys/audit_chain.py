@@ -1,0 +1,73 @@
+"""A chain of hashes over the audit log: who removes or changes an entry changes every hash after it.
+
+Workers extend it in the order of the entries, so that two changes at once do not wait for each other. Whoever keeps a
+head sees later that the log was shortened before it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+
+from sqlalchemy import select, text
+from sqlalchemy.orm import Session
+
+from sordino_server.kit.db import Database
+from sordino_server.models import AuditEntry, AuditLink
+
+# Before the first entry.
+START = "0" * 64
+# Links of one transaction; the rest follow in the next one.
+_AT_ONCE = 1000
+
+
+def link(previous: str, fields: Iterable[object]) -> str:
+    """SHA-256(previous ‖ newline ‖ JSON of the entry's fields), in hexadecimal digits.
+
+    The fields are id, key_id, actor, action, path, created_at, before, after; JSON has no blanks and no escapes beyond
+    those that it needs.
+    """
+    written = json.dumps(list(fields), ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(f"{previous}\n{written}".encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def fields_of(entry: AuditEntry) -> tuple[object, ...]:
+    """What of an entry is hashed."""
+    return (
+        entry.id,
+        entry.key_id,
+        entry.actor,
+        entry.action,
+        entry.path,
+        entry.created_at,
+        entry.before,
+        entry.after,
+    )
+
+
+def extend(database: Database) -> int:
+    """Add links for the entries that have none; how many."""
+    with database.read("is the audit log chained") as session:
+        if not session.scalars(_unlinked(session, 1)).first():
+            return 0
+    return database.run("extend audit chain", _extend)
+
+
+def _extend(session: Session) -> int:
+    if session.get_bind().dialect.name == "postgresql":
+        # Waits for those who write an entry, whose number may be below one that is there, and for other workers.
+        session.execute(text("LOCK TABLE audit_log IN SHARE ROW EXCLUSIVE MODE"))
+    newest = session.scalars(select(AuditLink).order_by(AuditLink.entry_id.desc()).limit(1)).first()
+    previous = START if newest is None else newest.sha256
+    entries = session.scalars(_unlinked(session, _AT_ONCE)).all()
+    for entry in entries:
+        previous = link(previous, fields_of(entry))
+        session.add(AuditLink(entry_id=entry.id, sha256=previous))
+    session.flush()
+    return len(entries)
+
+
+def _unlinked(session: Session, most: int):  # type: ignore[no-untyped-def]
+    newest = session.scalar(select(AuditLink.entry_id).order_by(AuditLink.entry_id.desc()).limit(1)) or 0
+    return select(AuditEntry).where(AuditEntry.id > newest).order_by(AuditEntry.id).limit(most)
