@@ -20,7 +20,6 @@ def upgrade() -> None:
         CHAIN,
         sa.Column("entry_id", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("sha256", sa.String(64), nullable=False),
-        sa.ForeignKeyConstraint(["entry_id"], [f"{LOG}.id"], name=op.f("fk_audit_chain_entry_id_audit_log")),
         sa.PrimaryKeyConstraint("entry_id", name=op.f("pk_audit_chain")),
     )
     if op.get_bind().dialect.name == "sqlite":

@@ -13,6 +13,12 @@ from sordino_server.populations.service import from_before_caps
 log = logger(__name__)
 
 
+def warn_at_start(settings: Settings, database: Database) -> None:
+    """Log a line for everything that somebody should decide."""
+    warn_of_kept_defaults(settings, database)
+    warn_of_ending_keys(database)
+
+
 def warn_of_kept_defaults(settings: Settings, database: Database) -> None:
     """Log a line for each default that this database does not have, until its setting is set."""
     with database.read("kept defaults") as session:

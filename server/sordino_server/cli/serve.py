@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from sordino_server.cli.json_lines import LogAsJsonOption, announce, log_as_json
-from sordino_server.cli.kept_defaults import warn_of_ending_keys, warn_of_kept_defaults
+from sordino_server.cli.kept_defaults import warn_at_start
 from sordino_server.cli.output import reports_errors
 from sordino_server.cli.processes import prepare_log, prepare_schema, started
 from sordino_server.cli.server_process import ServerProcess, address_of, listening
@@ -87,8 +87,7 @@ def serve(
     number = 1 if parent else _processes(processes or settings.processes, database)
     prepare_schema(database, migrate)
     if not parent:
-        warn_of_kept_defaults(settings, database)
-        warn_of_ending_keys(database)
+        warn_at_start(settings, database)
         prepare_log(settings, database)
     place = settings.host, settings.port if port is None else port
     worker = _worker(settings) if with_worker else nullcontext()

@@ -29,7 +29,6 @@ from sordino_server.config import Settings
 from sordino_server.datasets.sealing import sealer_of
 from sordino_server.experiments.repository import due as looks_are_due
 from sordino_server.jobs.pulse import Pulse
-from sordino_server.keys import audit_chain
 from sordino_server.kit import leases
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.database_errors import DatabaseError
@@ -154,6 +153,9 @@ class Worker:
             log.error("reports could not be purged", problem=str(error))
 
     def _chain_audit_log(self) -> None:
+        # Imported here: most of the worker's work needs no keys.
+        from sordino_server.keys import audit_chain
+
         try:
             while audit_chain.extend(self.database):
                 self.pulse.beat()

@@ -1,7 +1,7 @@
 """A chain of hashes over the audit log: who removes or changes an entry changes every hash after it.
 
-Workers extend it in the order of the entries, so that two changes at once do not wait for each other. Whoever keeps a
-head sees later that the log was shortened before it.
+Workers extend it in the order of the entries, so that two changes at once do not wait for each other. Anyone who
+keeps a head sees later that the log was shortened before it.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import hashlib
 import json
 from collections.abc import Iterable
 
-from sqlalchemy import select, text
 from sqlalchemy.orm import Session
 
+from sordino_server.keys import repository
 from sordino_server.kit.db import Database
 from sordino_server.models import AuditEntry, AuditLink
 
@@ -49,25 +49,17 @@ def fields_of(entry: AuditEntry) -> tuple[object, ...]:
 def extend(database: Database) -> int:
     """Add links for the entries that have none; how many."""
     with database.read("is the audit log chained") as session:
-        if not session.scalars(_unlinked(session, 1)).first():
+        if not repository.unlinked_entries(session, 1):
             return 0
     return database.run("extend audit chain", _extend)
 
 
 def _extend(session: Session) -> int:
-    if session.get_bind().dialect.name == "postgresql":
-        # Waits for those who write an entry, whose number may be below one that is there, and for other workers.
-        session.execute(text("LOCK TABLE audit_log IN SHARE ROW EXCLUSIVE MODE"))
-    newest = session.scalars(select(AuditLink).order_by(AuditLink.entry_id.desc()).limit(1)).first()
+    repository.lock_audit_log(session)
+    newest = repository.newest_link(session)
     previous = START if newest is None else newest.sha256
-    entries = session.scalars(_unlinked(session, _AT_ONCE)).all()
+    entries = repository.unlinked_entries(session, _AT_ONCE)
     for entry in entries:
         previous = link(previous, fields_of(entry))
-        session.add(AuditLink(entry_id=entry.id, sha256=previous))
-    session.flush()
+        repository.add_link(session, AuditLink(entry_id=entry.id, sha256=previous))
     return len(entries)
-
-
-def _unlinked(session: Session, most: int):  # type: ignore[no-untyped-def]
-    newest = session.scalar(select(AuditLink.entry_id).order_by(AuditLink.entry_id.desc()).limit(1)) or 0
-    return select(AuditEntry).where(AuditEntry.id > newest).order_by(AuditEntry.id).limit(most)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 from sqlalchemy.orm import Session
 
 from sordino_server.kit import pagination
@@ -91,6 +91,31 @@ def ending_before(session: Session, now: int, end: int) -> Sequence[Key]:
     """Keys of people that are in use and end before then, the next to end first."""
     query = select(Key).where(Key.role.in_([Role.ADMIN, Role.ANALYST]), *Key.in_use(now), Key.expires_at < end)
     return session.scalars(query.order_by(Key.expires_at)).all()
+
+
+def lock_audit_log(session: Session) -> None:
+    """Wait for those who write an entry, whose number may be below one that is there, and for other workers."""
+    if session.get_bind().dialect.name == "postgresql":
+        session.execute(text("LOCK TABLE audit_log IN SHARE ROW EXCLUSIVE MODE"))
+
+
+def newest_link(session: Session) -> AuditLink | None:
+    """The last link of the chain."""
+    return session.scalars(select(AuditLink).order_by(AuditLink.entry_id.desc()).limit(1)).first()
+
+
+def unlinked_entries(session: Session, most: int) -> Sequence[AuditEntry]:
+    """The first entries after the last link, at most so many."""
+    newest = newest_link(session)
+    after = 0 if newest is None else newest.entry_id
+    query = select(AuditEntry).where(AuditEntry.id > after).order_by(AuditEntry.id).limit(most)
+    return session.scalars(query).all()
+
+
+def add_link(session: Session, row: AuditLink) -> None:
+    """Append to the chain."""
+    session.add(row)
+    session.flush()
 
 
 def listed_entries(session: Session, size: int, before: int | None) -> Sequence[tuple[AuditEntry, Key, str | None]]:

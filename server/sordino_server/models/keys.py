@@ -112,5 +112,5 @@ class AuditLink(Base):
 
     __tablename__ = "audit_chain"
 
-    entry_id: Mapped[int] = mapped_column(RowNumber, ForeignKey("audit_log.id"), primary_key=True)
+    entry_id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
     sha256: Mapped[str] = mapped_column(String(64))

@@ -98,4 +98,4 @@ def test_a_key_with_an_end_is_listed_with_it_and_with_its_last_use(run_command: 
     assert re.search(r"key \w+ \(analyst, until \d{4}-", said)
     rows = run_command("keys", "list", COLUMNS="200").stdout
     assert re.search(r"Ada .* never .* in use until \d{4}-\d\d-\d\d", rows)
-    run_command("keys", "create", "--role", "analyst", "--name", "x", "--expires-in-days", "0", code=2)
+    run_command("keys", "create", "--role", "analyst", "--name", "x", "--expires-in-days", "-1", code=2)
