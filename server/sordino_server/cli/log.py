@@ -18,12 +18,15 @@ from sordino_server.models import Log
 from sordino_server.public_log import repository, service, setup
 from sordino_server.public_log.entries import policy_published
 from sordino_server.public_log.signing import NoteSigner, make_key_file
-from sordino_shared.errors import InvalidValue
+from sordino_shared.errors import InvalidValue, MalformedDocument, NoAnswer
 from sordino_shared.protocol import Problem
-from sordino_shared.protocol.log_keys import LOG_KIND, NoteKey
+from sordino_shared.protocol.log_keys import LOG_KIND, LogPins, NoteKey
 
+# Exit codes of `verify`.
+_LIE, _UNREACHABLE = 2, 3
 app = command_group(
-    "log", help="The public log of what this server asks, in the database SORDINO_DATABASE_URL: begin, show, add to it."
+    "log",
+    help="The public log of what a server asks: begin, show, copy and restore it in SORDINO_DATABASE_URL; verify any.",
 )
 
 
@@ -158,3 +161,106 @@ def _shown(value: Any) -> str:
     if isinstance(value, list):
         return ", ".join(value) or "none"
     return "none" if value is None else str(value)
+
+
+@app.command()
+@reports_errors
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder that gets the files; those there stay.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Write the log as files that any web server, CDN or bucket can serve (C2SP tlog-tiles).
+
+    Example:
+
+        sordino log export /var/www/log
+
+    Run it again for what is new. Keep a copy elsewhere: `sordino log restore` reads it back into a restored database.
+    """
+    from sordino_server.public_log import files
+
+    _, database = existing_database()
+    with database.read("export log") as session:
+        size = files.export(session, folder)
+    _print({"folder": str(folder), "size": size}, as_json)
+
+
+@app.command()
+@reports_errors
+def restore(
+    source: Annotated[str, typer.Argument(metavar="DIR|URL", help="A folder of `export`, or a server with the log.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Read entries back into a database that was restored from a backup, so that the log can be signed again.
+
+    Example:
+
+        sordino log restore /var/www/log
+
+    The entries must continue those of the database and be signed by the log's key. Run it before the workers start.
+    """
+    from sordino_server.public_log import files, restoring
+
+    _, database = existing_database()
+    _log_of(database)
+    before, size = restoring.restore(database, files.files_at(source), WallClock().now())
+    _print({"before": before, "size": size, "restored": size - before}, as_json)
+
+
+@app.command()
+@reports_errors
+def verify(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Address of a server with a public log.")],
+    key: Annotated[str, typer.Option(metavar="VKEY", help="Verifier key of the log, as apps pin it.")],
+    witness: Annotated[
+        list[str] | None, typer.Option(metavar="VKEY", help="Verifier key of a witness. Repeat it.")
+    ] = None,
+    quorum: Annotated[
+        int | None, typer.Option(min=0, max=8, metavar="N", help="Witnesses that are needed; default: all of them.")
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What was seen before; the next look begins there.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Read a public log whole, as a monitor: entries, signatures, each campaign's manifest, plans and ε.
+
+    Example, daily by cron:
+
+        sordino log verify https://telemetry.example --key telemetry.example/log+8fa3c201+AXz0 --state seen.json
+
+    Exit code 0: nothing is new. 1: there are new entries, which are printed. 2: a fork, or something that is not true;
+    the evidence is written beside the state. 3: the server cannot be reached.
+    """
+    from sordino_server.cli import log_monitor
+
+    keys = tuple(map(NoteKey.parse, witness or ()))
+    pins = LogPins(log=NoteKey.parse(key), witnesses=keys, quorum=len(keys) if quorum is None else quorum)
+    known = log_monitor.Monitored.read(state)
+    try:
+        found = log_monitor.look(url, pins, known)
+    except NoAnswer as error:
+        say(f"the log cannot be read: {error}")
+        raise typer.Exit(_UNREACHABLE) from None
+    except (log_monitor.Forked, MalformedDocument) as error:
+        found = log_monitor.Look("", lies=[str(error)])
+    if found.lies:
+        _keep_evidence(state, found.lies, found.note)
+    elif state is not None:
+        known.write(state)
+    if as_json:
+        print_json(log_monitor.document(found))
+    else:
+        lines = [f"not true: {each}" for each in found.lies]
+        lines += [f"{len(found.entries)} new entries"] if found.entries else []
+        lines += [f"  {log_monitor.sentence(each)}" for each in found.entries]
+        for line in lines or ["nothing is new"]:
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    raise typer.Exit(_LIE if found.lies else int(bool(found.entries)))
+
+
+def _keep_evidence(state: Path | None, lies: list[str], note: str) -> None:
+    if state is not None:
+        file = state.with_name(f"{state.name}.evidence")
+        file.write_text("\n".join([*lies, "", note]), "utf-8")
+        say(f"the evidence is in {file}: keep it with {state}")

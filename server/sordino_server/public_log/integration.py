@@ -26,7 +26,7 @@ class LogAhead(ServerError):
         super().__init__(
             Problem.LOG_AHEAD,
             f"the public log has {ahead:,} entries elsewhere and {size:,} here: the database was restored from a "
-            "backup; `sordino log init --new` begins another log",
+            "backup; run `sordino log restore` with a copy of the log, or `sordino log init --new`",
         )
         self.ahead = ahead
         self.size = size

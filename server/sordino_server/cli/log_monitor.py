@@ -1,0 +1,198 @@
+"""`sordino log verify`: read a server's public log, and compare it with what was seen before and what is asked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from sordino_server.cli.audited_campaign import fetched
+from sordino_server.kit.clock import WallClock
+from sordino_server.public_log.files import CHECKPOINT, MOST_CHECKPOINT, KnownTree, ServedFiles, read_entries
+from sordino_shared.audit import check_guarantee
+from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.guarantees import exact_decimal
+from sordino_shared.protocol import CampaignId, DevicePart, LogEntry, Manifest, OpenCampaigns
+from sordino_shared.protocol.log_entries import (
+    EndState,
+    LoggedCampaign,
+    LoggedEnd,
+    LoggedPlan,
+    LoggedPolicy,
+    entry_fault,
+)
+from sordino_shared.protocol.log_keys import LogPins
+from sordino_shared.protocol.log_notes import Checkpoint, read_checkpoint, read_text
+from sordino_shared.protocol.log_tree import leaf_hash
+
+_DAY_S = 86_400
+
+
+class Forked(SordinoError):
+    """The log contradicts what it showed before."""
+
+
+@dataclass
+class Monitored:
+    """What a monitor keeps between two looks; `tiles` are the hashes of 256 entries each, in hexadecimal digits."""
+
+    size: int = 0
+    root: str | None = None
+    tiles: list[str] = field(default_factory=list)
+    campaigns: list[str] = field(default_factory=list)
+    populations: list[str] = field(default_factory=list)
+
+    @classmethod
+    def read(cls, file: Path | None) -> Monitored:
+        """The state of a file, a new one where it is not there; raises InvalidValue."""
+        if file is None or not file.exists():
+            return cls()
+        try:
+            return cls(**json.loads(file.read_text("utf-8")))
+        except (ValueError, TypeError) as error:
+            raise InvalidValue(f"{file} is no state of `sordino log verify`: name another file", file) from error
+
+    def write(self, file: Path) -> None:
+        """Keep it, whole or not at all."""
+        unfinished = file.with_name(f".{file.name}.part")
+        unfinished.write_text(json.dumps(vars(self)), "utf-8")
+        unfinished.replace(file)
+
+
+@dataclass
+class Look:
+    """What a look found: the checkpoint's text, the new entries, and each thing that is not true."""
+
+    note: str
+    entries: list[LogEntry] = field(default_factory=list)
+    lies: list[str] = field(default_factory=list)
+
+
+def look(address: str, pins: LogPins, known: Monitored, now: int | None = None) -> Look:
+    """Read what is new, check it, and bring `known` up to it.
+
+    Raises `Forked` for a contradiction, MalformedDocument for files that do not fit, NoAnswer where there is none.
+    """
+    files, moment = ServedFiles.at(address), WallClock().now() if now is None else now
+    text = read_text(files.read(CHECKPOINT, MOST_CHECKPOINT))
+    note = read_checkpoint(text)
+    try:
+        pins.accept(note, moment)
+    except InvalidValue as error:
+        raise Forked(str(error)) from error
+    if note.size < known.size:
+        raise Forked(f"the log has {note.size} entries, and {known.size} were seen before")
+    found = Look(text, _new_entries(files, note, known))
+    for each in found.entries:
+        if isinstance(each.event, LoggedCampaign):
+            known.campaigns.append(each.subject.hex())
+            if each.event.population not in known.populations:
+                known.populations.append(each.event.population)
+    found.lies += _lies(address, found.entries, known, moment)
+    return found
+
+
+def _new_entries(files: ServedFiles, note: Checkpoint, known: Monitored) -> list[LogEntry]:
+    """Entries behind the known ones; the tree of both must be the checkpoint's, and that of the known ones theirs."""
+    full = [bytes.fromhex(each) for each in known.tiles]
+    tree, old = KnownTree(list(full), []), KnownTree(list(full), [])
+    entries: list[LogEntry] = []
+    for bundle in read_entries(files, tree, note.size):
+        before = old.size
+        old.add([bytes(leaf_hash(each)) for each in bundle[: max(0, known.size - before)]])
+        entries += [LogEntry.read(each) for each in bundle[max(0, known.size - before) :]]
+    if tree.root() != note.root:
+        raise Forked("the entries of the log are not those that its checkpoint was signed for")
+    if known.root is not None and old.root().hex() != known.root:
+        raise Forked(f"the first {known.size} entries of the log are others than before")
+    known.size, known.root, known.tiles = note.size, note.root.hex(), [each.hex() for each in tree.tiles]
+    return entries
+
+
+def _lies(address: str, entries: list[LogEntry], known: Monitored, now: int) -> Iterator[str]:
+    gone = {
+        each.subject for each in entries if isinstance(each.event, LoggedEnd) and each.event.state == EndState.CANCELLED
+    }
+    for each in entries:
+        fault = None
+        if isinstance(each.event, LoggedCampaign) and each.subject not in gone:
+            fault = _campaign_fault(address, each, now)
+        elif isinstance(each.event, LoggedPlan):
+            fault = _part_fault(address, each.subject.hex(), None, each.at, now)
+        if fault is not None:
+            yield fault
+    for name in known.populations:
+        content = fetched(address, f"/v1/populations/{quote(name, safe='')}/open", OpenCampaigns.limit)
+        listed = () if content is None else OpenCampaigns.read(content).campaigns
+        for campaign in listed:
+            if str(campaign) not in known.campaigns:
+                yield f"campaign {campaign} is open for {name!r} and not in the log"
+
+
+def _campaign_fault(address: str, entry: LogEntry, now: int) -> str | None:
+    campaign = CampaignId(entry.subject)
+    content = fetched(address, f"/v1/campaigns/{campaign}", Manifest.limit)
+    if content is None:
+        return _late(f"the manifest of campaign {campaign}", entry.at, now)
+    try:
+        manifest = Manifest.read(content, campaign)
+    except SordinoError as error:
+        return f"the manifest of campaign {campaign}: {error}"
+    fault = entry_fault(entry, manifest)
+    if fault is not None:
+        return fault
+    assert isinstance(entry.event, LoggedCampaign)
+    for part in entry.event.parts:
+        fault = _part_fault(address, str(part), manifest, entry.at, now)
+        if fault is not None:
+            return fault
+    return None
+
+
+def _part_fault(address: str, digest: str, manifest: Manifest | None, at: int, now: int) -> str | None:
+    content = fetched(address, f"/v1/plans/{digest}", DevicePart.limit)
+    if content is None:
+        return _late(f"the plan {digest}", at, now)
+    try:
+        part = DevicePart.read(content)
+        if str(part.digest) != digest:
+            return f"the plan {digest} is served with other bytes"
+        proved = check_guarantee(part)
+    except SordinoError as error:
+        return f"the plan {digest}: {error}"
+    if manifest is not None and proved.nano > manifest.rounds[0].guarantee.nano:
+        return f"the plan {digest} has ε {exact_decimal(proved.nano)}, more than its campaign says"
+    return None
+
+
+def _late(what: str, at: int, now: int) -> str | None:
+    """What is logged is served within a day."""
+    return f"{what} is in the log since more than a day and is not served" if now > at + _DAY_S else None
+
+
+def sentence(entry: LogEntry) -> str:
+    """What an entry says, in words."""
+    event = entry.event
+    if isinstance(event, LoggedCampaign):
+        names = ", ".join(f"{each.name} ({each.largest + 1:,} values)" for each in event.named)
+        more = event.attributes - len(event.named)
+        further = f" and {more} more" if more else ""
+        return (
+            f"campaign {event.name!r} asks {event.population!r}, ε {exact_decimal(event.nano_epsilon)} a device, for "
+            f"{names}{further}"
+        )
+    if isinstance(event, LoggedPlan):
+        return f"round {event.round} of campaign {event.campaign} has plan {entry.subject.hex()}"
+    if isinstance(event, LoggedEnd):
+        return f"campaign {entry.subject.hex()} was {event.state}"
+    return f"policy: {event.text}" if isinstance(event, LoggedPolicy) else f"{event.kind} {entry.subject.hex()}"
+
+
+def document(found: Look) -> dict[str, Any]:
+    """What --json prints of a look."""
+    listed = [{"kind": each.event.kind, "at": each.at, "subject": each.subject.hex(), "text": sentence(each)}
+              for each in found.entries]  # fmt: skip
+    return {"new": listed, "lies": found.lies, "checkpoint": found.note}

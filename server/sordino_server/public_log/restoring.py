@@ -1,0 +1,77 @@
+"""Bringing a restored database up to the log that others know: the missing entries, read back from a copy of it."""
+
+from __future__ import annotations
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from sordino_server.kit.db import Database
+from sordino_server.models import Log, LogCheckpoint, LogEntryRow
+from sordino_server.public_log import repository
+from sordino_server.public_log.entries import row_of
+from sordino_server.public_log.files import CHECKPOINT, MOST_CHECKPOINT, KnownTree, LogFiles, read_entries
+from sordino_server.public_log.integration import add_full_tiles, locked
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol.log_keys import LOG_KIND, LogPins, NoteKey, signature_line
+from sordino_shared.protocol.log_notes import Checkpoint, read_checkpoint, read_text
+
+
+def restore(database: Database, files: LogFiles, now: int) -> tuple[int, int]:
+    """Add the entries that a copy of this log has and the database lacks; sizes before and after.
+
+    Raises InvalidValue for another log, for a copy that is no continuation of the database's, and for one that is not
+    what its checkpoint says; nothing is changed then.
+    """
+    content = read_text(files.read(CHECKPOINT, MOST_CHECKPOINT))
+    note = read_checkpoint(content)
+    return database.run("restore log", lambda session: _restore(database, session, files, note, now))
+
+
+def _restore(database: Database, session: Session, files: LogFiles, note: Checkpoint, now: int) -> tuple[int, int]:
+    log = locked(database, session)
+    LogPins(log=NoteKey(log.origin, LOG_KIND, log.key)).accept(note, now)
+    last = repository.newest_checkpoint(session, log)
+    size = 0 if last is None else last.size
+    tree, begun, found = KnownTree([], []), None, list[bytes]()
+    for bundle in read_entries(files, tree, note.size):
+        found += bundle
+    if tree.root() != note.root:
+        raise InvalidValue("the entries of the copy are not those that its checkpoint was signed for")
+    if last is not None:
+        begun = KnownTree([], [])
+        begun.add([bytes(row_of(log, each).leaf) for each in found[:size]])
+    if note.size < size or (begun is not None and last is not None and bytes(begun.root()) != last.root):
+        raise InvalidValue(
+            f"the copy has {note.size} entries and does not continue the {size} of this database: the log was forked; "
+            "keep both, and begin another log with `sordino log init --new`"
+        )
+    if note.size > size:
+        _add(session, log, found, size)
+        add_full_tiles(session, log, size, note.size)
+        text = f"{note.text}\n{_signature(note, log)}"
+        row = LogCheckpoint(log_id=log.id, size=note.size, root=bytes(note.root), note=text, at=now)
+        repository.add_all(session, [row])
+    if log.ahead is not None and log.ahead <= note.size:
+        log.ahead = None
+    return size, note.size
+
+
+def _add(session: Session, log: Log, found: list[bytes], size: int) -> None:
+    """Give numbers to entries that wait here under the same bytes, and insert the others."""
+    query = select(LogEntryRow).where(LogEntryRow.log_id == log.id, LogEntryRow.number.is_(None))
+    waiting = {row.content: row for row in session.scalars(query.order_by(LogEntryRow.id.desc()))}
+    rows = []
+    for number, content in enumerate(found[size:], start=size):
+        known = waiting.pop(content, None)
+        if known is None:
+            rows.append(row_of(log, content, number))
+        else:
+            known.number = number
+    repository.add_all(session, rows)
+
+
+def _signature(note: Checkpoint, log: Log) -> str:
+    """The log's own line, without those of witnesses."""
+    key = NoteKey(log.origin, LOG_KIND, log.key)
+    own = next(each for each in note.signatures if (each.name, each.key_id) == (key.name, key.id))
+    return signature_line(key, own.signature)
