@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_core import PydanticCustomError
 
 from sordino_analysis.documents.string_queries import LEAST_ERROR, MAX_BEAM, MOST_ERROR, StringQueries
 from sordino_analysis.questions.linear.attributes import Strict, readable
@@ -54,11 +55,23 @@ class WrittenStrings(Strict):
     error: Annotated[float, Field(strict=True, ge=LEAST_ERROR, le=MOST_ERROR)] = USUAL_ERROR
 
 
+def _check_alone(attributes: Any) -> Any:
+    if isinstance(attributes, list) and len(attributes) != 1:
+        raise PydanticCustomError(
+            "not_alone",
+            "strings are of one attribute of kind text and nothing beside it; there are {count}",
+            {"count": len(attributes)},
+        )
+    return attributes
+
+
 class StringsSpecification(Strict):
     """A name, one text, and `queries: strings`."""
 
     name: str = Field(min_length=1, max_length=_MAX_NAME)
-    domain: Annotated[list[TextSpecification], Field(min_length=1, max_length=1, fail_fast=True)]
+    domain: Annotated[
+        list[TextSpecification], Field(min_length=1, max_length=1, fail_fast=True), BeforeValidator(_check_alone)
+    ]
     queries: Literal["strings"] | WrittenStrings
 
     def canonical(self) -> dict[str, Any]:
@@ -100,12 +113,6 @@ class StringsSpecification(Strict):
 
 def parse_strings(document: Mapping[str, Any]) -> StringsSpecification:
     """Read a question for strings strictly; raises WorkloadError with the place of everything that does not fit."""
-    attributes = document.get("domain")
-    if isinstance(attributes, list) and len(attributes) != 1:
-        raise WorkloadError(
-            f"domain: strings are of one attribute of kind text and nothing beside it; there are {len(attributes)}",
-            attributes,
-        )
     try:
         read = StringsSpecification.model_validate(document)
     except ValidationError as error:
