@@ -13,12 +13,13 @@ import numpy as np
 
 from sordino_analysis.documents.queries import MatrixQueries, ProductQueries, Queries, StackedQueries, StackQueries
 from sordino_analysis.evaluation.grids.stacked import MatrixRows
+from sordino_analysis.mechanisms.category_grids import CategoryGridsMechanism
 from sordino_analysis.mechanisms.mechanism import Mechanism, Predicted, SharedWork
 from sordino_analysis.mechanisms.randomized_response import RandomizedResponseMechanism
 from sordino_analysis.mechanisms.request import PlanRequest
 from sordino_analysis.mechanisms.shifted_grids import ShiftedGridsMechanism
 from sordino_analysis.mechanisms.subset_selection import SubsetSelectionMechanism
-from sordino_analysis.mechanisms.tuning import SHIFTED_GRIDS
+from sordino_analysis.mechanisms.tuning import CATEGORY_GRIDS, SHIFTED_GRIDS
 from sordino_analysis.planning.tuning import COARSER
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.progress import ignore_progress
@@ -36,9 +37,11 @@ _OF_AN_ORDER = ("prefix", "ranges")
 # Made without a search, and always compared.
 _QUICK: tuple[Mechanism, ...] = (
     ShiftedGridsMechanism(),
+    CategoryGridsMechanism(),
     RandomizedResponseMechanism(),
     SubsetSelectionMechanism(),
 )
+_DESIGNED = ("shifted_grids", "category_grids")
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +88,7 @@ def least_known(workload: Workload, epsilon: float, objective: Objective) -> tup
     # Levels for the largest variance are searched for; those for the mean are made at once.
     of_mean = PlanRequest(workload, PlanningOptions.of(epsilon=epsilon, objective="mean"))
     for mechanism in _QUICK:
-        work = SharedWork(of_mean if mechanism.name == "shifted_grids" else request)
+        work = SharedWork(of_mean if mechanism.name in _DESIGNED else request)
         if mechanism.reason_against(work) is not None:
             continue
         least = mechanism.least_variance(work) if isinstance(mechanism, Predicted) else None
@@ -100,6 +103,7 @@ def _candidates(workload: Workload) -> Iterator[tuple[str, Workload]]:
     if workload.dithering is not None:
         return
     if len(attributes) > 1:
+        yield from _with_histograms(attributes, published)
         alone = _of_one_attribute(attributes, published)
         if alone is None:
             return
@@ -114,6 +118,32 @@ def _candidates(workload: Workload) -> Iterator[tuple[str, Workload]]:
     elif isinstance(attributes[0], Ordered):
         for bins, asked in _of_wider_bins(attributes[0], published):
             yield f"{bins:,} wider bins have", asked
+
+
+def _with_histograms(attributes: tuple[Attribute, ...], queries: Queries) -> Iterator[tuple[str, Workload]]:
+    """Of several ordered attributes the one of most bins, beside the histogram of a few wide bins of each other one."""
+    if not isinstance(queries, ProductQueries):
+        return
+    pairs = list(enumerate(zip(attributes, queries.factors, strict=True)))
+    ordered = {place: one for place, (one, kind) in pairs if kind in _OF_AN_ORDER and isinstance(one, Ordered)}
+    if len(ordered) < 2:
+        return
+    kept = max(ordered, key=lambda place: ordered[place].bins)
+    bins = COARSER.bins_of_a_histogram
+    wide = [one.name for place, one in ordered.items() if place != kept]
+    domain = Domain(
+        tuple(
+            Integers(one.name, 0, bins - 1, missing=ordered[place].missing, other=ordered[place].other)
+            if place in ordered and place != kept
+            else one
+            for place, (one, _) in pairs
+        )
+    )
+    kinds = tuple("histogram" if place in ordered and place != kept else kind for place, (_, kind) in pairs)
+    if domain.size <= CATEGORY_GRIDS.most_types:
+        named = " and ".join(map(repr, wide))
+        words = f"{kinds[kept]} of {attributes[kept].name!r} with the histogram of {bins} wide bins of {named} has"
+        yield words, build_workload(domain, ProductQueries(kinds))
 
 
 def _of_wider_bins(attribute: Ordered, queries: Queries) -> Iterator[tuple[int, Workload]]:

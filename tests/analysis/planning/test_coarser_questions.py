@@ -99,8 +99,20 @@ def least_known_of(domain: list[dict[str, Any]], queries: Any, epsilon: float) -
     return least_known(asked(line, queries if isinstance(queries, str) else "prefix"), epsilon, "max")[0]
 
 
-def test_of_several_attributes_one_alone_is_named() -> None:
+def test_of_two_ordered_attributes_the_histogram_of_one_is_named() -> None:
     workload = asked(PLANE, {"x": "prefix", "y": "prefix", "c": "histogram"})
+    found = coarser(workload, 1.0, "mean", 15_000.0)
+    assert found is not None
+    assert re.fullmatch(
+        r"prefix of 'y' with the histogram of 8 wide bins of 'x' has at most 2\d\.\d, by category_grids", str(found)
+    )
+    summary = compile_plan(PlanRequest(found.workload, PlanningOptions.of(epsilon=1.0, objective="mean"))).summary
+    assert (summary.mechanism, summary.variance) == ("category_grids", pytest.approx(found.figure))
+    assert summary.variance < 1.25 * summary.lower_bound_mean
+
+
+def test_of_several_attributes_one_alone_is_named() -> None:
+    workload = asked(PLANE, {"stack": [{"queries": {"x": "prefix", "y": "prefix", "c": "histogram"}}]})
     named = coarser_question(workload, 1.0, "mean", 15_000.0)
     assert named is not None
     assert re.fullmatch(r"prefix of 'y' alone has at most 17\.\d, by shifted_grids", named)
