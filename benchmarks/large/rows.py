@@ -113,6 +113,50 @@ def _categories(members: int, types: int, mean: float | None, largest: float | N
     )
 
 
+def _labels(name: str, members: int) -> dict[str, Any]:
+    return {"name": name, "kind": "categorical", "labels": [f"v{member}" for member in range(members)]}
+
+
+def _products(name: str, domain: list[dict[str, Any]], queries: Any, mean: float) -> Row:
+    """Intervals beside several categories, or of several kinds; `mean` is aimed at."""
+    return Row(name=name, specification={"name": "products", "domain": domain, "queries": queries}, target_mean=mean)
+
+
+_EACH = {"category": "histogram", "value": "prefix"}
+_ELEVEN = [_labels(f"a{number}", 2) for number in range(11)]
+_BESIDE = (
+    _products(
+        "8 × 16 categories × prefix 1,024",
+        [_labels("first", 8), _labels("second", 16), _bins("value", 1024)],
+        {"first": "histogram", "second": "histogram", "value": "prefix"},
+        38,
+    ),
+    _products(
+        "11 attributes of 2 categories × prefix 128",
+        [*_ELEVEN, _bins("value", 128)],
+        {**{one["name"]: "histogram" for one in _ELEVEN}, "value": "prefix"},
+        22,
+    ),
+    _products(
+        "50 categories and all × prefix 1,024",
+        [_labels("category", 50), _bins("value", 1024)],
+        {"stack": [{"queries": _EACH}, {"queries": _EACH | {"category": "total"}, "weight": 50}]},
+        58,
+    ),
+    _products(
+        "50 categories × ranges 512",
+        [_labels("category", 50), _bins("value", 512)],
+        _EACH | {"value": "ranges"},
+        48,
+    ),
+    _products(
+        "8 categories × 64 bins × prefix 1,024",
+        [_labels("category", 8), _bins("size", 64), _bins("value", 1024)],
+        _EACH | {"size": "histogram"},
+        36,
+    ),
+)
+
 _GRID = {"name": "grid", "domain": [_bins("x", 256), _bins("y", 256)], "queries": "prefix"}
 
 ROWS = (
@@ -138,6 +182,7 @@ ROWS = (
     _categories(4, 16384, 58, None),
     _categories(50, 1024, None, 46.5),
     _categories(50, 1024, None, 6, 4),
+    *_BESIDE,
     _largest(1016, 4, 2.45),
     _largest(2032, 4, 2.95),
     _largest(4064, 4, 3.4),

@@ -228,6 +228,12 @@ def test_members_without_an_order_are_no_part_of_an_interval() -> None:
             "349524 are planned at most",
         ),
         (
+            # Here the number of bins is not what is too large.
+            [categories(50), bins(1024)],
+            {"carrier": "histogram", "delay": "ranges"},
+            "need not be told apart, or prefix in place of ranges, whose plan answers for any rectangle",
+        ),
+        (
             [bins(1 << 12), {**bins(1 << 9), "name": "size"}],
             "prefix",
             "4096 × 512 types are 2097152; at most 262144 are planned: use wider bins, for example 512 and 512 of them",

@@ -85,7 +85,9 @@ class Workload:
         (attribute,) = ordered
         most = MOST_PLANNED_TYPES // (self.size // attribute.size) if len(attributes) > 1 else MOST_PLANNED_BINS
         bins = most - (attribute.size - attribute.bins)
-        return f"; or use wider bins of {attribute.name!r}, of which {bins} are planned at most" if bins > 1 else ""
+        if not 1 < bins < attribute.bins:
+            return ""
+        return f"; or use wider bins of {attribute.name!r}, of which {bins} are planned at most"
 
     def __repr__(self) -> str:
         cells = quantity(self.held_domain.size, "cell")
