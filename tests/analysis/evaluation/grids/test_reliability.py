@@ -114,8 +114,8 @@ def test_intervals_and_bands_hold_or_are_warned_of(epsilon: str, users: int, whe
         f"of bands, {found.intervals.mean(axis=0).min():.3f} of the worst query, {found.warned:.2f} warned"
     )
     assert found.warned >= 0.95 if users < 30 else found.hold or found.warned >= 0.95
-    # What is warned of is no wild guess either.
-    assert found.intervals.mean() >= 0.93
+    # What is warned of is no wild guess either; a dozen campaigns of fewer users would not tell.
+    assert users < 30 or found.intervals.mean() >= 0.93
 
 
 def test_a_cell_of_them_holds_and_one_of_few_reports_is_warned_of() -> None:
