@@ -1,0 +1,1 @@
+"""Common strings: what is found with real reports, and at which cost."""
