@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from sordino_server import __version__, aggregates, plans, releases, rounds
 from sordino_server.campaigns import retention
 from sordino_server.config import Retention
-from sordino_server.keys import service as keys
+from sordino_server.keys import repository as keys
 from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
@@ -234,7 +234,7 @@ class _Stored(Collector):
                 _number(
                     "sordino_keys_ending",
                     "Keys of people in use that end within 30 days.",
-                    keys.count_ending(session, now),
+                    len(keys.ending_before(session, now, now + keys.WARNED_S)),
                 ),
                 _number(
                     "sordino_rounds_overdue_for_purge",

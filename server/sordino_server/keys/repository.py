@@ -13,6 +13,8 @@ from sordino_server.kit.pagination import Page
 from sordino_server.models import AuditEntry, AuditLink, Campaign, IdempotencyKey, Key, Role, SeriesRow, Source
 from sordino_shared.protocol import Manifest
 
+# So long before its end a key is named at the start of the server and counted in a metric.
+WARNED_S = 30 * 86400
 _REMEMBERED = ("key", "method_path", "body_sha256", "status", "response", "created_at")
 
 

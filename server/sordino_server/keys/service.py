@@ -25,8 +25,6 @@ PREFIX = "sdo"
 PEOPLE = frozenset({Role.ADMIN, Role.ANALYST})
 # A key of a person that nobody renews in a year is one that nobody misses.
 PERSON_S = 365 * 86400
-# So long before its end a key is named at the start of the server and counted in a metric.
-WARNED_S = 30 * 86400
 _SECRET_BYTES = 32
 _ID_BYTES = 8
 # A hundred years: what is meant for longer has no end.
@@ -243,12 +241,7 @@ def default_end(role: Role, now: int) -> int | None:
 
 def ending(session: Session, now: int) -> list[Key]:
     """Keys of people that are in use and end within 30 days, the next to end first."""
-    return list(repository.ending_before(session, now, now + WARNED_S))
-
-
-def count_ending(session: Session, now: int) -> int:
-    """How many they are."""
-    return len(ending(session, now))
+    return list(repository.ending_before(session, now, now + repository.WARNED_S))
 
 
 def operators(session: Session, now: int) -> dict[str, str]:
