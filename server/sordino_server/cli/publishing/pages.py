@@ -31,11 +31,12 @@ from sordino_shared.protocol import Manifest
 
 ID_DIGITS = 12
 _SHOWN_ROWS = 200
-# Of a number: no estimate is known to a millionth.
-_DIGITS = 6
+# Of a number: no estimate is known to a hundred-thousandth of itself, and a year of weeks stays below 400 kB.
+_DIGITS = 5
 _SHARE = "share"
 _STYLE = (
-    ":root{color-scheme:light dark}"
+    ":root{color-scheme:light dark;background:#fff;color:#111}a{color:#0645ad}"
+    "@media(prefers-color-scheme:dark){:root{background:#121212;color:#eee}a{color:#9ecbff}}"
     "body{font:1rem/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}"
     "table{border-collapse:collapse;margin:1rem 0}caption{text-align:left;font-weight:600;padding:.3rem 0}"
     "th,td{border-bottom:1px solid #8886;padding:.2rem .8rem .2rem 0;text-align:left}"
@@ -92,7 +93,7 @@ def _files(result: PublishedResult, title: str, base_url: str | None) -> dict[st
 
 
 def _tables(estimate: EstimateDocument) -> dict[str, bytes]:
-    """The answers as JSON and CSV: six digits of each number, and without the windows of a series, which overlap.
+    """The answers as JSON and CSV: five digits of each number, and without the windows of a series, which overlap.
 
     The CSV has the columns of answers; what all have in common is in the JSON.
     """

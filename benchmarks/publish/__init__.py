@@ -1,0 +1,1 @@
+"""What a site of results costs: `python -m benchmarks.publish`."""
