@@ -18,6 +18,14 @@ from tests.server.console.browser.conftest import DESKTOP, PHONE, Window
 
 
 class Quiet(SimpleHTTPRequestHandler):
+    def do_GET(self) -> None:
+        """A file of the site; a browser asks for an icon by itself."""
+        if self.path == "/favicon.ico":
+            self.send_response(204)
+            self.end_headers()
+        else:
+            super().do_GET()
+
     def log_message(self, *_: object) -> None:
         """Nothing on standard error."""
 
@@ -52,7 +60,7 @@ def test_axe_finds_nothing_on_the_pages_of_a_site(chromium: Any, site: str, sche
             window.open(f"/{path}")
             assert window.violations() == []
             assert window.unseen_pictures() == []
-        assert [fault for fault in window.faults if "favicon" not in fault] == []
+        assert window.faults == []
         context.close()
 
 
