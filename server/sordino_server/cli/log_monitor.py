@@ -35,7 +35,7 @@ class Forked(SordinoError):
     """The log contradicts what it showed before."""
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Monitored:
     """What a monitor keeps between two looks; `tiles` are the hashes of 256 entries each, in hexadecimal digits."""
 
