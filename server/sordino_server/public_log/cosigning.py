@@ -55,13 +55,13 @@ def ask_witnesses(
     unseen = []
     for each in witnesses:
         if again or each.key.name not in done:
-            asked = _Asked(database, log, newest, each, connect(each.address))
+            asked = _Asked(database=database, log=log, checkpoint=newest, witness=each, server=connect(each.address))
             reason = asked.ask(sizes.get(each.key.name, 0))
             unseen += [] if reason is None else [Unseen(each.key.name, reason)]
     return unseen
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _Asked:
     """One checkpoint offered to one witness."""
 
