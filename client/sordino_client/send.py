@@ -18,13 +18,12 @@ from sordino_client._client import Client
 from sordino_client._config import Caps
 from sordino_client._errors import ClientError
 from sordino_client._storage import MEMORY
-from sordino_shared.guarantees import PureEpsilon
 
 if TYPE_CHECKING:
     from sordino_client._device import Device
 
 # It answers nothing, so that no cap matters.
-_NO_ANSWERS = Caps(PureEpsilon(1), 1, PureEpsilon(1))
+_NO_ANSWERS = Caps.of(1, days=28, lifetime=12)
 
 
 def start(ledger: str | os.PathLike[str], device: Device, allow_http: bool) -> bool:

@@ -15,10 +15,9 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 from prometheus_client.registry import Collector
 from sqlalchemy.orm import Session
 
-from sordino_server import __version__, aggregates, plans, releases, rounds
+from sordino_server import __version__, aggregates, keys, plans, releases, rounds
 from sordino_server.campaigns import retention
 from sordino_server.config import Retention
-from sordino_server.keys import repository as keys
 from sordino_server.kit.clock import ServerClock, WallClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database

@@ -16,6 +16,7 @@ from sordino_server.models import (
     LogNode,
     Round,
     SeriesRow,
+    WitnessedCheckpoint,
 )
 from sordino_server.public_log.tree import TILE, ReadTile
 from sordino_shared.protocol import CampaignState
@@ -66,6 +67,18 @@ def has_waiting(session: Session, log: Log) -> bool:
 def waiting(session: Session, log: Log, most: int) -> list[int]:
     """Ids of the first entries without a number."""
     return list(session.scalars(_waiting(log).order_by(LogEntryRow.id).limit(most)))
+
+
+def waiting_entries(session: Session, log: Log) -> Sequence[LogEntryRow]:
+    """All entries without a number, the first to be written first."""
+    query = select(LogEntryRow).where(LogEntryRow.log_id == log.id, LogEntryRow.number.is_(None))
+    return session.scalars(query.order_by(LogEntryRow.id)).all()
+
+
+def last_witnessed(session: Session, origin: str) -> WitnessedCheckpoint | None:
+    """The largest checkpoint of another log that was cosigned."""
+    query = select(WitnessedCheckpoint).where(WitnessedCheckpoint.origin == origin)
+    return session.scalars(query.order_by(WitnessedCheckpoint.size.desc()).limit(1)).first()
 
 
 def _waiting(log: Log) -> Select[int]:

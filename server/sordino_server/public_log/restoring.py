@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.db import Database
-from sordino_server.models import Log, LogCheckpoint, LogEntryRow
+from sordino_server.models import Log, LogCheckpoint
 from sordino_server.public_log import repository
 from sordino_server.public_log.entries import row_of
 from sordino_server.public_log.files import CHECKPOINT, MOST_CHECKPOINT, KnownTree, LogFiles, read_entries
@@ -58,8 +57,8 @@ def _restore(database: Database, session: Session, files: LogFiles, note: Checkp
 
 def _add(session: Session, log: Log, found: list[bytes], size: int) -> None:
     """Give numbers to entries that wait here under the same bytes, and insert the others."""
-    query = select(LogEntryRow).where(LogEntryRow.log_id == log.id, LogEntryRow.number.is_(None))
-    waiting = {row.content: row for row in session.scalars(query.order_by(LogEntryRow.id.desc()))}
+    # Of two with the same bytes the first is told.
+    waiting = {row.content: row for row in reversed(repository.waiting_entries(session, log))}
     rows = []
     for number, content in enumerate(found[size:], start=size):
         known = waiting.pop(content, None)

@@ -9,12 +9,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.models import WitnessedCheckpoint
+from sordino_server.public_log import repository
 from sordino_server.public_log.signing import NoteSigner
 from sordino_shared.errors import MalformedDocument, SordinoError
 from sordino_shared.protocol import Digest, Problem
@@ -91,7 +91,7 @@ def _compare_and_store(database: Database, session: Session, offer: Offer, now: 
     """Raise unless the offer continues what was cosigned last."""
     new = offer.checkpoint
     database.lock(session, _LOCK_SPACE, int.from_bytes(hashlib.sha256(new.origin.encode()).digest()[:3], "big"))
-    last = last_of(session, new.origin)
+    last = repository.last_witnessed(session, new.origin)
     size = 0 if last is None else last.size
     if offer.old != size:
         raise OtherSize(size)
@@ -105,9 +105,3 @@ def _compare_and_store(database: Database, session: Session, offer: Offer, now: 
         raise ServerError(Problem.INVALID_REQUEST, f"the proof does not lead from {size} to {new.size} entries")
     session.add(WitnessedCheckpoint(origin=new.origin, size=new.size, root=bytes(new.root), note=offer.note, at=now))
     session.flush()
-
-
-def last_of(session: Session, origin: str) -> WitnessedCheckpoint | None:
-    """The largest checkpoint of a log that was cosigned."""
-    query = select(WitnessedCheckpoint).where(WitnessedCheckpoint.origin == origin)
-    return session.scalars(query.order_by(WitnessedCheckpoint.size.desc()).limit(1)).first()

@@ -31,6 +31,13 @@ ANYBODYS = {
     "GET /v1/plans/{digest}",
     "GET /v1/protocol-plans/{digest}",
     "POST /v1/campaigns/{campaign}/rounds/{index}/reports",
+    "GET /v1/campaigns/{campaign_id}/log-proof",
+    "GET /v1/campaigns/{campaign_id}/rounds/{index}/log-proof",
+    "GET /v1/log",
+    "GET /v1/log/days",
+    "GET /log/checkpoint",
+    "GET /log/tile/{tile}",
+    "POST /witness/add-checkpoint",
 }
 ADMINS = {
     "POST /v1/keys",

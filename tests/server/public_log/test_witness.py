@@ -188,9 +188,9 @@ def test_a_campaign_opens_when_its_witnesses_saw_it(
     assert replace_quorum(pins, 1).accept(proof.checkpoint, NOW).witnesses == (asked.key.name,)
     assert server.api.get("/v1/log").json()["witnesses"] == [asked.key.name]
     with witness.database.read() as session:
-        from sordino_server.public_log.witnessing import last_of
+        from sordino_server.public_log.repository import last_witnessed
 
-        assert last_of(session, ORIGIN).size == 1
+        assert last_witnessed(session, ORIGIN).size == 1
 
 
 def replace_quorum(pins: LogPins, quorum: int) -> LogPins:
