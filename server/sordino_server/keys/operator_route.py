@@ -98,7 +98,7 @@ _READ = re.compile(
     r"/v1/(campaigns|campaigns/[^/]+(/(task|signature|status))?|(protocol-)?plans/[^/]+|populations/[^/]+/open|openapi\.json)"
 )
 _CHANGED = re.compile(r"/v1/campaigns/[^/]+/rounds/[^/]+/(reports|retry)")
-_ANY = re.compile(r"(?!/v1/).*|/v1/(keys|audit-log|version)(/.*)?")
+_ANY = re.compile(r"(?!/v1/|/log/|/witness/).*|/v1/(keys|audit-log|version)(/.*)?")
 
 
 def check_decided_here(request: Request) -> None:

@@ -30,7 +30,7 @@ SUMMARY = {
     "largest_variance",
     "lower_bound_max", "lower_bound_mean", "ratio_max", "ratio_mean", "outputs", "device_bytes", "device_memory",
     "analyst_bytes", "digests", "seconds", "cut_short", "candidates", "manipulation",
-    "warnings",
+    "warnings", "crowd",
 }  # fmt: skip
 
 
@@ -214,7 +214,7 @@ def test_what_cannot_be_planned_is_refused_with_what_to_do():
             PlanRequest(prefix, PlanningOptions.of(epsilon=ONE.epsilon, objective="max", **options))
     lines = [{"name": name, "kind": "integers", "low": 1, "high": 1100} for name in "xy"]
     grid = parse_specification({"name": "grid", "domain": lines, "queries": "prefix"}).build()
-    with pytest.raises(PlanError, match="ask fewer"):
+    with pytest.raises(PlanError, match="use wider bins, for example 512 and 512"):
         PlanRequest(grid, PlanningOptions.of(epsilon=ONE.epsilon, objective="max"))
 
 
