@@ -34,10 +34,14 @@ def text_code(texts: Iterable[str | bytes], *, tokens: int = USUAL_TOKENS, sourc
     `tokens` is how many pieces of several bytes the code has at most, 0 to 4096; only those that longest matches of the
     texts use are kept. Texts are taken in NFC, up to 4 KiB of each; bytes that are no UTF-8 as they are.
 
-    Raises InvalidValue for fewer than two different texts, or another number of tokens.
+    Raises InvalidValue for what is no text, for fewer than two different ones, and for another number of tokens.
     """
     check_range(tokens, 0, MAX_TOKENS, "number of tokens")
-    counts = Counter(filter(None, map(normalized, texts)))
+    if not isinstance(source, str):
+        raise InvalidValue(f"source says where the texts are from, not {source!r}", source)
+    if isinstance(texts, (str, bytes)) or not isinstance(texts, Iterable):
+        raise InvalidValue(f"give texts as a list or another iterable of them, not {texts!r}", texts)
+    counts = Counter(filter(None, map(normalized, map(_checked, texts))))
     if len(counts) < 2:
         raise InvalidValue(
             f"a text code is made from at least 2 different texts, one on each line; there is {len(counts)}: give a "
@@ -57,6 +61,12 @@ def text_code_of_file(path: Path, *, tokens: int = USUAL_TOKENS, source: str = "
     """The code for strings like the lines of a file; raises OSError, and InvalidValue as `text_code`."""
     with path.open("rb") as lines:
         return text_code((line.rstrip(b"\r\n") for line in lines), tokens=tokens, source=source)
+
+
+def _checked(text: object) -> str | bytes:
+    if not isinstance(text, (str, bytes)):
+        raise InvalidValue(f"a text is a str or bytes, not {text!r}", text)
+    return text
 
 
 def normalized(text: str | bytes) -> bytes:

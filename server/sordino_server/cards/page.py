@@ -10,11 +10,14 @@ from sordino_server.cards.schemas import Card, CardField, CardPart
 
 _STYLE = (
     "@page{size:A4;margin:12mm}:root{color-scheme:light dark}"
-    "body{font:.85rem/1.35 system-ui,sans-serif;max-width:60rem;margin:1.5rem auto;padding:0 1rem}"
+    "body{font:.85rem/1.35 system-ui,sans-serif;max-width:60rem;margin:1.5rem auto;padding:0 1rem;"
+    "overflow-wrap:anywhere}"
     "h1{font-size:1.3rem;margin:.2rem 0}h2{font-size:1rem;margin:.9rem 0 .2rem;break-after:avoid}"
     "table{border-collapse:collapse;width:100%}"
     "th,td{border-bottom:1px solid #8886;padding:.15rem .6rem .15rem 0;text-align:left;vertical-align:top;"
-    "overflow-wrap:anywhere;white-space:pre-line}th{font-weight:600;width:15rem}.none{color:#b00;font-style:italic}"
+    "white-space:pre-line}th{font-weight:600;width:34%}.none{color:#b00;font-style:italic}"
+    "html{background:#fff;color:#1a1a1a}"
+    "@media(prefers-color-scheme:dark){html{background:#121212;color:#eee}.none{color:#ff9d9d}}"
     "@media print{body{font-size:8pt;margin:0;max-width:none;padding:0}}"
 )
 POLICY = (
@@ -30,8 +33,8 @@ def page(card: Card) -> str:
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escape(POLICY)}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n"
-        f"<p>{card.subject} {escape(card.id)}</p>\n{''.join(map(_part, card.parts))}</body>\n</html>\n"
+        f"<title>{title}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>\n<h1>{title}</h1>\n"
+        f"<p>{card.subject} {escape(card.id)}</p>\n{''.join(map(_part, card.parts))}</main>\n</body>\n</html>\n"
     )
 
 

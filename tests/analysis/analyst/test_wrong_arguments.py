@@ -81,6 +81,7 @@ def questions() -> dict[str, Call]:
         "ranges": (sa.ranges, bins),
         "workload": (sa.workload, {"source": {}}),
         "pairwise_statistic": (sa.pairwise_statistic, {"source": {}}),
+        "text_code": (sa.text_code, {"texts": ["ab", "abc"], "tokens": 2, "source": ""}),
     }
 
 
