@@ -129,21 +129,24 @@ def _with_histograms(attributes: tuple[Attribute, ...], queries: Queries) -> Ite
     if len(ordered) < 2:
         return
     kept = max(ordered, key=lambda place: ordered[place].bins)
-    bins = COARSER.bins_of_a_histogram
-    wide = [one.name for place, one in ordered.items() if place != kept]
-    domain = Domain(
-        tuple(
-            Integers(one.name, 0, bins - 1, missing=ordered[place].missing, other=ordered[place].other)
-            if place in ordered and place != kept
-            else one
-            for place, (one, _) in pairs
-        )
-    )
-    kinds = tuple("histogram" if place in ordered and place != kept else kind for place, (_, kind) in pairs)
+    few = {place: _few_bins(one) for place, one in ordered.items() if place != kept}
+    domain = Domain(tuple(few.get(place, one) for place, (one, _) in pairs))
+    kinds = tuple("histogram" if place in few else kind for place, (_, kind) in pairs)
     if domain.size <= CATEGORY_GRIDS.most_types:
-        named = " and ".join(map(repr, wide))
-        words = f"{kinds[kept]} of {attributes[kept].name!r} with the histogram of {bins} wide bins of {named} has"
+        named = " and ".join(
+            f"{one.bins} wide bins of {one.name!r}" if one.bins < ordered[place].bins else repr(one.name)
+            for place, one in few.items()
+        )
+        words = f"{kinds[kept]} of {attributes[kept].name!r} with the histogram of {named} has"
         yield words, build_workload(domain, ProductQueries(kinds))
+
+
+def _few_bins(attribute: Ordered) -> Ordered:
+    """An attribute like this one with as many bins as a histogram has beside others."""
+    bins = COARSER.bins_of_a_histogram
+    if attribute.bins <= bins:
+        return attribute
+    return Integers(attribute.name, 0, bins - 1, missing=attribute.missing, other=attribute.other)
 
 
 def _of_wider_bins(attribute: Ordered, queries: Queries) -> Iterator[tuple[int, Workload]]:

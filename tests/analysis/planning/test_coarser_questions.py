@@ -111,6 +111,16 @@ def test_of_two_ordered_attributes_the_histogram_of_one_is_named() -> None:
     assert summary.variance < 1.25 * summary.lower_bound_mean
 
 
+def test_of_few_bins_no_wide_ones_are_named() -> None:
+    """A histogram of eight bins of an attribute that has five would be no coarser question."""
+    domain = [integers("y", 300), integers("x", 5, missing=True), integers("z", 40)]
+    workload = asked(domain, {"x": "prefix", "y": "prefix", "z": "prefix"})
+    found = coarser(workload, 1.0, "mean", 15_000.0)
+    assert found is not None
+    assert found.words == "prefix of 'y' with the histogram of 'x' and 8 wide bins of 'z' has"
+    assert found.workload.domain.shape == (300, 6, 8)
+
+
 def test_of_several_attributes_one_alone_is_named() -> None:
     workload = asked(PLANE, {"stack": [{"queries": {"x": "prefix", "y": "prefix", "c": "histogram"}}]})
     named = coarser_question(workload, 1.0, "mean", 15_000.0)
