@@ -20,6 +20,8 @@ from sordino_shared.errors import InvalidValue
 _TOLERANCE = 1e-13
 # Eigenvalues of a displacement below this share of the largest are rounding.
 _RANK_TOLERANCE = 1e-11
+# Eigenvalues that are all below this are what rounding leaves of nothing: weights of answers are of the order of 1.
+_NOTHING = 1e-22
 
 LinearOperator = Callable[[Floats], Floats]
 
@@ -146,7 +148,7 @@ class IntervalForms:
         basis = np.linalg.qr(_displacement(operator, random).T)[0]
         core = basis.T @ _displacement(operator, basis.T).T
         values, vectors = np.linalg.eigh((core + core.T) / 2)
-        kept = np.abs(values) > _RANK_TOLERANCE * np.abs(values).max()
+        kept = np.abs(values) > max(_RANK_TOLERANCE * np.abs(values).max(), _NOTHING)
         if kept.all():
             raise InvalidValue("the displacement rank is too large for sums over intervals", size)
         generators = (basis @ vectors[:, kept] * np.sqrt(np.abs(values[kept]))).T

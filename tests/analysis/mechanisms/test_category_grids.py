@@ -274,6 +274,33 @@ def test_one_bin_beside_categories_is_a_histogram_of_these(members: int, objecti
     assert figures == (alone.max_variance, alone.mean_variance, alone.lower_bound_max, alone.lower_bound_mean)
 
 
+def test_the_range_of_one_bin_is_sampled_where_there_are_types_beyond_it() -> None:
+    domain = [categories(100), bins(1, missing=True, other=True)]
+    workload = asked(domain, {"carrier": "histogram", "delay": "ranges"})
+    options = PlanningOptions.of(epsilon=1.0, mechanism="category_grids")
+    summary = compile_plan(PlanRequest(workload, options)).summary
+    assert 3.9 < summary.mean_variance < summary.max_variance < 5.5
+
+
+def test_the_mean_of_a_stack_is_that_of_all_its_queries() -> None:
+    """The share of a member is one of these, whose weights add up to 0 over all members but for rounding."""
+    parts: list[dict[str, Any]] = [
+        {"queries": {"carrier": "histogram", "delay": "prefix"}},
+        {"queries": {"carrier": "total", "delay": "prefix"}, "weight": 10},
+        {"queries": {"carrier": "histogram", "delay": "total"}},
+    ]
+    workload = asked([categories(5), bins(60)], {"stack": parts})
+    options = PlanningOptions.of(epsilon=6.0, objective="mean", mechanism="category_grids", effort="quick")
+    plan = compile_plan(PlanRequest(workload, options))
+    assert isinstance(plan.device.randomizer, Coarsened)
+    law = CategoryAnswers.of(plan.device.randomizer, workload).law
+    rows = workload.operator.dense()[workload.varying_rows].reshape(-1, *workload.domain.shape)
+    weighed = workload.query_weights[workload.varying_rows, None, None] * law.variances(rows)
+    assert plan.summary.mean_variance == pytest.approx(weighed.mean(axis=0).max(), rel=1e-9)
+    assert plan.summary.max_variance == pytest.approx(weighed.max(), rel=1e-9)
+    assert all(check.holds for check in audit_plan(plan.device, plan.analyst))
+
+
 def bits(count: int) -> tuple[list[dict[str, Any]], dict[str, str]]:
     names = [f"a{number}" for number in range(count)]
     return [{"name": name, "kind": "categorical", "labels": ["no", "yes"]} for name in names], dict.fromkeys(

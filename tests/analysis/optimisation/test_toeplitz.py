@@ -64,6 +64,14 @@ def test_a_matrix_of_large_displacement_rank_is_refused() -> None:
         IntervalForms.of(lambda vectors: vectors @ (random + random.T), 40)
 
 
+def test_what_rounding_leaves_of_nothing_is_no_matrix_of_large_rank() -> None:
+    """Weights that add up to 0 but for rounding, as those of a member's share over all members."""
+    rounding = 1e-17 * np.random.default_rng(3).standard_normal((40, 40))
+    forms = IntervalForms.of(lambda vectors: vectors @ (rounding @ rounding.T), 40)
+    assert not forms.windows(7).any()
+    assert not forms.prefixes().any()
+
+
 def test_chances_reach_the_least_trace() -> None:
     size = 24
     distances = np.arange(size)

@@ -229,7 +229,8 @@ class RangeFamily(IntervalFamily):
     def samples(self, count: int) -> list[Query]:
         lengths = [1 << power for power in range(self.bins.bit_length()) if 1 << power < self.bins]
         each = max(3, count // max(1, len(lengths)))
-        ends: set[Query] = set()
+        # The range of all bins is constant only where there are no types beyond them.
+        ends: set[Query] = {(0, self.bins)} if self.bins < self.size else set()
         for length in lengths:
             last = self.bins - length
             starts = np.unique(np.linspace(0, last, min(each, last + 1)).round().astype(int)).tolist()
