@@ -27,9 +27,6 @@ from sordino_analysis.evaluation.contribution_law import ContributionLaw, Cumula
 from sordino_analysis.evaluation.whole_users import whole_users
 from sordino_analysis.questions.linear.operators import Indices
 
-# How far the mean of a few reports may lie from the truth: Chernoff's bound, from the law of one report.
-
-
 # Halvings of the exponent's logarithm, from e^-12 to e^12 standard errors: the bound is off by less than its hundredth.
 _HALVINGS = 24
 # The band is searched for between so many standard errors, beyond which a double cannot tell a level from 1.
