@@ -12,6 +12,7 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.answer_on_demand import MeanAnswer, OnDemand, Quantiles
 from sordino_analysis.estimation.derived_answers import DerivedAnswer, JointAnswers
+from sordino_analysis.estimation.doubts import doubts_of_so_few
 from sordino_analysis.estimation.linear_estimate import EstimationError, LinearEstimate
 from sordino_analysis.estimation.linear_on_demand import LinearOnDemand
 from sordino_analysis.estimation.sums_of_boxes import BoxSum, SumErrors
@@ -59,7 +60,7 @@ def mean_answers(
         users=joint.users,
         level=level,
         bias_bound=0.0,
-        warnings=(),
+        warnings=doubts_of_so_few(joint.users, level, estimator.law.judged_from),
         no_best="best guesses are of shares and quantiles, and a mean is unbiased",
     )
 

@@ -95,3 +95,6 @@ def test_grids_answer_means_beside_quantiles() -> None:
     assert abs(mean.uncut - 30_000) < 5 * mean.standard_error < 5_000
     [median] = estimate.table.cells("value_upper")
     assert 25_000 < median < 35_000
+    few = sa.simulate(plan, np.linspace(0, 60000, 29), seed=1).estimate
+    told = [" ".join(repr(one.answer("mean", "load_ms")).split()) for one in (few, estimate)]
+    assert ["from 30 reports of these grids on" in each for each in told] == [True, False]
