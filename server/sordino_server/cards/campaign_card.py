@@ -12,6 +12,8 @@ from sordino_server.cards import words
 from sordino_server.cards.recipients import recipients
 from sordino_server.cards.schemas import Card, CardField, CardPart
 from sordino_server.cards.sources import Sources, not_stated, said
+from sordino_server.public_log.service import EntryPlace
+from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import Manifest, Rotating
 from sordino_shared.quantities import quantity
 
@@ -24,7 +26,8 @@ FEWEST = 100
 class CampaignFacts:
     """What a card is made of: documents of the API, the manifest, and what the settings and a proof add.
 
-    `retention_days` is None where reports are kept without an end; `proved` is ε recomputed from the plan's integers.
+    `retention_days` is None where reports are kept without an end; `proved` is ε recomputed from the plan's integers;
+    `logged` is the place of the manifest in the public log, None where the log says nothing of it.
     """
 
     sources: Sources
@@ -33,6 +36,7 @@ class CampaignFacts:
     proved: float | None
     contact: str | None
     review: str | None
+    logged: EntryPlace | None
 
 
 def campaign_card(facts: CampaignFacts) -> Card:
@@ -103,8 +107,11 @@ def _per_period(facts: CampaignFacts) -> CardField:
 
 
 def _advised(facts: CampaignFacts) -> CardField:
-    cap, life = ("4", "48") if facts.sources.at("manifest:/route/kind") == "shuffled" else ("1", "12")
-    within = facts.manifest.device_guarantee.epsilon <= float(life)
+    cap, life = (4, 48) if facts.sources.at("manifest:/route/kind") == "shuffled" else (1, 12)
+    law, in_life = facts.manifest.assignment, facts.manifest.device_guarantee.nano
+    each = facts.manifest.rounds[0].guarantee.nano
+    in_period = law.most_drawn(DAYS * 86_400) * each if isinstance(law, Rotating) else in_life
+    within = in_period <= cap * NANO and in_life <= life * NANO
     text = f"ε {cap} in {DAYS} days and {life} for life; the campaign is {'within' if within else 'above'} it"
     return said("advised_caps", "Caps that are advised", text)
 
@@ -188,7 +195,20 @@ def _verification(facts: CampaignFacts) -> list[CardField]:
         at("analyst_digest", "Digest of the analyst part", "manifest:/rounds/0/plan/analyst"),
         proved,
         not_stated("audit", "Audit", "`sordino card --audit` recomputes every published value"),
-        not_stated("log", "Public log"),
+        _logged(facts.logged),
         said("software", "Software", f"sordino {__version__}", __version__),
         said("review", "Outside review", review or "no outside review", review, "settings"),
     ]
+
+
+def _logged(place: EntryPlace | None) -> CardField:
+    title = "Public log"
+    if place is None:
+        return not_stated("log", title, "no public log of this server has an entry about the campaign")
+    if place.number is None:
+        return not_stated("log", title, "a worker writes the entry to the public log within seconds")
+    value = {"entry": place.number, "size": place.size, "root": place.root, "witnesses": list(place.witnesses)}
+    seen = f"seen by {', '.join(place.witnesses)}" if place.witnesses else "seen by no witness"
+    # Counted from 0, as a device's account does.
+    text = f"entry {place.number:,} of {place.size:,}, {seen}, root {place.root}"
+    return said("log", title, text, value, "log")

@@ -18,8 +18,8 @@ class CardField(BaseModel):
     text: str = Field(description=f"The value in words; `{NOT_STATED}` where nothing states it.")
     source: str | None = Field(
         description="A document of the API and the JSON pointer of the value in it, as in `status:/epsilon`; the "
-        "server's `settings`; `sordino`, what the software does; `proof`, recomputed by the server; null where nothing "
-        "states it."
+        "server's `settings`; `sordino`, what the software does; `proof`, recomputed by the server; `log`, its public "
+        "log; null where nothing states it."
     )
 
     @property

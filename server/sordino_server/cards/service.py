@@ -21,6 +21,7 @@ from sordino_server.plans.schemas import PlanRequestDocument
 from sordino_server.populations import repository as known_populations
 from sordino_server.populations import service as populations
 from sordino_server.populations.names import identifier_of
+from sordino_server.public_log import service as public_log
 from sordino_shared.audit import prove_epsilon
 from sordino_shared.protocol import Manifest
 
@@ -45,6 +46,7 @@ def of_campaign(session: Session, settings: Settings, identifier: str, now: int)
         proved=None if proved is None else proved.epsilon,
         contact=settings.card_contact,
         review=settings.card_review,
+        logged=public_log.place_of(session, identifier),
     )
     return campaign_card(facts)
 

@@ -29,6 +29,16 @@ class LogState:
     witnesses: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class EntryPlace:
+    """Where an entry is in the tree of the newest checkpoint; `number` counts from 0, None until it is in the tree."""
+
+    number: int | None
+    size: int
+    root: str
+    witnesses: tuple[str, ...]
+
+
 def the_log(session: Session) -> Log:
     """The log of this server; raises `not-found`."""
     return found(repository.current(session), _NO_LOG)
@@ -40,6 +50,18 @@ def state(session: Session) -> LogState:
     newest = repository.newest_checkpoint(session, log)
     lines = [] if newest is None else repository.cosignatures(session, newest)
     return LogState(log, newest, tuple(each.witness for each in lines))
+
+
+def place_of(session: Session, campaign: str) -> EntryPlace | None:
+    """The place of the entry about a campaign's manifest; None without a log, or without such an entry."""
+    log = repository.current(session)
+    entry = None if log is None else repository.find_entry(session, log, "campaign", campaign, None)
+    if entry is None:
+        return None
+    newest = state(session)
+    if newest.checkpoint is None or entry.number is None:
+        return EntryPlace(None, 0, "", ())
+    return EntryPlace(entry.number, newest.checkpoint.size, newest.checkpoint.root.hex(), newest.witnesses)
 
 
 def whole_note(session: Session, checkpoint: LogCheckpoint) -> str:

@@ -102,6 +102,12 @@ def test_epsilon_in_words_is_rounded_up_in_integers(running: Any) -> None:
     assert found["proved"]["value"] <= found["epsilon_report"]["value"] == 0.7
 
 
+@pytest.mark.parametrize(("epsilon", "said"), [("1", "within"), ("1.5", "above"), ("13", "above")])
+def test_caps_of_a_period_and_for_life_are_both_advised(running: Any, epsilon: str, said: str) -> None:
+    found = fields(card_of(running, running.campaign("open", epsilon=epsilon)["id"]))
+    assert found["advised_caps"]["text"] == f"ε 1 in 28 days and 12 for life; the campaign is {said} it"
+
+
 def test_the_eleven_questions_have_answers(running: Any) -> None:
     found = fields(card_of(running, closed_campaign(running)))
     rows = (ROOT / "docs" / "cards.md").read_text(encoding="utf-8")
