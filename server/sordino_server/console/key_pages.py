@@ -81,7 +81,8 @@ def _end(days: str, now: int) -> int | None:
         return None
     if not (days.isascii() and days.isdigit() and 1 <= len(days) <= 6 and int(days)):
         raise InvalidValue(
-            "days until the key expires: a whole number from 1, or nothing for a key without an end", days
+            "days until the key expires: a whole number from 1, or nothing: a year for admin and analyst, else no end",
+            days,
         )
     return now + int(days) * 86400
 

@@ -372,6 +372,15 @@ def test_a_key_is_created_with_an_end_and_the_page_shows_it_and_the_last_use(run
         assert (refused.status_code, "a whole number from 1" in refused.text) == (422, True), days
 
 
+def test_a_key_of_a_person_without_days_ends_after_a_year_as_the_form_says(running: Any, browsers: Any) -> None:
+    browser = browsers.of(Role.ADMIN)
+    assert 'placeholder="365 for people"' in browser.page("/console/keys")
+    for role, end in (("analyst", running.clock.now() + 365 * 86400), ("uploader", None)):
+        browser.send("/console/keys", "/console/keys", name=f"a {role}", role=role, days="")
+        made = next(each for each in running.api.get("/v1/keys").json()["keys"] if each["name"] == f"a {role}")
+        assert made["expires_at"] == end
+
+
 def test_ones_own_key_is_revoked_only_after_a_question(running: Any, browsers: Any) -> None:
     key = running.key(Role.ADMIN)
     browser, path = browsers.anonymous(), f"/console/keys/{key.split('_')[2]}/revoke"
