@@ -8,10 +8,13 @@ from typing import Annotated, Any, Literal
 import typer
 
 from sordino_server.cli.output import fail
-from sordino_server.cli.remote import Remote
+from sordino_server.cli.remote import Remote, RemoteProblem
 from sordino_server.cli.remote_command import Listing, Shown, remote_command
-from sordino_server.keys.audit_chain import START, link
+from sordino_server.keys.audit_chain import START, head_in, link
+from sordino_server.public_log.files import MOST_CHECKPOINT
 from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Problem
+from sordino_shared.protocol.log_notes import read_checkpoint, read_text
 from sordino_shared.quantities import quantity
 
 
@@ -33,7 +36,8 @@ def audit_log(
         sordino audit-log verify --head 5d41402abc4b2a76b9719d911017c592ae1d3f7a0c9f6e3f0e2f3c9b5a1d7e42
 
     `verify` computes the hash of each entry again, from the entry and the hash before it, and prints the newest: keep
-    it elsewhere, and a log that was shortened or changed before it is found. Requires an admin's key.
+    it elsewhere, and a log that was shortened or changed before it is found. The head in the newest checkpoint of the
+    public log has to be in the chain, too. Requires an admin's key.
     """
     if head is not None and what == "list":
         raise InvalidValue("--head goes with `sordino audit-log verify`", head)
@@ -44,6 +48,8 @@ def audit_log(
 
 
 def _verified(remote: Remote, head: str | None) -> Shown:
+    # Before the entries: a chain that grows meanwhile has it.
+    published = _published(remote)
     entries = list(remote.listed("/v1/audit-log", "entries"))[::-1]
     chained = [entry for entry in entries if entry["sha256"] is not None]
     previous, seen = START, {START}
@@ -54,10 +60,33 @@ def _verified(remote: Remote, head: str | None) -> Shown:
         seen.add(previous)
     if head is not None and head not in seen:
         fail(f"the chain has no head {head}: entries before it were changed or removed")
+    if published is not None and published not in seen:
+        fail(
+            f"the chain has no head {published}, which the public log names: entries before it were changed or "
+            "removed, or a backup from before them was restored"
+        )
     waiting = len(entries) - len(chained)
-    document = {"holds": True, "entries": len(chained), "waiting": waiting, "head": previous}
+    document = {
+        "holds": True,
+        "entries": len(chained),
+        "waiting": waiting,
+        "head": previous,
+        "published": published,
+    }
     more = f"; {quantity(waiting, 'entry')} a worker has yet to chain" if waiting else ""
-    return document, (f"{quantity(len(chained), 'entry')} hold{more}", f"head: {previous}")
+    named = "no checkpoint of a public log names a head" if published is None else f"in the public log: {published}"
+    return document, (f"{quantity(len(chained), 'entry')} hold{more}", f"head: {previous}", named)
+
+
+def _published(remote: Remote) -> str | None:
+    """The head that the newest checkpoint of the server's public log names; None without a log, or before the first."""
+    try:
+        content = remote.content("/log/checkpoint", MOST_CHECKPOINT)
+    except RemoteProblem as problem:
+        if problem.slug != Problem.NOT_FOUND.slug:
+            raise
+        return None
+    return head_in(read_checkpoint(read_text(content)))
 
 
 def _fields(entry: dict[str, Any]) -> tuple[object, ...]:

@@ -80,7 +80,11 @@ class LogKeeper:
             waits = found is not None and repository.has_waiting(session, found)
         if found is None or not waits:
             return None
-        size = integrate(self._database, self._signer_of(found), self._clock.now())
+        # Imported here: keys are read once something is signed.
+        from sordino_server.keys.audit_chain import checkpoint_lines
+
+        signer, now = self._signer_of(found), self._clock.now()
+        size = integrate(self._database, signer, now, extensions=checkpoint_lines)
         log.info("public log signed", size=size)
         return size
 

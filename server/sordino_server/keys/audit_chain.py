@@ -15,11 +15,13 @@ from sqlalchemy.orm import Session
 from sordino_server.keys import repository
 from sordino_server.kit.db import Database
 from sordino_server.models import AuditEntry, AuditLink
+from sordino_shared.protocol.log_notes import Checkpoint, read_digest, written_base64
 
 # Before the first entry.
 START = "0" * 64
 # Links of one transaction; the rest follow in the next one.
 _AT_ONCE = 1000
+_LINE = "audit "
 
 
 def link(previous: str, fields: Iterable[object]) -> str:
@@ -52,6 +54,21 @@ def extend(database: Database) -> int:
         if not repository.unlinked_entries(session, 1):
             return 0
     return database.run("extend audit chain", _extend)
+
+
+def checkpoint_lines(session: Session) -> tuple[str, ...]:
+    """The extension line of a checkpoint of the public log, `audit <base64>`: the head of the chain, if there is one.
+
+    A log of entries that was shortened afterwards shows, although nobody kept a head.
+    """
+    newest = repository.newest_link(session)
+    return () if newest is None else (_LINE + written_base64(bytes.fromhex(newest.sha256)),)
+
+
+def head_in(checkpoint: Checkpoint) -> str | None:
+    """The head that a checkpoint names, in hexadecimal digits; raises MalformedDocument for one that is no hash."""
+    named = [each.removeprefix(_LINE) for each in checkpoint.extensions if each.startswith(_LINE)]
+    return read_digest(named[0]).hex() if named else None
 
 
 def _extend(session: Session) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from sqlalchemy.orm import Session
 
 from sordino_server.errors import ServerError
@@ -17,6 +19,8 @@ from sordino_shared.protocol.log_notes import checkpoint_text
 LOCK_SPACE = 0x10C
 # Beyond this the transaction would hold SQLite's lock for longer than uploads should wait.
 MOST_AT_ONCE = 10_000
+# Lines below the root of a checkpoint, which the log signs with it and devices do not look at.
+Extensions = Callable[[Session], tuple[str, ...]]
 
 
 class LogAhead(ServerError):
@@ -32,10 +36,13 @@ class LogAhead(ServerError):
         self.size = size
 
 
-def integrate(database: Database, signer: NoteSigner, now: int, most: int = MOST_AT_ONCE) -> int | None:
+def integrate(
+    database: Database, signer: NoteSigner, now: int, most: int = MOST_AT_ONCE, extensions: Extensions = lambda _: ()
+) -> int | None:
     """Number what waits, in the order of ids, and sign the tree with it; the new size, None where nothing waited.
 
-    Raises `LogAhead` where a larger tree of this log is known.
+    `extensions` reads the extension lines of the checkpoint. Raises `LogAhead` where a larger tree of this log is
+    known.
     """
     with database.read("are there entries") as session:
         log = repository.current(session)
@@ -53,8 +60,9 @@ def integrate(database: Database, signer: NoteSigner, now: int, most: int = MOST
             return None
         repository.give_numbers(session, ids, size)
         # A clock that was set back does not bring an earlier day's checkpoint behind a later one's.
-        sign_tree(session, log, signer, size, size + len(ids), max(now, at))
-        return size + len(ids)
+        after = size + len(ids)
+        sign_tree(session, log, signer, size, after, max(now, at), extensions(session))
+        return after
 
     return database.run("integrate log", work)
 
@@ -68,11 +76,13 @@ def locked(database: Database, session: Session) -> Log:
     return log
 
 
-def sign_tree(session: Session, log: Log, signer: NoteSigner, before: int, size: int, now: int) -> None:
+def sign_tree(
+    session: Session, log: Log, signer: NoteSigner, before: int, size: int, now: int, extensions: tuple[str, ...] = ()
+) -> None:
     """Write the hashes of tiles that are full now, and the signed checkpoint of `size` numbered entries."""
     add_full_tiles(session, log, before, size)
     root = TileTree(size, repository.tile_reader(session, log)).root()
-    text = checkpoint_text(log.origin, size, root)
+    text = checkpoint_text(log.origin, size, root, extensions)
     note = f"{text}\n{signer.signed(text)}"
     repository.add_all(session, [LogCheckpoint(log_id=log.id, size=size, root=bytes(root), note=note, at=now)])
 

@@ -36,6 +36,11 @@ class Checkpoint:
     root: Digest
     signatures: tuple[NoteSignature, ...]
 
+    @property
+    def extensions(self) -> tuple[str, ...]:
+        """The lines below the root."""
+        return tuple(self.text.split("\n")[3:-1])
+
 
 def read_checkpoint(note: str) -> Checkpoint:
     """The checkpoint of a signed note; raises `MalformedDocument`."""
@@ -109,6 +114,6 @@ def written_base64(content: bytes) -> str:
     return base64.b64encode(content).decode()
 
 
-def checkpoint_text(origin: str, size: int, root: bytes) -> str:
-    """What a log signs: origin, size and root, a line each."""
-    return f"{origin}\n{size}\n{written_base64(root)}\n"
+def checkpoint_text(origin: str, size: int, root: bytes, extensions: tuple[str, ...] = ()) -> str:
+    """What a log signs: origin, size, root and extensions, a line each."""
+    return "".join(f"{line}\n" for line in (origin, str(size), written_base64(root), *extensions))
