@@ -119,7 +119,10 @@ def _of_coarsened(randomizer: Coarsened, values: Sequence[int], payloads: Payloa
 
 @outcomes.register
 def _of_pair(randomizer: Pair, values: Sequence[int], payloads: Payloads) -> Iterator[Outcomes]:
-    """Those of each part, and of both together where neither has many."""
+    """Those of each part, and of both together; of many outcomes the last ones count as one.
+
+    Which features there are depends on the values alone: a place in the list means the same for all reports.
+    """
     width = randomizer.first.payload_bytes
     first = list(outcomes(randomizer.first, values, payloads[:, :width]))
     second = list(outcomes(randomizer.second, values, payloads[:, width:]))
@@ -127,8 +130,8 @@ def _of_pair(randomizer: Pair, values: Sequence[int], payloads: Payloads) -> Ite
     yield from second
     for one in first:
         for other in second:
-            if max(one.numbers.max(initial=0), other.numbers.max(initial=0)) < _LONG:
-                yield Outcomes(f"{one.name}; {other.name}", one.numbers * _LONG + other.numbers)
+            few = (np.minimum(each.numbers, _LONG - 1) for each in (one, other))
+            yield Outcomes(f"{one.name}; {other.name}", next(few) * _LONG + next(few))
 
 
 @outcomes.register

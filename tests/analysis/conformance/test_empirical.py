@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from sordino_analysis.conformance.coarsened import CoarsenedReport, coordinate_counts, coordinates, label_of
 from sordino_analysis.conformance.empirical import Sampler, empirical_bound, log_ratio, reference_sampler
 from sordino_analysis.conformance.features import sides_of
+from sordino_analysis.conformance.outcomes import outcomes
 from sordino_analysis.vectorized.arrays import array_of
 from sordino_analysis.vectorized.kernels import kernel_integers
 from sordino_analysis.vectorized.randomizers import randomize_many
@@ -27,6 +28,7 @@ from sordino_shared.randomizers import (
     GridPartition,
     Level,
     LinearLabel,
+    Pair,
     RandomizedResponse,
     SeededDirection,
     SubsetSelection,
@@ -169,3 +171,16 @@ def test_too_few_draws_are_refused() -> None:
     part = part_of(RandomizedResponse.for_guarantee(2, ONE), 2)
     with pytest.raises(InvalidValue, match="400 draws"):
         empirical_bound(part, reference_sampler(part, 1), 100)
+
+
+def test_the_features_of_a_pair_are_the_same_for_all_reports() -> None:
+    """A place in the list, chosen by some reports, is looked up in others, which may lack the rare outcomes."""
+    table = np.full((80, 2), 2**60 // 80, dtype=np.uint64)
+    kernel = FiniteKernel(60, DenseRows(array_of(table, "<u8")))
+    pair = Pair(kernel, kernel)
+    rare = np.zeros((5, pair.payload_bytes), dtype=np.uint8)
+    rare[-1, 0] = 79
+    names = [[each.name for each in outcomes(pair, [0, 1], reports)] for reports in (rare[:4], rare)]
+    assert names[0] == names[1]
+    # Both parts are looked at together, and each alone.
+    assert len(names[0]) == 3 + 3 + 9
