@@ -13,6 +13,7 @@ from fastapi import APIRouter, Query, Response
 from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
+from sordino_analysis.planning_options import DEFAULT_DEVICE_EPSILON
 from sordino_server.console.console_route import Analyst, ConsoleRoute, Form, Visitor
 from sordino_server.console.form_once import FormOnce, redirect
 from sordino_server.console.question_form import KINDS, QUERIES, ROWS, check_question
@@ -28,6 +29,8 @@ from sordino_server.validation_problem import invalid_request
 from sordino_server.workloads import service as workloads
 from sordino_server.workloads.checking import CheckedWorkload
 from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.odds import odds
 from sordino_shared.protocol import Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
@@ -62,6 +65,7 @@ async def request_plan(visitor: Analyst, context: Injected, once: FormOnce, form
 async def _checked(context: Context, form: Mapping[str, str]) -> tuple[CheckedWorkload, PlanOrder, str]:
     checked = await context.checks.run(check_question, dict(form))
     order = _order(form, checked.id)
+    _check_weak(order, form)
     return checked, order, await context.checks.run(content_key, order, checked.specification, checked.queries)
 
 
@@ -80,6 +84,17 @@ def _order(form: Mapping[str, str], workload: str) -> PlanOrder:
         )
     except ValidationError as error:
         raise invalid_request(error.errors(include_url=False, include_input=False)) from error
+
+
+def _check_weak(order: PlanOrder, form: Mapping[str, str]) -> None:
+    """Raise InvalidValue for ε above 4 that is not ticked."""
+    epsilon = PureEpsilon.of(order.epsilon)
+    if epsilon > PureEpsilon.of(DEFAULT_DEVICE_EPSILON) and "weak_epsilon" not in form:
+        raise InvalidValue(
+            f"ε {order.epsilon} of a report is weak: the odds about an answer change up to {odds(epsilon.nano)}-fold. "
+            f"Ask for {DEFAULT_DEVICE_EPSILON} or less, or tick that ε may be weak",
+            order.epsilon,
+        )
 
 
 def _requested(once: IdempotentPost, checked: CheckedWorkload, order: PlanOrder, key: str) -> PostAnswer:

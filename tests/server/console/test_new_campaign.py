@@ -152,6 +152,7 @@ def test_a_form_that_does_not_fit_comes_back_with_the_reason(running: Any, brows
         ({"yaml": YAML + "colour: red"}, "colour"),
         ({"epsilon": "one"}, "ε must be"),
         ({"epsilon": "<i>1</i>"}, "ε must be"),
+        ({"epsilon": "4.1"}, "60.4-fold. Ask for 4 or less, or tick"),
         ({"users": "many"}, "users is a whole number"),
         ({"users": "9" * 5000}, "users is a whole number"),
         ({"objective": "median"}, "objective"),
@@ -208,3 +209,14 @@ def test_users_for_an_error_at_several_epsilons(running: Any, browsers: Any) -> 
     page = browser.page(f"{path}?margin=0.02&epsilon=4")
     assert page.count('hx-trigger="load"') == 2
     assert browser.http.get(f"{path}/users/3?margin=0.01").status_code == 404
+
+
+def test_a_weak_epsilon_is_planned_where_it_is_ticked(running: Any, browsers: Any) -> None:
+    browser = browsers.of(Role.ANALYST)
+    assert 'name="weak_epsilon" value="yes">' in browser.page(NEW)
+    form = {"yaml": YAML, "epsilon": "5", "objective": "max"}
+    assert browser.send(NEW, NEW, **form).status_code == 422
+    assert browser.send(NEW, NEW, **form, weak_epsilon="yes").status_code == 303
+    (planned,) = running.api.get("/v1/plan-requests").json()["plan_requests"]
+    assert float(planned["order"]["epsilon"]) == 5
+    assert browser.send(NEW, NEW, **(form | {"epsilon": "4"})).status_code == 303
