@@ -1,4 +1,4 @@
-"""Who changed what from what to what, and a chain of hashes over the audit log"""
+"""Who changed what from what to what, by which request, and a chain of hashes over the audit log"""
 
 import sqlalchemy as sa
 from alembic import op
@@ -14,6 +14,7 @@ REFUSAL = "the chain of the audit log is append-only"
 
 def upgrade() -> None:
     op.add_column(LOG, sa.Column("actor", sa.String(240), nullable=True))
+    op.add_column(LOG, sa.Column("request_id", sa.String(64), nullable=True))
     op.add_column(LOG, sa.Column("before", sa.Text(), nullable=True))
     op.add_column(LOG, sa.Column("after", sa.Text(), nullable=True))
     op.create_table(
@@ -45,5 +46,5 @@ def downgrade() -> None:
     op.drop_table(CHAIN)
     if op.get_bind().dialect.name != "sqlite":
         op.execute(f"DROP FUNCTION {CHAIN}_unchanged()")
-    for column in ("after", "before", "actor"):
+    for column in ("after", "before", "request_id", "actor"):
         op.drop_column(LOG, column)

@@ -100,6 +100,7 @@ def _fields(entry: dict[str, Any]) -> tuple[object, ...]:
         entry["action"],
         entry["path"],
         entry["created_at"],
+        entry["request_id"],
         entry["before"],
         entry["after"],
     )

@@ -39,9 +39,16 @@ def warn_of_kept_defaults(settings: Settings, database: Database) -> None:
 
 
 def warn_of_ending_keys(database: Database) -> None:
-    """Log a line for each key of a person that ends within 30 days."""
+    """Log a line for each key of a person that ends within 30 days, and one where no admin's key is left."""
+    now = WallClock().now()
     with database.read("ending keys") as session:
-        ending = [(key.id, key.name, key.expires_at or 0) for key in keys.ending(session, WallClock().now())]
+        ending = [(key.id, key.name, key.expires_at or 0) for key in keys.ending(session, now)]
+        lacks_admin = keys.lacks_admin(session, now)
+    if lacks_admin:
+        log.warning(
+            "no key of role admin is in use, so that nobody can create keys or set caps: make one on this machine with "
+            "`sordino keys create --role admin`"
+        )
     for identifier, name, end in ending:
         log.warning(
             f"key {identifier} ends at {iso_8601(end)}: make a successor with `sordino keys rotate {identifier}`",

@@ -23,7 +23,9 @@ from sordino_shared.errors import InvalidValue
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
 _KEY_COLUMNS = ("id", "name", "role", "campaign", "source", "created", "expires", "last_used", "revoked")
-_ENTRY_COLUMNS = ("id", "created", "actor", "key_id", "key_name", "role", "action", "path", "before", "after", "sha256")
+_ENTRY_COLUMNS = (
+    "id", "created", "actor", "key_id", "key_name", "role", "action", "path", "request_id", "before", "after", "sha256"
+)  # fmt: skip
 _KeyPath = Annotated[str, Path(pattern="^[0-9a-f]{16}$")]
 
 

@@ -27,8 +27,8 @@ _LINE = "audit "
 def link(previous: str, fields: Iterable[object]) -> str:
     """SHA-256(previous ‖ newline ‖ JSON of the entry's fields), in hexadecimal digits.
 
-    The fields are id, key_id, actor, action, path, created_at, before, after; JSON has no blanks and no escapes beyond
-    those that it needs.
+    The fields are id, key_id, actor, action, path, created_at, request_id, before, after; JSON has no blanks and no
+    escapes beyond those that it needs.
     """
     written = json.dumps(list(fields), ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(f"{previous}\n{written}".encode("utf-8", "surrogatepass")).hexdigest()
@@ -43,6 +43,7 @@ def fields_of(entry: AuditEntry) -> tuple[object, ...]:
         entry.action,
         entry.path,
         entry.created_at,
+        entry.request_id,
         entry.before,
         entry.after,
     )

@@ -35,6 +35,11 @@ def in_use(session: Session, roles: Collection[Role], now: int) -> dict[str, str
     return {row.id: row.secret_sha256 for row in session.execute(query)}
 
 
+def has_role(session: Session, role: Role) -> bool:
+    """Whether there ever was a key of this role."""
+    return session.execute(select(Key.id).where(Key.role == role).limit(1)).first() is not None
+
+
 def note_use(session: Session, identifier: str, now: int) -> None:
     """The key was used now."""
     session.execute(update(Key).where(Key.id == identifier).values(last_used_at=now))

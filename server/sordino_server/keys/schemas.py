@@ -108,6 +108,9 @@ class AuditEntryDocument(Created):
     path: str = Field(description="What was changed.")
     actor: str = Field(description="`key:` and its name, or `shell:` and the user's number of a command on the server.")
     actor_recorded: bool = Field(description="False in entries of versions before, whose hash has no actor.")
+    request_id: str | None = Field(
+        description="The `X-Request-Id` of the request; null of a command on the server and in earlier versions."
+    )
     before: str | None = Field(description="What it was, as JSON, where caps change.")
     after: str | None = Field(description="What it became.")
     sha256: str | None = Field(description="Its link of the chain of hashes; null until a worker has made it.")
@@ -125,6 +128,7 @@ class AuditEntryDocument(Created):
             path=entry.path,
             actor=entry.actor or f"key:{key.name}",
             actor_recorded=entry.actor is not None,
+            request_id=entry.request_id,
             before=entry.before,
             after=entry.after,
             sha256=sha256,

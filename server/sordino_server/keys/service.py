@@ -15,6 +15,7 @@ from sordino_server.keys import repository
 from sordino_server.keys.schemas import AuditEntryDocument, AuditLog, KeyDocument, KeyList
 from sordino_server.keys.source_terms import SourceTerms
 from sordino_server.kit.clock import iso_8601
+from sordino_server.kit.logs import request_id
 from sordino_server.kit.pagination import Page, cut
 from sordino_server.models import AuditEntry, Key, Role
 from sordino_shared._checks import check_name
@@ -115,9 +116,11 @@ def authenticate(session: Session, text: str, now: int) -> Key:
 
 def _expired(key: Key) -> str:
     command = f"sordino keys create --role {key.role}" + (f" --campaign {key.campaign_id}" if key.campaign_id else "")
+    # The last admin has nobody to ask but who can log in to the machine.
+    where = " on the server's machine" if Role(key.role) is Role.ADMIN else ""
     return (
         f"key {key.id} ({key.name}) expired at {iso_8601(key.expires_at or 0)}: ask an admin for another, which "
-        f"`{command}` creates, and put it in the place of this one"
+        f"`{command}` creates{where}, and put it in the place of this one"
     )
 
 
@@ -244,6 +247,11 @@ def ending(session: Session, now: int) -> list[Key]:
     return list(repository.ending_before(session, now, now + repository.WARNED_S))
 
 
+def lacks_admin(session: Session, now: int) -> bool:
+    """Whether every admin's key that there ever was has ended: only `sordino keys` on the machine makes another."""
+    return not repository.in_use(session, [Role.ADMIN], now) and repository.has_role(session, Role.ADMIN)
+
+
 def operators(session: Session, now: int) -> dict[str, str]:
     """The SHA-256 of secrets by id, of all keys that may sign in to the console."""
     roles = [role for role, included in _INCLUDES.items() if Role.ANALYST in included]
@@ -286,6 +294,7 @@ def record(
         path=path,
         created_at=now,
         actor=actor or f"key:{key.name}",
+        request_id=request_id.get() or None,
         before=None if before is None else json.dumps(before, sort_keys=True),
         after=None if after is None else json.dumps(after, sort_keys=True),
     )

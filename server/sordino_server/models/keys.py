@@ -91,8 +91,8 @@ class AuditEntry(Base):
     """One change that an operator made with a key; the database refuses to change a row.
 
     `path` names what was changed, under which the API has it. `actor` is `key:name`, or `shell:uid` of a command on the
-    server's machine, whose `key_id` is the key that it changed; null in entries of earlier versions. `before` and
-    `after` are JSON, where caps change.
+    server's machine, whose `key_id` is the key that it changed; null in entries of earlier versions. `request_id` is
+    the `X-Request-Id` of the request, null of a command. `before` and `after` are JSON, where caps change.
     """
 
     __tablename__ = "audit_log"
@@ -103,6 +103,7 @@ class AuditEntry(Base):
     path: Mapped[str] = mapped_column(String(2048))
     created_at: Mapped[int] = mapped_column(BigInteger)
     actor: Mapped[str | None] = mapped_column(String(240))
+    request_id: Mapped[str | None] = mapped_column(String(64))
     before: Mapped[str | None] = mapped_column(Text)
     after: Mapped[str | None] = mapped_column(Text)
 

@@ -69,6 +69,7 @@ def test_a_worker_chains_what_operators_changed(server: Any) -> None:
     [
         "UPDATE audit_log SET action = 'list keys' WHERE id = (SELECT MIN(id) + 1 FROM audit_log)",
         "UPDATE audit_log SET actor = 'key:somebody else' WHERE id = (SELECT MIN(id) + 1 FROM audit_log)",
+        "UPDATE audit_log SET request_id = 'x' WHERE id = (SELECT MIN(id) + 1 FROM audit_log)",
         "UPDATE audit_log SET created_at = created_at + 1 WHERE id = (SELECT MIN(id) + 1 FROM audit_log)",
     ],
 )
@@ -101,9 +102,10 @@ def test_caps_have_what_they_were_and_the_shell_has_its_user(running: Any, monke
     path = "/v1/populations"
     made = running.api.post(path, json={"name": "users", "epsilon_lifetime": 3}).raise_for_status().json()["id"]
     change = {"epsilon_lifetime": 4}
-    running.api.patch(f"{path}/{made}", json=change, headers={"If-Match": '"1"'}).raise_for_status()
+    headers = {"If-Match": '"1"', "X-Request-Id": "ticket-7"}
+    running.api.patch(f"{path}/{made}", json=change, headers=headers).raise_for_status()
     entry = running.api.get("/v1/audit-log").json()["entries"][0]
-    assert (entry["actor"], entry["actor_recorded"]) == ("key:test", True)
+    assert (entry["actor"], entry["actor_recorded"], entry["request_id"]) == ("key:test", True, "ticket-7")
     assert json.loads(entry["before"])["lifetime_nano"] == 3 * 10**9
     assert json.loads(entry["after"])["lifetime_nano"] == 4 * 10**9
     monkeypatch.setenv("SORDINO_DATABASE_URL", running.database.url.render_as_string(hide_password=False))
@@ -121,6 +123,7 @@ def test_caps_have_what_they_were_and_the_shell_has_its_user(running: Any, monke
         ("create key", "shell:4711"),
     ]
     assert entries[1]["path"] == f"/v1/keys/{turned['id']}"
+    assert {each["request_id"] for each in entries} == {None}
     assert created["expires_at"] - created["created_at"] == 365 * 86400
 
 

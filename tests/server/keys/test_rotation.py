@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from sordino_server.cli import app
 from sordino_server.cli.kept_defaults import warn_of_ending_keys
 from sordino_server.errors import ServerError
 from sordino_server.keys import service
+from sordino_server.kit.db import Database
 from sordino_server.kit.logs import configure_logs
 from sordino_server.models import Key, Role
 from sordino_shared.protocol import Problem
@@ -108,6 +112,34 @@ def test_of_twelve_revocations_at_once_one_admin_stays(server: Any) -> None:
     assert sum(done) == 11
     with server.database.read() as session:
         assert len([key for key in session.query(Key).filter_by(role=Role.ADMIN) if key.revoked_at is None]) == 1
+
+
+def test_when_the_last_admin_expires_the_machine_makes_another(
+    running: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    configure_logs("info", "text")
+    warn_of_ending_keys(running.database)
+    assert "no key of role admin" not in capsys.readouterr().err
+    with running.database.write("end") as session:
+        session.query(Key).filter_by(role=Role.ADMIN).update({"expires_at": 1})
+    refused = running.api.get("/v1/keys")
+    assert refused.status_code == 401
+    command = "sordino keys create --role admin"
+    assert f"`{command}` creates on the server's machine" in refused.json()["detail"]
+    warn_of_ending_keys(running.database)
+    assert f"`{command}`" in capsys.readouterr().err
+    monkeypatch.setenv("SORDINO_DATABASE_URL", running.database.url.render_as_string(hide_password=False))
+    made = CliRunner().invoke(app, [*command.split()[1:], "--name", "me", "--json"])
+    with running.client(json.loads(made.stdout)["key"]) as admin:
+        newest = admin.get("/v1/audit-log").raise_for_status().json()["entries"][0]
+    assert (newest["action"], newest["actor"].partition(":")[0]) == ("create key", "shell")
+
+
+def test_a_new_database_lacks_no_admin(migrated_sqlite_url: str) -> None:
+    database = Database(migrated_sqlite_url)
+    with database.read() as session:
+        assert not service.lacks_admin(session, 1)
+    database.close()
 
 
 def test_keys_that_end_soon_are_told(running: Any, capsys: pytest.CaptureFixture[str]) -> None:
