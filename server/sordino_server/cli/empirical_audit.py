@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import shlex
 import subprocess
+import threading
 from collections.abc import Iterator
+from tempfile import TemporaryFile
 from typing import Annotated
 
 import numpy as np
@@ -33,6 +35,9 @@ SamplerOption = Annotated[
 Payloads = NDArray[np.uint8]
 # A sampler that prints nothing for so long has stopped.
 _WITHIN_S = 600
+# Beside a value and a payload in hexadecimal digits a line has a blank and its end, of two letters on some systems.
+_BESIDE_BYTES = 3
+_MOST_SAID = 300
 
 
 def audited_sampler(part: DevicePart, command: str | None, draws: int | None) -> EmpiricalBound:
@@ -54,23 +59,18 @@ def installed_sampler(part: DevicePart) -> Sampler:
 
 def program(part: DevicePart, command: str) -> Sampler:
     """Reports of `COMMAND VALUE COUNT`, which prints COUNT lines `VALUE PAYLOAD`, as for `sordino conformance`."""
-    words = shlex.split(command)
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise InvalidValue(f"--sampler: {command} cannot be split into words: {error}", command) from error
     if not words:
         raise InvalidValue("--sampler: name a program", command)
 
     def draw(cell: int, count: int) -> Payloads:
-        try:
-            done = subprocess.run(  # the program is the operator's own
-                [*words, str(cell), str(count)], capture_output=True, check=False, timeout=_WITHIN_S
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise InvalidValue(f"--sampler: {command} does not run: {error}", command) from error
-        if done.returncode:
-            told = done.stderr.decode(errors="replace").strip()[-300:]
-            raise InvalidValue(f"--sampler: {command} {cell} {count} ended with {done.returncode}: {told}", command)
-        found = read_samples(done.stdout.splitlines(keepends=True), part).get(cell) if done.stdout else None
+        width, digits = part.randomizer.payload_bytes, len(str(part.domain.size))
+        printed = _printed([*words, str(cell), str(count)], count * (2 * width + digits + _BESIDE_BYTES))
+        found = read_samples(printed.splitlines(keepends=True), part).get(cell) if printed else None
         content = b"" if found is None else bytes(found.payloads)
-        width = part.randomizer.payload_bytes
         if len(content) != count * width:
             raise InvalidValue(
                 f"--sampler: {command} {cell} {count} printed {len(content) // width} reports of value {cell}", command
@@ -78,6 +78,31 @@ def program(part: DevicePart, command: str) -> Sampler:
         return np.frombuffer(content, dtype=np.uint8).reshape(count, width)
 
     return draw
+
+
+def _printed(command: list[str], most: int) -> bytes:
+    """What the operator's own program prints; raises InvalidValue for more than `most` bytes, and where it fails."""
+    shown = f"--sampler: {shlex.join(command)}"
+    with TemporaryFile() as errors:
+        try:
+            process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=errors)
+        except OSError as error:
+            raise InvalidValue(f"{shown} does not run: {error}", shown) from error
+        timer = threading.Timer(_WITHIN_S, process.kill)
+        timer.start()
+        with process:
+            assert process.stdout is not None
+            printed = process.stdout.read(most + 1)
+            if len(printed) > most:
+                process.kill()
+        timer.cancel()
+        if len(printed) > most:
+            raise InvalidValue(f"{shown} prints more than the reports that it was asked for", shown)
+        if process.returncode:
+            errors.seek(0)
+            told = errors.read(_MOST_SAID).decode(errors="replace").strip()
+            raise InvalidValue(f"{shown} ended with {process.returncode}: {told}", shown)
+    return printed
 
 
 def lines(found: EmpiricalBound) -> Iterator[str]:

@@ -256,6 +256,8 @@ def test_an_empirical_audit_accepts_the_installed_sampler_and_refuses_another(wr
         (("--empirical", "--sampler", "no-such-program-here"), "does not run"),
         (("--empirical", "--draws", "500", "--sampler", "false"), "ended with 1"),
         (("--empirical", "--draws", "500", "--sampler", "true"), "printed 0 reports"),
+        (("--empirical", "--draws", "500", "--sampler", "'open"), "cannot be split into words"),
+        (("--empirical", "--draws", "500", "--sampler", "yes"), "prints more than the reports"),
     ],
 )
 def test_an_empirical_audit_that_cannot_be_made(written, run_command, arguments, mentioned):
