@@ -13,7 +13,7 @@ from sordino_server.cli.remote_command import Listing, Shown, remote_command
 from sordino_server.keys.audit_chain import START, head_in, link
 from sordino_server.public_log.files import MOST_CHECKPOINT
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Problem
+from sordino_shared.protocol import Digest, Problem
 from sordino_shared.protocol.log_notes import read_checkpoint, read_text
 from sordino_shared.quantities import quantity
 
@@ -42,7 +42,7 @@ def audit_log(
     if head is not None and what == "list":
         raise InvalidValue("--head goes with `sordino audit-log verify`", head)
     if what == "verify":
-        return _verified(remote, head)
+        return _verified(remote, None if head is None else str(Digest.parse(head.strip().lower())))
     entries = list(islice(remote.listed("/v1/audit-log", "entries"), limit))
     return {"entries": entries}, Listing.of(entries, "created", "actor", "key_id", "action", "path")
 
