@@ -45,9 +45,7 @@ def rebuild(known: Path) -> None:
                 found.append({each.name: building.sha256(each) for each in artefacts})
         finally:
             os.umask(before)
-    wrong = sorted(name for name in found[0] if found[0][name] != found[1][name])
-    wrong += sorted(name for name in found[0] if name in listed and listed[name] != found[0][name])
-    if wrong:
+    if wrong := sorted({*building.differing(*found), *building.differing(found[0], listed)}):
         sys.exit(f"other bytes: {', '.join(wrong)}")
     print(f"{len(found[0])} artefacts have the bytes of {known}, twice")
 

@@ -7,7 +7,7 @@ import os
 import subprocess
 import tarfile
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from hatchling.builders.sdist import SdistBuilder
@@ -67,6 +67,12 @@ def without_licence(artefacts: list[Path]) -> Iterator[str]:
 def sha256(path: Path) -> str:
     """The digest of a file."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def differing(built: Mapping[str, str], listed: Mapping[str, str]) -> list[str]:
+    """Names of artefacts that have another digest in `listed`, or that only one of the two has."""
+    artefacts = built.keys() | {name for name in listed if name.endswith((".whl", ".tar.gz"))}
+    return sorted(name for name in artefacts if built.get(name) != listed.get(name))
 
 
 def sums(folder: Path) -> str:

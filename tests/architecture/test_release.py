@@ -128,3 +128,17 @@ def test_the_pages_of_llms_txt_exist() -> None:
     links = re.findall(r"\]\(([^)]+)\)", (ROOT / "llms.txt").read_text(encoding="utf-8"))
     assert len(links) > 10
     assert all((ROOT / link).exists() for link in links)
+
+
+@pytest.mark.parametrize(
+    ("listed", "wrong"),
+    [
+        ({"a.whl": "1", "b.tar.gz": "2", "a.cdx.json": "9", "LICENSE": "8"}, []),
+        ({"a.whl": "0", "b.tar.gz": "2"}, ["a.whl"]),
+        # The sums of another version name no file that was built.
+        ({"old.whl": "1", "b.tar.gz": "2"}, ["a.whl", "old.whl"]),
+        ({}, ["a.whl", "b.tar.gz"]),
+    ],
+)
+def test_sums_that_lack_an_artefact_are_not_those_of_the_build(listed: dict[str, str], wrong: list[str]) -> None:
+    assert building.differing({"a.whl": "1", "b.tar.gz": "2"}, listed) == wrong
