@@ -201,7 +201,7 @@ def account(ledger: Statements, caps: Caps, now: int, log: LogPins | None = None
     campaigns = tuple(
         replace(
             _campaign(each, [debit for debit in found.debits if debit.campaign == campaign], gone, now),
-            log=None if log is None else _logged(log, found.logged.get(campaign), now),
+            log=None if log is None else _logged(log, found.logged.get((str(log.log), campaign)), now),
         )
         for campaign, each in found.joined.items()
     )

@@ -55,11 +55,11 @@ class Joined:
 class LedgerView:
     """Debits in the order they were made, the campaigns they belong to, totals, and when the owner left all.
 
-    `logged` are the accepted proofs of the public log, and their texts, by campaign.
+    `logged` are the accepted proofs of public logs, and their texts, by verifier key and campaign.
     """
 
     debits: list[Debit]
     joined: dict[CampaignId, Joined]
     spending: Spending
     left_all_at: int | None
-    logged: Mapping[CampaignId, tuple[LogProof, bytes]]
+    logged: Mapping[tuple[str, CampaignId], tuple[LogProof, bytes]]

@@ -1,7 +1,8 @@
 """What a ledger keeps of public logs: the checkpoints that it accepted, with the proofs that came with them.
 
-A row is a checkpoint. `note` has the proofs of campaigns at it, end to end with a zero byte between, `day` its day
-where it was in the list of days, and −1 where it was refused: then the row is evidence of a contradiction.
+A row is a checkpoint. `origin` has the verifier key of the log: another key is another log, also under the same name.
+`note` has the proofs of campaigns at it, end to end with a zero byte between, `day` its day where it was in the list of
+days. Where a proof was refused, `day` is −1 and `origin` begins with `refused`: the row is evidence of a contradiction.
 """
 
 from __future__ import annotations
@@ -31,54 +32,49 @@ class LogMark:
     proof: bytes
 
 
-def marks(connection: sqlite3.Connection, origin: str) -> list[LogMark]:
-    """The accepted checkpoints of a log by size, ascending."""
-    rows = connection.execute(
-        "SELECT size, root, day, note FROM log_marks WHERE origin = ? AND (day IS NULL OR day >= 0) ORDER BY size",
-        (origin,),
-    )
+def marks(connection: sqlite3.Connection, log: str) -> list[LogMark]:
+    """The accepted checkpoints of a log, by its verifier key; by size, ascending."""
+    rows = connection.execute("SELECT size, root, day, note FROM log_marks WHERE origin = ? ORDER BY size", (log,))
     return [
         LogMark(whole(size), Digest(blob(root)), None if day is None else whole(day), blob(note).split(_BETWEEN)[-1])
         for size, root, day, note in rows
     ]
 
 
-def keep_proof(connection: sqlite3.Connection, proof: LogProof, content: bytes) -> None:
+def keep_proof(connection: sqlite3.Connection, log: str, proof: LogProof, content: bytes) -> None:
     """Keep an accepted proof beside the others of its checkpoint, in the caller's transaction."""
-    note = proof.checkpoint
-    row = (note.origin, note.size, bytes(note.root))
+    row = (log, proof.checkpoint.size, bytes(proof.checkpoint.root))
     found = connection.execute("SELECT note FROM log_marks WHERE origin = ? AND size = ? AND root = ?", row).fetchone()
     known = [] if found is None else [each for each in blob(found[0]).split(_BETWEEN) if each]
     if content in known:
         return
     connection.execute(
         "INSERT INTO log_marks (origin, size, root, note) VALUES (?, ?, ?, ?)"
-        " ON CONFLICT (origin, size, root) DO UPDATE SET note = excluded.note,"
-        f" day = CASE WHEN day = {_REFUSED} THEN NULL ELSE day END",
+        " ON CONFLICT (origin, size, root) DO UPDATE SET note = excluded.note",
         (*row, _BETWEEN.join([*known, content])),
     )
 
 
-def keep_day(connection: sqlite3.Connection, origin: str, day: LogDay) -> None:
+def keep_day(connection: sqlite3.Connection, log: str, day: LogDay) -> None:
     """Keep the newest daily checkpoint; of older ones those with proofs stay."""
     connection.execute(
         "INSERT INTO log_marks (origin, size, root, note, day) VALUES (?, ?, ?, ?, ?)"
         " ON CONFLICT (origin, size, root) DO UPDATE SET day = excluded.day",
-        (origin, day.size, bytes(day.root), b"", day.day),
+        (log, day.size, bytes(day.root), b"", day.day),
     )
     connection.execute(
-        "DELETE FROM log_marks WHERE origin = ? AND day >= 0 AND day < ? AND length(note) = 0", (origin, day.day)
+        "DELETE FROM log_marks WHERE origin = ? AND day < ? AND length(note) = 0", (log, day.day)
     )
 
 
-def keep_evidence(connection: sqlite3.Connection, proof: LogProof, content: bytes) -> None:
+def keep_evidence(connection: sqlite3.Connection, log: str, proof: LogProof, content: bytes) -> None:
     """Keep a proof that the log signed and that was refused, unless it is kept or there are many."""
     (count,) = connection.execute("SELECT count(*) FROM log_marks WHERE day = ?", (_REFUSED,)).fetchone()
     note = proof.checkpoint
     if count < _MOST_REFUSED:
         connection.execute(
             "INSERT INTO log_marks VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-            (note.origin, note.size, bytes(note.root), content, _REFUSED),
+            (f"refused {log}", note.size, bytes(note.root), content, _REFUSED),
         )
 
 
@@ -87,17 +83,17 @@ def evidence(connection: sqlite3.Connection) -> list[bytes]:
     return [blob(row[0]) for row in connection.execute("SELECT note FROM log_marks WHERE day = ?", (_REFUSED,))]
 
 
-def proofs(connection: sqlite3.Connection) -> dict[CampaignId, tuple[LogProof, bytes]]:
-    """The accepted proof of each campaign's manifest, and its text."""
+def proofs(connection: sqlite3.Connection) -> dict[tuple[str, CampaignId], tuple[LogProof, bytes]]:
+    """By verifier key of the log and campaign, the accepted proof of the manifest, and its text."""
     found = {}
     rows = connection.execute(
-        "SELECT note FROM log_marks WHERE length(note) > 0 AND (day IS NULL OR day >= 0) ORDER BY size"
+        "SELECT origin, note FROM log_marks WHERE length(note) > 0 AND (day IS NULL OR day >= 0) ORDER BY size"
     )
-    for (note,) in rows:
+    for log, note in rows:
         for content in blob(note).split(_BETWEEN):
             proof = LogProof.read(content)
             if proof.entry.event.kind == "campaign":
-                found[CampaignId(proof.entry.subject)] = proof, content
+                found[log, CampaignId(proof.entry.subject)] = proof, content
     return found
 
 

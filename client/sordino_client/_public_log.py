@@ -21,15 +21,18 @@ from sordino_client._storage import Storage
 from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.protocol import CampaignId, Digest, LogEntry, Manifest
-from sordino_shared.protocol.log_days import MAX_DAYS_BYTES, LogDays
+from sordino_shared.protocol.log_days import MAX_DAYS, MAX_DAYS_BYTES, LogDays
 from sordino_shared.protocol.log_entries import LoggedPlan, entry_fault
-from sordino_shared.protocol.log_keys import LogPins, Vouched
+from sordino_shared.protocol.log_keys import LogPins, TooFewWitnesses, Vouched
+from sordino_shared.protocol.log_notes import Checkpoint
 from sordino_shared.protocol.log_proofs import MAX_PROOF_BYTES, LogProof
 
 _LOG = logging.getLogger("sordino_client")
 _WHAT = "log proof"
 # The log may have grown between the two requests: then both are made again, once.
 _TRIES = 2
+# The clock of a device may be behind the server's by so much.
+_DAYS_AHEAD = 1
 
 
 @dataclass(frozen=True)
@@ -110,21 +113,21 @@ class PublicLog:
     def _prove(
         self, pins: LogPins, campaign: CampaignId, place: str, fault: Callable[[LogEntry], str | None]
     ) -> Flow[None]:
-        shown = yield from self._fetch(pins, campaign, place)
+        shown, log = (yield from self._fetch(pins, campaign, place)), str(pins.log)
         with self._storage.read() as connection:
-            known = rows.marks(connection, pins.log.name)
+            known = rows.marks(connection, log)
         try:
-            wrong = fault(shown.proof.entry) or _contradiction(pins, known, shown)
+            today = int(seconds(self._clock)) // DAY_S
+            wrong = fault(shown.proof.entry) or _contradiction(pins, known, shown, today)
             if wrong is not None:
                 raise PlanRefused(_WHAT, wrong, campaign)
         except PlanRefused:
             with self._storage.write() as connection:
-                rows.keep_evidence(connection, shown.proof, shown.content)
+                rows.keep_evidence(connection, log, shown.proof, shown.content)
             raise
         with self._storage.write() as connection:
-            rows.keep_proof(connection, shown.proof, shown.content)
-            if shown.days.days:
-                rows.keep_day(connection, pins.log.name, shown.days.days[-1])
+            rows.keep_proof(connection, log, shown.proof, shown.content)
+            rows.keep_day(connection, log, shown.days.days[-1])
 
     def _fetch(self, pins: LogPins, campaign: CampaignId, place: str) -> Flow[_Shown]:
         """A proof and the days that lead to its checkpoint, both accepted."""
@@ -136,6 +139,9 @@ class PublicLog:
                 proof = LogProof.read(content)
                 vouched = pins.accept(proof.checkpoint, int(seconds(self._clock)))
                 days = LogDays.read(listed)
+            except TooFewWitnesses as error:
+                # They cosign within seconds, or once they are back: a campaign is joined then, and a plan is read.
+                raise PlanUnavailable(_WHAT, str(error)) from error
             except (SordinoError, InvalidValue) as error:
                 raise PlanRefused(_WHAT, str(error), campaign) from error
             if days.newest.text == proof.checkpoint.text:
@@ -144,11 +150,10 @@ class PublicLog:
 
 
 def _is_proved(connection: sqlite3.Connection, pins: LogPins, campaign: CampaignId) -> bool:
-    found = rows.proofs(connection).get(campaign)
-    return found is not None and found[0].checkpoint.origin == pins.log.name
+    return (str(pins.log), campaign) in rows.proofs(connection)
 
 
-def _contradiction(pins: LogPins, known: list[LogMark], shown: _Shown) -> str | None:
+def _contradiction(pins: LogPins, known: list[LogMark], shown: _Shown, today: int) -> str | None:
     """Why what is shown does not continue what this ledger accepted before; None where it does.
 
     Raises `PlanUnavailable` for an older tree that a cache may have kept.
@@ -159,24 +164,38 @@ def _contradiction(pins: LogPins, known: list[LogMark], shown: _Shown) -> str | 
             return f"the public log has two trees of {size} entries: it shows this device another one than before"
     if known and known[-1].size > size:
         return _older(pins, known[-1], shown)
+    if not shown.days.days:
+        # Else this device would keep none to look for the next time.
+        return "the list of days of the public log has none"
     dated = [mark for mark in known if mark.day is not None]
-    return None if not dated else _missing_day(dated[-1], shown.days)
+    return None if not dated else _missing_day(dated[-1], shown.days, today)
 
 
 def _older(pins: LogPins, last: LogMark, shown: _Shown) -> str:
     size = shown.proof.checkpoint.size
     reason = f"the public log has {size} entries, and {last.size} were seen before"
-    if last.proof and shown.vouched.at > pins.accept(LogProof.read(last.proof).checkpoint, shown.vouched.at).at:
+    before = _vouched_at(pins, LogProof.read(last.proof).checkpoint) if last.proof else 0
+    if 0 < before < shown.vouched.at:
         return f"{reason}: it went back, and witnesses vouch for it later"
     raise PlanUnavailable(_WHAT, f"{reason}: a cache may have kept an older answer")
 
 
-def _missing_day(mark: LogMark, days: LogDays) -> str | None:
-    """Whether the daily checkpoint that was kept is still in the list, or older than all of it."""
+def _vouched_at(pins: LogPins, note: Checkpoint) -> int:
+    """The latest time of a witness that is pinned now, in Unix seconds; 0 for none."""
+    return max((time for each in pins.witnesses for time in each.cosigned_at(note)), default=0)
+
+
+def _missing_day(mark: LogMark, days: LogDays, today: int) -> str | None:
+    """Why the daily checkpoint that was kept is not in the list; None where it is, or is older than a full list.
+
+    Raises `PlanUnavailable` where days that are yet to come fill the list.
+    """
     assert mark.day is not None
     if any((each.size, each.root) == (mark.size, mark.root) for each in days.days):
         return None
-    if days.days and days.days[0].day > mark.day:
-        # Away for longer than the list: witnesses vouch for the time between.
+    if len(days.days) == MAX_DAYS and days.days[0].day > mark.day:
+        # Away for longer than a full list: witnesses vouch for the time between. A shorter one has all days of the log.
+        if days.days[-1].day > today + _DAYS_AHEAD:
+            raise PlanUnavailable(_WHAT, "the list has days that are yet to come by this device's clock")
         return None
     return f"the public log no longer has the checkpoint of {mark.size} entries that this device saw on day {mark.day}"

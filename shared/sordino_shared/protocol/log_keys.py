@@ -94,6 +94,10 @@ def signature_line(key: NoteKey, signature: bytes) -> str:
     return f"\N{EM DASH} {key.name} {base64.b64encode(key.id + signature).decode()}\n"
 
 
+class TooFewWitnesses(InvalidValue):
+    """A checkpoint that the log signed and too few of the pinned witnesses have cosigned so far."""
+
+
 @dataclass(frozen=True)
 class Vouched:
     """Who vouched for a checkpoint: names of witnesses, and the latest time of theirs in Unix seconds, 0 for none."""
@@ -121,9 +125,9 @@ class LogPins:
             raise InvalidValue(f"the quorum is 0 to {len(self.witnesses)}, the number of witnesses", self.quorum)
 
     def accept(self, checkpoint: Checkpoint, now: int) -> Vouched:
-        """Who vouched for a checkpoint of the log at `now`, in Unix seconds; raises `InvalidValue` unless enough did.
+        """Who vouched for a checkpoint of the log at `now`, in Unix seconds.
 
-        A witness counts once, however often it signed, and not by a time that is more than a day ahead.
+        Raises `TooFewWitnesses` unless enough did, and `InvalidValue` where the log did not sign it. A witness counts once, however often it signed, and not by a time that is more than a day ahead.
         """
         if checkpoint.origin != self.log.name:
             raise InvalidValue(f"the checkpoint is one of {checkpoint.origin}, not of {self.log.name}", checkpoint)
@@ -135,7 +139,7 @@ class LogPins:
         if len(names) < self.quorum:
             early = sorted(name for name, found in times.items() if found and not usable[name])
             ahead = f"; the clock of {', '.join(early)} is more than a day ahead" if early else ""
-            raise InvalidValue(
+            raise TooFewWitnesses(
                 f"{len(names)} of its witnesses vouch for it, {self.quorum} are needed{ahead}",
                 checkpoint,
             )

@@ -217,6 +217,9 @@ def test_a_fork_is_refused_and_both_sides_are_kept(
         (2, {10: 2}, "two trees of 2 entries"),
         (3, {10: 1, 11: 3}, "no longer has the checkpoint of 2 entries"),
         (3, {9: 1}, "no longer has the checkpoint of 2 entries"),
+        # Shorter than 32 days, though none of them is as early as the one that was kept.
+        (3, {11: 3}, "no longer has the checkpoint of 2 entries"),
+        (3, {}, "has none"),
     ):
         lying = LyingTransport(
             logging_server.address,
@@ -235,10 +238,58 @@ def test_a_device_that_was_away_for_longer_than_the_list_goes_on(
     logging_server: RunningServer, ledger: Path, forged: ForgedLog
 ) -> None:
     _, second = joined_at(logging_server, ledger, forged)
-    late = LyingTransport(logging_server.address, lambda path: forged.proof(1, 3), lambda: forged.days({50: 3}, 3))
-    with client_of(logging_server, ledger, late) as client:
+    forged.entries += forged.entries[1:2] * 40
+    today = logging_server.clock.now() // DAY
+    for newest, joins in ((today + 2, False), (today + 1, True)):
+        listed = {newest - 31 + number: 3 + number for number in range(32)}
+        late = LyingTransport(
+            logging_server.address,
+            lambda path: forged.proof(1, 40),
+            lambda listed=listed: forged.days(listed, 40),  # type: ignore[misc]
+        )
+        with client_of(logging_server, ledger, late) as client:
+            if joins:
+                client.join(second)
+                assert "entry 2 of 40" in str(client.account())
+            else:
+                with pytest.raises(PlanUnavailable, match="yet to come"):
+                    client.join(second)
+
+
+def test_another_log_under_the_same_name_begins_anew(
+    logging_server: RunningServer, ledger: Path, forged: ForgedLog
+) -> None:
+    """After the loss of a key or a database the operator begins another log, and the app pins its key."""
+    first, second = joined_at(logging_server, ledger, forged)
+    again = ForgedLog(NoteSigner.of_log(ORIGIN, bytes([4]) * 32), forged.entries[1:2])
+    honest = LyingTransport(logging_server.address, lambda path: again.proof(0, 1), lambda: again.days({11: 1}, 1))
+    with client_of(logging_server, ledger, honest, log=str(again.signer.key)) as client:
         client.join(second)
-        assert "entry 2 of 3" in str(client.account())
+        shown = {str(each.campaign): str(each.log) for each in client.account().campaigns}
+    assert shown[second].startswith("log: entry 1 of 1")
+    assert shown[first] == "log: not in the public log yet"
+
+
+def test_a_refused_proof_is_none_of_the_accepted_ones(
+    logging_server: RunningServer, ledger: Path, forged: ForgedLog
+) -> None:
+    """Both are of one checkpoint: the refused one stays evidence, and the account does not show it."""
+    first, second = (logging_server.campaign("open", name=name)["id"] for name in ("first", "second"))
+    forged.entries += [entry_of(logging_server, first, nano_epsilon=1), entry_of(logging_server, second)]
+    none = LyingTransport(logging_server.address, lambda path: None, lambda: None)
+    with client_of(logging_server, ledger, none, log_policy="prefer") as client:
+        client.join(first)
+    lying = LyingTransport(
+        logging_server.address, lambda path: forged.proof(int(second in path), 2), lambda: forged.days({1: 2}, 2)
+    )
+    logging_server.clock.advance(DAY)
+    with client_of(logging_server, ledger, lying, log_policy="prefer") as client:
+        client.answer(first, 7)
+        client.join(second)
+        shown = {str(each.campaign): str(each.log) for each in client.account().campaigns}
+    assert shown[first] == "log: not in the public log yet"
+    assert shown[second].startswith("log: entry 2 of 2")
+    assert kept_evidence(ledger) == [forged.proof(0, 2).encode()]
 
 
 def test_a_log_that_went_back_is_refused_and_an_older_answer_waited_out(
@@ -251,6 +302,7 @@ def test_a_log_that_went_back_is_refused_and_an_older_answer_waited_out(
     forged.entries[0] = entry_of(logging_server, second)
     for at, error, reason in (
         (now - 9, PlanUnavailable, "a cache may have kept an older answer"),
+        (now - 3 * DAY, PlanUnavailable, "a cache may have kept an older answer"),
         (now + 9, PlanRefused, "it went back"),
     ):
         older = LyingTransport(
@@ -289,7 +341,7 @@ def test_witnesses_are_needed_as_the_quorum_says(
                 seen = len({each.name for each, _ in cosigners})
                 assert len(client.account().campaigns[0].log.witnesses) == seen
             else:
-                with pytest.raises(PlanRefused, match="of its witnesses vouch for it"):
+                with pytest.raises(PlanUnavailable, match="of its witnesses vouch for it"):
                     client.join(campaign)
 
 
@@ -325,6 +377,12 @@ def test_a_later_plan_needs_its_own_entry(logging_server: RunningServer, ledger:
                 client._run(log.check_plan(manifest.campaign, index, wrong))
         lying.proof = lambda path: None
         client._run(log.check_plan(manifest.campaign, 1, digest))
+    # The entry is signed, and the witness did not cosign it yet.
+    witness = str(NoteSigner.of_witness("w.example/log", bytes(32)).key)
+    lying.proof = lambda path: forged.proof(0, 1)
+    pinned = {"witnesses": [witness], "quorum": 1}
+    with client_of(logging_server, ledger.with_name("other"), lying, **pinned) as client:
+        client._run(client._device._log.check_plan(manifest.campaign, 1, digest))
 
 
 def test_what_is_found_in_a_list_needs_a_proof_too(logging_server: RunningServer, ledger: Path) -> None:
