@@ -15,7 +15,7 @@ from sordino_server.kit.logs import logger
 from sordino_server.models import Log
 from sordino_server.public_log import repository, setup
 from sordino_server.public_log.cosigning import Unseen, ask_witnesses
-from sordino_server.public_log.integration import LogAhead, integrate
+from sordino_server.public_log.integration import LogAhead, WitnessesSilent, integrate
 from sordino_server.public_log.signing import NoteSigner
 from sordino_shared.errors import SordinoError
 
@@ -55,10 +55,14 @@ class LogKeeper:
         """Sign what waits, and have it cosigned; the new size of the log, None where nothing waited.
 
         Before the first signature of a process the witnesses are asked what they know: after a backup was restored
-        they know more. Raises SordinoError.
+        they know more. Nothing is signed until so many answer that one of them saw what devices were shown last.
+        Raises SordinoError.
         """
         if not self._begun:
             self._ask(again=True)
+            silent = sorted(each.witness for each in self._unseen if each.silent)
+            if silent and len(silent) >= self._settings.quorum_of_witnesses > 0:
+                raise WitnessesSilent(silent)
             self._begun = True
         size = self._sign()
         self._ask(again=False, soon=size is not None)
@@ -103,7 +107,7 @@ class LogKeeper:
             except DatabaseError as error:
                 log.warning("the database failed; the public log waits", problem=str(error))
                 pause = _EVERY_S
-            except LogAhead as error:
+            except (LogAhead, WitnessesSilent) as error:
                 pause = self._trouble("the public log is not signed", str(error))
             except SordinoError as error:
                 pause = self._trouble("the public log cannot be signed", str(error))

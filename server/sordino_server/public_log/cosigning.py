@@ -16,11 +16,12 @@ from sordino_server.kit.outgoing import Exchanger, server_at
 from sordino_server.models import Log, LogCheckpoint, LogCosignature
 from sordino_server.public_log import repository, service
 from sordino_server.public_log.witnessing import offer_text
+from sordino_shared._records import replace
 from sordino_shared.errors import MalformedDocument, NoAnswer, OversizedDocument
 from sordino_shared.http.exchange import HttpRequest
 from sordino_shared.protocol import Problem
 from sordino_shared.protocol.log_keys import signature_line
-from sordino_shared.protocol.log_notes import read_checkpoint
+from sordino_shared.protocol.log_notes import read_checkpoint, read_number
 
 _WITHIN_S = 5.0
 _MOST_BYTES = 4096
@@ -29,10 +30,11 @@ _CONFLICT = 409
 
 @dataclass(frozen=True)
 class Unseen:
-    """A witness that did not cosign, and why."""
+    """A witness that did not cosign, and why; a `silent` one did not say what it knows of the log."""
 
     witness: str
     reason: str
+    silent: bool = False
 
 
 Connect = Callable[[str], Exchanger]
@@ -56,8 +58,8 @@ def ask_witnesses(
     for each in witnesses:
         if again or each.key.name not in done:
             asked = _Asked(database=database, log=log, checkpoint=newest, witness=each, server=connect(each.address))
-            reason = asked.ask(sizes.get(each.key.name, 0))
-            unseen += [] if reason is None else [Unseen(each.key.name, reason)]
+            found = asked.ask(sizes.get(each.key.name, 0))
+            unseen += [] if found is None else [found]
     return unseen
 
 
@@ -71,21 +73,24 @@ class _Asked:
     witness: AskedWitness
     server: Exchanger
 
-    def ask(self, old: int) -> str | None:
+    def ask(self, old: int) -> Unseen | None:
         """Why there is no cosignature; None where it is stored."""
+        name = self.witness.key.name
         try:
             known = self._offer(old)
             if known is None:
                 return None
             if known > self.checkpoint.size:
                 self.database.run("log is behind", partial(_mark_ahead, log=self.log.id, size=known))
-                return f"it knows {known} entries of the log, more than this database"
+                return Unseen(name, f"it knows {known} entries of the log, more than this database")
             known = self._offer(known)
         except (NoAnswer, OversizedDocument, MalformedDocument) as error:
-            return str(error)
+            return Unseen(name, str(error), silent=True)
         except ServerError as error:
-            return error.detail
-        return None if known is None else f"it has cosigned another tree of {known} entries: the log was forked"
+            return Unseen(name, error.detail, silent=True)
+        if known is None:
+            return None
+        return Unseen(name, f"it has cosigned another tree of {known} entries: the log was forked")
 
     def _offer(self, old: int) -> int | None:
         """Store the cosignature; the size that the witness builds on where that is another one."""
@@ -103,20 +108,20 @@ class _Asked:
         )
         answer = self.server.exchange(request)
         text = answer.content().decode("utf-8", "replace")
-        if answer.status == _CONFLICT and text.strip().isdecimal():
-            return int(text.strip()[:19])
+        if answer.status == _CONFLICT:
+            return read_number(text.strip())
         if not answer.is_success:
             raise ServerError(Problem.UNAVAILABLE, f"it answers {answer.status}: {text[:200]}")
         self._store(text)
         return None
 
     def _store(self, text: str) -> None:
-        """Keep the witness's own line, if it holds, and no other."""
+        """Keep the witness's own line that holds, and no other."""
         key = self.witness.key
         note = read_checkpoint(self.checkpoint.note + text)
-        if not key.cosigned_at(note):
+        own = next((each for each in note.signatures if key.cosigned_at(replace(note, signatures=(each,)))), None)
+        if own is None:
             raise MalformedDocument(f"it answers with no cosignature by {key.name}: is its verifier key right?")
-        own = next(each for each in note.signatures if (each.name, each.key_id) == (key.name, key.id))
         row = LogCosignature(
             log_id=self.log.id,
             size=self.checkpoint.size,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from sqlalchemy.orm import Session
 
@@ -34,6 +34,18 @@ class LogAhead(ServerError):
         )
         self.ahead = ahead
         self.size = size
+
+
+class WitnessesSilent(ServerError):
+    """So few witnesses say what they know that the database may be a restored backup: signing could fork the log."""
+
+    def __init__(self, silent: Sequence[str]) -> None:
+        super().__init__(
+            Problem.UNAVAILABLE,
+            f"{', '.join(silent)} cannot be asked what they know of the public log: a restored backup would fork "
+            "it; the worker asks again",
+            missing=list(silent),
+        )
 
 
 def integrate(

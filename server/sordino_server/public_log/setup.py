@@ -61,6 +61,9 @@ def begin(settings: Settings, database: Database, file: Path, now: int, *, again
             return found
         if found is not None and found.key == key:
             raise InvalidValue(f"{file} is the key of this database's log: a new log needs a new key", file)
+        if found is not None and found.origin == origin:
+            # Witnesses know a log by its name, and cosign no second one under it.
+            raise InvalidValue(f"the database's log is named {origin}: give the new one another name by --origin", file)
         return begin_log(session, origin, key, now)
 
     return database.run("begin log", work)

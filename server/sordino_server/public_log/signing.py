@@ -44,6 +44,12 @@ def make_key_file(file: Path) -> None:
                 os.link(unfinished, file)
         finally:
             os.unlink(unfinished)
+        # The database names the key at once: after a power failure the file has to be there too.
+        folder = os.open(file.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
     except OSError as error:
         raise InvalidValue(f"the key of the log cannot be written to {file}: {error.strerror}", file) from error
 

@@ -16,6 +16,7 @@ from sordino_server.kit.db import Database
 from sordino_server.models import WitnessedCheckpoint
 from sordino_server.public_log import repository
 from sordino_server.public_log.signing import NoteSigner
+from sordino_server.public_log.tree import EMPTY_ROOT
 from sordino_shared.errors import MalformedDocument, SordinoError
 from sordino_shared.protocol import Digest, Problem
 from sordino_shared.protocol.log_keys import NoteKey
@@ -99,9 +100,15 @@ def _compare_and_store(database: Database, session: Session, offer: Offer, now: 
         if last.root != bytes(new.root):
             raise OtherSize(size)
         return
-    begun = (size, Digest(last.root)) if last is not None else None
-    proved = not offer.path if begun is None else is_consistent(begun, (new.size, new.root), offer.path)
-    if not proved:
+    if not _is_proved(last, offer):
         raise ServerError(Problem.INVALID_REQUEST, f"the proof does not lead from {size} to {new.size} entries")
     session.add(WitnessedCheckpoint(origin=new.origin, size=new.size, root=bytes(new.root), note=offer.note, at=now))
     session.flush()
+
+
+def _is_proved(last: WitnessedCheckpoint | None, offer: Offer) -> bool:
+    """Whether the offer's tree continues the last one: every tree continues the empty one, without a proof."""
+    new = offer.checkpoint
+    if last is None or last.size == 0:
+        return not offer.path and (new.size > 0 or new.root == EMPTY_ROOT)
+    return is_consistent((last.size, Digest(last.root)), (new.size, new.root), offer.path)

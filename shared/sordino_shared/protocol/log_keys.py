@@ -127,7 +127,8 @@ class LogPins:
     def accept(self, checkpoint: Checkpoint, now: int) -> Vouched:
         """Who vouched for a checkpoint of the log at `now`, in Unix seconds.
 
-        Raises `TooFewWitnesses` unless enough did, and `InvalidValue` where the log did not sign it. A witness counts once, however often it signed, and not by a time that is more than a day ahead.
+        Raises `TooFewWitnesses` unless enough did, and `InvalidValue` where the log did not sign it. A witness counts
+        once, however often it signed, and not by a time that is more than a day ahead.
         """
         if checkpoint.origin != self.log.name:
             raise InvalidValue(f"the checkpoint is one of {checkpoint.origin}, not of {self.log.name}", checkpoint)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import stat
 import threading
 from pathlib import Path
 
@@ -157,12 +159,24 @@ def test_another_log_needs_another_key_and_leaves_the_old_one_alone(
         setup.begin(settings_of(key), database, key, NOW, again=True)
     other = tmp_path / "other.key"
     make_key_file(other)
-    new = setup.begin(settings_of(other), database, other, NOW, again=True)
+    with pytest.raises(InvalidValue, match="give the new one another name"):
+        setup.begin(settings_of(other), database, other, NOW, again=True)
+    named = settings_of(other).model_copy(update={"log_origin": "telemetry.example/log2"})
+    new = setup.begin(named, database, other, NOW, again=True)
     with database.read() as session:
         assert repository.current(session).id == new.id
         assert repository.newest_checkpoint(session, new) is None
     with pytest.raises(InvalidValue, match="has another key"):
         setup.signer_of(settings_of(key), database, new)
+
+
+def test_the_name_of_a_key_is_on_the_disk_when_the_database_needs_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda descriptor: synced.append(stat.S_ISDIR(os.fstat(descriptor).st_mode)))
+    make_key_file(tmp_path / "log.key")
+    assert synced == [False, True]
 
 
 def test_keys_are_private_and_whole(tmp_path: Path) -> None:

@@ -8,25 +8,30 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sordino_server.config import Settings
+from sordino_server.errors import ServerError
 from sordino_server.jobs.log_keeper import LogKeeper
 from sordino_server.kit.db import Database
+from sordino_server.kit.log_settings import AskedWitness
 from sordino_server.kit.migrations import upgrade
 from sordino_server.models import Log
 from sordino_server.public_log import repository, service
-from sordino_server.public_log.integration import LogAhead
+from sordino_server.public_log.cosigning import ask_witnesses
+from sordino_server.public_log.integration import LogAhead, WitnessesSilent
 from sordino_server.public_log.signing import NoteSigner, make_key_file, read_key_file
 from sordino_server.public_log.witnessing import OtherSize, cosign, offer_text
 from sordino_shared.errors import MalformedDocument, SordinoError
+from sordino_shared.http.exchange import HttpAnswer, HttpRequest
 from sordino_shared.protocol import Digest, Problem
 from sordino_shared.protocol.log_days import LogDays
 from sordino_shared.protocol.log_keys import LogPins
-from sordino_shared.protocol.log_notes import read_checkpoint
+from sordino_shared.protocol.log_notes import checkpoint_text, read_checkpoint
 from sordino_shared.protocol.log_proofs import LogProof
 from tests.server.conftest import RunningServer, served
 from tests.server.public_log.conftest import NOW, ORIGIN, begin
@@ -62,6 +67,20 @@ def test_what_continues_the_last_checkpoint_is_cosigned(
         with pytest.raises(OtherSize) as other:
             cosign(database, witness, keys, offer(forged, old, size), NOW)
         assert other.value.size == 40
+
+
+def test_a_log_that_begins_with_the_empty_tree_goes_on(
+    database: Database, forged: ForgedLog, witness: NoteSigner
+) -> None:
+    """C2SP allows a checkpoint of no entries; every tree continues it."""
+    text = checkpoint_text(ORIGIN, 0, bytes(32))
+    wrong = offer_text(0, (), f"{text}\n{forged.signer.signed(text)}").encode()
+    with pytest.raises(ServerError, match="does not lead from 0 to 0"):
+        cosign(database, witness, [forged.signer.key], wrong, NOW)
+    for old, size in ((0, 0), (0, 0), (0, 7), (7, 9)):
+        cosign(database, witness, [forged.signer.key], offer(forged, old, size), NOW)
+    with pytest.raises(OtherSize):
+        cosign(database, witness, [forged.signer.key], offer(forged, 0, 0), NOW)
 
 
 def test_every_status_of_the_protocol(
@@ -248,8 +267,6 @@ def restored_settings(server: RunningServer) -> dict[str, Any]:
 def test_a_witness_that_is_down_or_answers_otherwise_is_named(
     migrated_sqlite_url: str, key: Path, running: RunningServer, witness: NoteSigner, tmp_path: Path
 ) -> None:
-    from sordino_server.public_log.cosigning import ask_witnesses
-
     with running.database.write("no log") as session:
         assert repository.current(session) is None
     url = f"sqlite:///{tmp_path}/mine.sqlite3"
@@ -268,6 +285,65 @@ def test_a_witness_that_is_down_or_answers_otherwise_is_named(
             assert isinstance(log, Log)
             assert repository.largest_cosigned(session, log) == {}
     mine.close()
+
+
+class _Answering:
+    """A witness that answers each offer with this status and text."""
+
+    def __init__(self, status: int, text: str) -> None:
+        self.answer = status, text
+
+    def exchange(self, request: HttpRequest) -> HttpAnswer:
+        status, text = self.answer
+        return HttpAnswer(status, {}, BytesIO(text.encode()))
+
+
+def test_of_an_answer_the_line_that_holds_is_kept(logging_server: RunningServer, witness: NoteSigner) -> None:
+    logging_server.campaign()
+    LogKeeper(logging_server.database, logging_server.clock, logging_server.settings).step()
+    with logging_server.database.read() as session:
+        text = read_checkpoint(service.newest_note(session)).text
+    good, wrong = (witness.cosigned(each, NOW) for each in (text, "another\n"))
+    asked = [AskedWitness("http://w.example", witness.key)]
+    answering = _Answering(200, wrong + good)
+    assert ask_witnesses(logging_server.database, asked, connect=lambda address: answering) == []
+    with logging_server.database.read() as session:
+        assert service.newest_note(session).endswith(good)
+        assert wrong not in service.newest_note(session)
+
+
+@pytest.mark.parametrize("size", ["9" * 19, "9" * 40, "٥", "-1", "many"])
+def test_a_size_that_no_log_has_stops_no_log(logging_server: RunningServer, witness: NoteSigner, size: str) -> None:
+    logging_server.campaign()
+    LogKeeper(logging_server.database, logging_server.clock, logging_server.settings).step()
+    asked = [AskedWitness("http://w.example", witness.key)]
+    [unseen] = ask_witnesses(logging_server.database, asked, connect=lambda address: _Answering(409, size))
+    assert unseen.silent
+    assert logging_server.api.get("/v1/log").json()["ahead"] is None
+
+
+def test_nothing_is_signed_until_a_witness_says_what_it_knows(
+    witnessed: tuple[RunningServer, RunningServer],
+) -> None:
+    """A restored backup that begins while its witness is down would fork the log."""
+    server, _ = witnessed
+    server.campaign()
+    LogKeeper(server.database, server.clock, server.settings).step()
+    server.campaign(name="later")
+    [asked] = server.settings.witnesses_asked
+    down = f"http://127.0.0.1:9 {asked.key}"
+    for settings, signs in (
+        (server.settings.model_copy(update={"witnesses": down}), False),
+        (server.settings.model_copy(update={"witnesses": down, "log_quorum": 0}), True),
+    ):
+        keeper = LogKeeper(server.database, server.clock, settings)
+        if signs:
+            assert keeper.step() == 2
+        else:
+            for _ in range(2):
+                with pytest.raises(WitnessesSilent, match="cannot be asked"):
+                    keeper.step()
+            assert server.api.get("/v1/log").json()["size"] == 1
 
 
 def test_a_key_of_another_server_is_not_taken_for_a_cosignature(tmp_path: Path) -> None:
