@@ -230,22 +230,25 @@ def verify(
         sordino log verify https://telemetry.example --key telemetry.example/log+8fa3c201+AXz0 --state seen.json
 
     Exit code 0: nothing is new. 1: there are new entries, which are printed. 2: a fork, or something that is not true;
-    the evidence is written beside the state. 3: the server cannot be reached.
+    the evidence is written beside the state. 3: the server cannot be reached, or its witnesses did not cosign yet.
     """
     from sordino_server.cli import log_monitor
 
     keys = tuple(map(NoteKey.parse, witness or ()))
     pins = LogPins(log=NoteKey.parse(key), witnesses=keys, quorum=len(keys) if quorum is None else quorum)
     known = log_monitor.Monitored.read(state)
+    before = known.note
     try:
         found = log_monitor.look(url, pins, known)
     except NoAnswer as error:
         say(f"the log cannot be read: {error}")
         raise typer.Exit(_UNREACHABLE) from None
-    except (log_monitor.Forked, MalformedDocument) as error:
+    except log_monitor.Forked as error:
+        found = log_monitor.Look(error.note, lies=[str(error)])
+    except MalformedDocument as error:
         found = log_monitor.Look("", lies=[str(error)])
     if found.lies:
-        _keep_evidence(state, found.lies, found.note)
+        _keep_evidence(state, found.lies, [each for each in (before, found.note) if each])
     elif state is not None:
         known.write(state)
     if as_json:
@@ -259,8 +262,9 @@ def verify(
     raise typer.Exit(_LIE if found.lies else int(bool(found.entries)))
 
 
-def _keep_evidence(state: Path | None, lies: list[str], note: str) -> None:
+def _keep_evidence(state: Path | None, lies: list[str], notes: list[str]) -> None:
+    """Beside the state: what is not true, the checkpoint of the last look, and that of this one."""
     if state is not None:
         file = state.with_name(f"{state.name}.evidence")
-        file.write_text("\n".join([*lies, "", note]), "utf-8")
+        file.write_text("\n".join([*lies, "", *notes]), "utf-8")
         say(f"the evidence is in {file}: keep it with {state}")

@@ -13,7 +13,7 @@ from sordino_server.cli.audited_campaign import fetched
 from sordino_server.kit.clock import WallClock
 from sordino_server.public_log.files import CHECKPOINT, MOST_CHECKPOINT, KnownTree, ServedFiles, read_entries
 from sordino_shared.audit import check_guarantee
-from sordino_shared.errors import InvalidValue, SordinoError
+from sordino_shared.errors import InvalidValue, NoAnswer, SordinoError
 from sordino_shared.guarantees import exact_decimal
 from sordino_shared.protocol import CampaignId, DevicePart, LogEntry, Manifest, OpenCampaigns
 from sordino_shared.protocol.log_entries import (
@@ -24,26 +24,41 @@ from sordino_shared.protocol.log_entries import (
     LoggedPolicy,
     entry_fault,
 )
-from sordino_shared.protocol.log_keys import LogPins
+from sordino_shared.protocol.log_keys import LogPins, TooFewWitnesses
 from sordino_shared.protocol.log_notes import Checkpoint, read_checkpoint, read_text
+from sordino_shared.protocol.log_proofs import MAX_PROOF_BYTES, LogProof
 from sordino_shared.protocol.log_tree import leaf_hash
 
 _DAY_S = 86_400
 
 
 class Forked(SordinoError):
-    """The log contradicts what it showed before."""
+    """The log contradicts what it showed before; `note` is the checkpoint that does."""
+
+    def __init__(self, message: str, note: str) -> None:
+        super().__init__(message)
+        self.note = note
+
+
+class _Unserved(Exception):
+    """What an entry is about is not served; the argument says what that is."""
 
 
 @dataclass(kw_only=True)
 class Monitored:
-    """What a monitor keeps between two looks; `tiles` are the hashes of 256 entries each, in hexadecimal digits."""
+    """What a monitor keeps between two looks.
+
+    `tiles` are the hashes of 256 entries each, `unserved` the entries whose manifest or plan was not served, both in
+    hexadecimal digits; `note` is the checkpoint.
+    """
 
     size: int = 0
     root: str | None = None
     tiles: list[str] = field(default_factory=list)
     campaigns: list[str] = field(default_factory=list)
     populations: list[str] = field(default_factory=list)
+    unserved: list[str] = field(default_factory=list)
+    note: str = ""
 
     @classmethod
     def read(cls, file: Path | None) -> Monitored:
@@ -74,28 +89,33 @@ class Look:
 def look(address: str, pins: LogPins, known: Monitored, now: int | None = None) -> Look:
     """Read what is new, check it, and bring `known` up to it.
 
-    Raises `Forked` for a contradiction, MalformedDocument for files that do not fit, NoAnswer where there is none.
+    Raises `Forked` for a contradiction, MalformedDocument for files that do not fit, NoAnswer where there is none, or
+    where too few witnesses cosigned yet.
     """
     files, moment = ServedFiles.at(address), WallClock().now() if now is None else now
     text = read_text(files.read(CHECKPOINT, MOST_CHECKPOINT))
     note = read_checkpoint(text)
     try:
         pins.accept(note, moment)
+    except TooFewWitnesses as error:
+        raise NoAnswer(str(error)) from error
     except InvalidValue as error:
-        raise Forked(str(error)) from error
+        raise Forked(str(error), text) from error
     if note.size < known.size:
-        raise Forked(f"the log has {note.size} entries, and {known.size} were seen before")
-    found = Look(text, _new_entries(files, note, known))
+        raise Forked(f"the log has {note.size} entries, and {known.size} were seen before", text)
+    found = Look(text, _new_entries(files, note, known, text))
     for each in found.entries:
         if isinstance(each.event, LoggedCampaign):
             known.campaigns.append(each.subject.hex())
             if each.event.population not in known.populations:
                 known.populations.append(each.event.population)
-    found.lies += _lies(address, found.entries, known, moment)
+    known.note = text
+    found.lies += _untrue_entries(address, found.entries, known, moment)
+    found.lies += _unlogged(address, pins, known, moment)
     return found
 
 
-def _new_entries(files: ServedFiles, note: Checkpoint, known: Monitored) -> list[LogEntry]:
+def _new_entries(files: ServedFiles, note: Checkpoint, known: Monitored, text: str) -> list[LogEntry]:
     """Entries behind the known ones; the tree of both must be the checkpoint's, and that of the known ones theirs."""
     full = [bytes.fromhex(each) for each in known.tiles]
     tree, old = KnownTree(list(full), []), KnownTree(list(full), [])
@@ -105,57 +125,88 @@ def _new_entries(files: ServedFiles, note: Checkpoint, known: Monitored) -> list
         old.add([bytes(leaf_hash(each)) for each in bundle[: max(0, known.size - before)]])
         entries += [LogEntry.read(each) for each in bundle[max(0, known.size - before) :]]
     if tree.root() != note.root:
-        raise Forked("the entries of the log are not those that its checkpoint was signed for")
+        raise Forked("the entries of the log are not those that its checkpoint was signed for", text)
     if known.root is not None and old.root().hex() != known.root:
-        raise Forked(f"the first {known.size} entries of the log are others than before")
+        raise Forked(f"the first {known.size} entries of the log are others than before", text)
     known.size, known.root, known.tiles = note.size, note.root.hex(), [each.hex() for each in tree.tiles]
     return entries
 
 
-def _lies(address: str, entries: list[LogEntry], known: Monitored, now: int) -> Iterator[str]:
-    gone = {
-        each.subject for each in entries if isinstance(each.event, LoggedEnd) and each.event.state == EndState.CANCELLED
+def _untrue_entries(address: str, new: list[LogEntry], known: Monitored, now: int) -> Iterator[str]:
+    """What is wrong with new entries, and with earlier ones that were not served: these have a day."""
+    ended = {
+        each.subject for each in new if isinstance(each.event, LoggedEnd) and each.event.state == EndState.CANCELLED
     }
-    for each in entries:
-        fault = None
-        if isinstance(each.event, LoggedCampaign) and each.subject not in gone:
-            fault = _campaign_fault(address, each, now)
-        elif isinstance(each.event, LoggedPlan):
-            fault = _part_fault(address, each.subject.hex(), None, each.at, now)
+    checked = [*(LogEntry.read(bytes.fromhex(each)) for each in known.unserved), *new]
+    known.unserved = []
+    for each in checked:
+        try:
+            fault = _fault(address, each)
+        except _Unserved as error:
+            fault = None
+            # A campaign that was deleted before it opened is not served.
+            if each.subject not in ended:
+                known.unserved.append(each.content.hex())
+                late = now > each.at + _DAY_S
+                fault = f"{error} is in the log since more than a day and is not served" if late else None
         if fault is not None:
             yield fault
+
+
+def _unlogged(address: str, pins: LogPins, known: Monitored, now: int) -> Iterator[str]:
+    """What is open for a population of the log and not in it."""
     for name in known.populations:
-        content = fetched(address, f"/v1/populations/{quote(name, safe='')}/open", OpenCampaigns.limit)
+        content = _served(address, f"/v1/populations/{quote(name, safe='')}/open", OpenCampaigns.limit)
         listed = () if content is None else OpenCampaigns.read(content).campaigns
         for campaign in listed:
-            if str(campaign) not in known.campaigns:
+            if str(campaign) not in known.campaigns and not _is_newer(address, pins, campaign, known.size, now):
                 yield f"campaign {campaign} is open for {name!r} and not in the log"
 
 
-def _campaign_fault(address: str, entry: LogEntry, now: int) -> str | None:
-    campaign = CampaignId(entry.subject)
-    content = fetched(address, f"/v1/campaigns/{campaign}", Manifest.limit)
+def _is_newer(address: str, pins: LogPins, campaign: CampaignId, size: int, now: int) -> bool:
+    """Whether a campaign came to the log after the `size` entries of this look: the next one checks it."""
+    content = _served(address, f"/v1/campaigns/{campaign}/log-proof", MAX_PROOF_BYTES)
     if content is None:
-        return _late(f"the manifest of campaign {campaign}", entry.at, now)
+        return False
+    try:
+        proof = LogProof.read(content)
+        LogPins(log=pins.log).accept(proof.checkpoint, now)
+    except SordinoError:
+        return False
+    return proof.index >= size and proof.entry.subject == bytes(campaign)
+
+
+def _served(address: str, path: str, limit: int) -> bytes | None:
+    """What is served there, None for nothing; a server that fails for another reason has not answered."""
+    try:
+        return fetched(address, path, limit)
+    except InvalidValue as error:
+        raise NoAnswer(str(error)) from error
+
+
+def _fault(address: str, entry: LogEntry) -> str | None:
+    if isinstance(entry.event, LoggedCampaign):
+        return _campaign_fault(address, entry, entry.event)
+    return _part_fault(address, entry.subject.hex(), None) if isinstance(entry.event, LoggedPlan) else None
+
+
+def _campaign_fault(address: str, entry: LogEntry, event: LoggedCampaign) -> str | None:
+    campaign = CampaignId(entry.subject)
+    content = _served(address, f"/v1/campaigns/{campaign}", Manifest.limit)
+    if content is None:
+        raise _Unserved(f"the manifest of campaign {campaign}")
     try:
         manifest = Manifest.read(content, campaign)
     except SordinoError as error:
         return f"the manifest of campaign {campaign}: {error}"
-    fault = entry_fault(entry, manifest)
-    if fault is not None:
-        return fault
-    assert isinstance(entry.event, LoggedCampaign)
-    for part in entry.event.parts:
-        fault = _part_fault(address, str(part), manifest, entry.at, now)
-        if fault is not None:
-            return fault
-    return None
+    faults = (_part_fault(address, str(part), manifest) for part in event.parts)
+    return entry_fault(entry, manifest) or next((each for each in faults if each is not None), None)
 
 
-def _part_fault(address: str, digest: str, manifest: Manifest | None, at: int, now: int) -> str | None:
-    content = fetched(address, f"/v1/plans/{digest}", DevicePart.limit)
+def _part_fault(address: str, digest: str, manifest: Manifest | None) -> str | None:
+    content = _served(address, f"/v1/plans/{digest}", DevicePart.limit)
     if content is None:
-        return _late(f"the plan {digest}", at, now)
+        raise _Unserved(f"the plan {digest}")
     try:
         part = DevicePart.read(content)
         if str(part.digest) != digest:
@@ -166,11 +217,6 @@ def _part_fault(address: str, digest: str, manifest: Manifest | None, at: int, n
     if manifest is not None and proved.nano > manifest.rounds[0].guarantee.nano:
         return f"the plan {digest} has ε {exact_decimal(proved.nano)}, more than its campaign says"
     return None
-
-
-def _late(what: str, at: int, now: int) -> str | None:
-    """What is logged is served within a day."""
-    return f"{what} is in the log since more than a day and is not served" if now > at + _DAY_S else None
 
 
 def sentence(entry: LogEntry) -> str:

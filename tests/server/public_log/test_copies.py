@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from sordino_server.cli import audited_campaign, log_monitor
 from sordino_server.cli.log import app
 from sordino_server.cli.log_monitor import Forked, Monitored, look, sentence
 from sordino_server.jobs.log_keeper import LogKeeper
@@ -21,7 +22,7 @@ from sordino_server.public_log.files import FolderFiles, KnownTree, tile_name
 from sordino_server.public_log.integration import LogAhead, integrate
 from sordino_server.public_log.signing import NoteSigner, read_key_file
 from sordino_server.public_log.tree import TILE
-from sordino_shared.errors import InvalidValue, MalformedDocument
+from sordino_shared.errors import InvalidValue, MalformedDocument, NoAnswer
 from sordino_shared.protocol import Manifest
 from sordino_shared.protocol.log_keys import LogPins
 from sordino_shared.protocol.log_notes import read_checkpoint
@@ -105,6 +106,10 @@ def test_a_monitor_ends_with_what_it_found(
     assert "are others than before" in told.stdout
     evidence = state.with_name("seen.json.evidence").read_text()
     assert "the first 1 entries of the log are others than before" in evidence
+    # Two checkpoints that the log signed and that contradict: of one entry, and of two.
+    notes = [read_checkpoint(f"{ORIGIN}\n{each}") for each in evidence.split(f"\n{ORIGIN}\n")[1:]]
+    assert [note.size for note in notes] == [1, 2]
+    assert all(signer_of(key).key.signed(note) for note in notes)
     assert Monitored.read(state).size == 1
 
 
@@ -121,15 +126,47 @@ def test_a_monitor_tells_what_is_open_and_not_in_the_log(running: RunningServer,
     assert found.lies == [f"campaign {secret} is open for 'travellers' and not in the log"]
 
 
+def test_what_opens_while_a_monitor_reads_is_no_lie(
+    logging_server: RunningServer, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, pins, newer = logging_server.campaign("open")["id"], LogPins(log=signer_of(key).key), []
+    sign(logging_server)
+
+    def fetched_later(address: str, path: str, limit: int) -> bytes | None:
+        if path.endswith("/open"):
+            newer.append(logging_server.campaign("open", name="newer")["id"])
+            sign(logging_server)
+        return audited_campaign.fetched(address, path, limit)
+
+    monkeypatch.setattr(log_monitor, "fetched", fetched_later)
+    known = Monitored()
+    assert look(logging_server.address, pins, known, logging_server.clock.now()).lies == []
+    monkeypatch.undo()
+    assert (known.campaigns, len(newer)) == ([first], 1)
+    assert len(look(logging_server.address, pins, known, logging_server.clock.now()).entries) == 1
+    assert known.campaigns == [first, *newer]
+
+
+def test_too_few_witnesses_are_no_lie(logging_server: RunningServer, key: Path) -> None:
+    logging_server.campaign("open")
+    sign(logging_server)
+    witness = NoteSigner.of_witness("w.example/log", bytes(32)).key
+    with pytest.raises(NoAnswer, match="0 of its witnesses"):
+        look(logging_server.address, LogPins(log=signer_of(key).key, witnesses=(witness,), quorum=1), Monitored())
+
+
 def test_a_manifest_that_is_withheld_for_a_day_is_told(logging_server: RunningServer, key: Path) -> None:
     manifest = next(Manifest.read(bytes.fromhex(each["hex"])) for each in json.loads(VECTORS.read_text())["vectors"])
     with logging_server.database.write("log alone") as session:
         entries.campaign_sealed(session, manifest, NOW)
     sign(logging_server)
     pins = LogPins(log=signer_of(key).key)
-    assert look(logging_server.address, pins, Monitored(), NOW + DAY).lies == []
-    [lie] = look(logging_server.address, pins, Monitored(), NOW + DAY + 1).lies
-    assert "is not served" in lie
+    known = Monitored()
+    assert look(logging_server.address, pins, known, NOW + DAY).lies == []
+    # By a monitor that looks daily, too: it sees the entry before its day is over.
+    for seen in (known, Monitored()):
+        [lie] = look(logging_server.address, pins, seen, NOW + DAY + 1).lies
+        assert "is not served" in lie
     with pytest.raises(Forked, match="no valid signature"):
         look(logging_server.address, LogPins(log=NoteSigner.of_log(ORIGIN, bytes(32)).key), Monitored(), NOW)
 
