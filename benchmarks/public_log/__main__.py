@@ -2,8 +2,9 @@
 
     python -m benchmarks.public_log
 
-Prints what `sordino log verify` takes for 100,000 entries at its first look (a process of its own, files over loopback),
-and, in a tree of 2^24 entries, the bytes of a proof and of a list of 32 days and the time in which a device checks them.
+Prints what `sordino log verify` takes for 100,000 entries at its first look (a process of its own, files over
+loopback), and, in a tree of 2^24 entries, the bytes of a proof and of a list of 32 days and the time in which a device
+checks them.
 """
 
 from __future__ import annotations
