@@ -60,7 +60,10 @@ class LogNode(Base):
 
 
 class LogCheckpoint(Base):
-    """A checkpoint that the log signed: the note has its signature, `log_cosignatures` those of witnesses."""
+    """A checkpoint that the log signed: the note has its signature, `log_cosignatures` those of witnesses.
+
+    The notes of earlier days that a copy brought back have none.
+    """
 
     __tablename__ = "log_checkpoints"
 

@@ -20,6 +20,8 @@ from sordino_shared.protocol import Digest, LogEntry
 from sordino_shared.protocol.log_tree import leaf_hash
 
 CHECKPOINT = "checkpoint"
+# Of our own, beside the files of tlog-tiles: a restored log goes on with the daily checkpoints that devices saw.
+DAYS = "days"
 MOST_CHECKPOINT = 16 << 10
 _MOST_BUNDLE = TILE * (2 + LogEntry.limit)
 _WITHIN_S = 30.0
@@ -61,7 +63,8 @@ class ServedFiles:
         return cls(address, server_at(address))
 
     def read(self, name: str, limit: int) -> bytes:
-        request = HttpRequest(method="GET", path=f"/log/{name}", limit=limit, within_s=_WITHIN_S)
+        path = "/v1/log/days" if name == DAYS else f"/log/{name}"
+        request = HttpRequest(method="GET", path=path, limit=limit, within_s=_WITHIN_S)
         try:
             answer = self.server.exchange(request)
         except OversizedDocument as error:
@@ -165,6 +168,7 @@ def export(session: Session, folder: Path) -> int:
                 name = tile_name("entries", index, width)
                 _write(folder / name, partial(service.bundle, session, index, width))
         level += 1
+    _replace(folder / DAYS, service.days(session, 0).encode())
     _replace(folder / CHECKPOINT, note.encode())
     return newest.size
 

@@ -8,11 +8,15 @@ from sordino_server.kit.db import Database
 from sordino_server.models import Log, LogCheckpoint
 from sordino_server.public_log import repository
 from sordino_server.public_log.entries import row_of
-from sordino_server.public_log.files import CHECKPOINT, MOST_CHECKPOINT, KnownTree, LogFiles, read_entries
+from sordino_server.public_log.files import CHECKPOINT, DAYS, MOST_CHECKPOINT, KnownTree, LogFiles, read_entries
 from sordino_server.public_log.integration import add_full_tiles, locked
-from sordino_shared.errors import InvalidValue
+from sordino_shared.errors import InvalidValue, NoAnswer
+from sordino_shared.protocol.log_days import MAX_DAYS_BYTES, LogDay, LogDays
 from sordino_shared.protocol.log_keys import LOG_KIND, LogPins, NoteKey, signature_line
-from sordino_shared.protocol.log_notes import Checkpoint, read_checkpoint, read_text
+from sordino_shared.protocol.log_notes import Checkpoint, checkpoint_text, read_checkpoint, read_text
+from sordino_shared.protocol.log_tree import leaf_hash
+
+_DAY_S = 86_400
 
 
 def restore(database: Database, files: LogFiles, now: int) -> tuple[int, int]:
@@ -23,10 +27,21 @@ def restore(database: Database, files: LogFiles, now: int) -> tuple[int, int]:
     """
     content = read_text(files.read(CHECKPOINT, MOST_CHECKPOINT))
     note = read_checkpoint(content)
-    return database.run("restore log", lambda session: _restore(database, session, files, note, now))
+    days = _days(files)
+    return database.run("restore log", lambda session: _restore(database, session, files, note, days, now))
 
 
-def _restore(database: Database, session: Session, files: LogFiles, note: Checkpoint, now: int) -> tuple[int, int]:
+def _days(files: LogFiles) -> tuple[LogDay, ...]:
+    """The daily checkpoints of a copy; none where it has no list of them."""
+    try:
+        return LogDays.read(files.read(DAYS, MAX_DAYS_BYTES)).days
+    except NoAnswer:
+        return ()
+
+
+def _restore(
+    database: Database, session: Session, files: LogFiles, note: Checkpoint, days: tuple[LogDay, ...], now: int
+) -> tuple[int, int]:
     log = locked(database, session)
     LogPins(log=NoteKey(log.origin, LOG_KIND, log.key)).accept(note, now)
     last = repository.newest_checkpoint(session, log)
@@ -47,12 +62,31 @@ def _restore(database: Database, session: Session, files: LogFiles, note: Checkp
     if note.size > size:
         _add(session, log, found, size)
         add_full_tiles(session, log, size, note.size)
+        daily = _daily(log, found, days, (size, note.size))
         text = f"{note.text}\n{_signature(note, log)}"
-        row = LogCheckpoint(log_id=log.id, size=note.size, root=bytes(note.root), note=text, at=now)
-        repository.add_all(session, [row])
+        at = next((each.day * _DAY_S for each in days if each.size == note.size), now)
+        row = LogCheckpoint(log_id=log.id, size=note.size, root=bytes(note.root), note=text, at=at)
+        repository.add_all(session, [*daily, row])
     if log.ahead is not None and log.ahead <= note.size:
         log.ahead = None
     return size, note.size
+
+
+def _daily(log: Log, found: list[bytes], days: tuple[LogDay, ...], sizes: tuple[int, int]) -> list[LogCheckpoint]:
+    """The first checkpoints of the days between two sizes: devices that saw one look for it in the list of days.
+
+    Their notes have no signature; only the newest is ever shown.
+    """
+    rows, tree = [], KnownTree([], [])
+    for each in days:
+        if sizes[0] < each.size < sizes[1]:
+            tree.add([bytes(leaf_hash(entry)) for entry in found[tree.size : each.size]])
+            if tree.root() != each.root:
+                raise InvalidValue(f"the copy has other entries than its checkpoint of {each.size} on day {each.day}")
+            text = checkpoint_text(log.origin, each.size, each.root)
+            at = each.day * _DAY_S
+            rows.append(LogCheckpoint(log_id=log.id, size=each.size, root=bytes(each.root), note=text, at=at))
+    return rows
 
 
 def _add(session: Session, log: Log, found: list[bytes], size: int) -> None:

@@ -24,6 +24,7 @@ from sordino_server.public_log.signing import NoteSigner, read_key_file
 from sordino_server.public_log.tree import TILE
 from sordino_shared.errors import InvalidValue, MalformedDocument, NoAnswer
 from sordino_shared.protocol import Manifest
+from sordino_shared.protocol.log_days import LogDays
 from sordino_shared.protocol.log_keys import LogPins
 from sordino_shared.protocol.log_notes import read_checkpoint
 from tests.server.conftest import RunningServer, served
@@ -210,6 +211,30 @@ def test_a_restored_log_goes_on_where_it_was(history: tuple[Database, Database, 
     assert is_consistent((300, old.root), (301, new.root), tuple(path))
 
 
+def test_a_restored_log_has_the_days_that_devices_saw(migrated_sqlite_url: str, key: Path, tmp_path: Path) -> None:
+    """Else a device that joined after the backup took the server for one that forked its log."""
+    begin(migrated_sqlite_url, key)
+    database, signer = Database(migrated_sqlite_url), signer_of(key)
+
+    def grow(day: int, *texts: str) -> None:
+        for each in texts:
+            publish(database, each)
+            integrate(database, signer, NOW + day * DAY)
+
+    grow(0, "a")
+    backup = copied(database, tmp_path / "backup.sqlite3")
+    grow(0, "b")
+    grow(1, "c", "d")
+    grow(3, "e")
+    with database.read() as session:
+        files.export(session, tmp_path / "folder")
+        before = service.days(session, 0)
+    assert restoring.restore(backup, FolderFiles(tmp_path / "folder"), NOW + 9 * DAY) == (1, 5)
+    with backup.read() as session:
+        assert service.days(session, 0) == before
+    assert [each.size for each in LogDays.read(before.encode()).days] == [1, 3, 5]
+
+
 def test_what_is_no_continuation_is_not_restored(
     history: tuple[Database, Database, Path], key: Path, tmp_path: Path
 ) -> None:
@@ -240,6 +265,7 @@ def test_an_export_is_the_log_that_a_server_serves(logging_server: RunningServer
     names = [str(each.relative_to(tmp_path / "folder")) for each in (tmp_path / "folder").rglob("*") if each.is_file()]
     assert sorted(names) == [
         "checkpoint",
+        "days",
         "tile/0/000",
         "tile/0/001.p/2",
         "tile/1/000.p/1",
@@ -247,7 +273,8 @@ def test_an_export_is_the_log_that_a_server_serves(logging_server: RunningServer
         "tile/entries/001.p/2",
     ]
     for name in names:
-        served_file = logging_server.anonymous.get(f"/log/{name}").raise_for_status().content
+        path = "/v1/log/days" if name == "days" else f"/log/{name}"
+        served_file = logging_server.anonymous.get(path).raise_for_status().content
         assert (tmp_path / "folder" / name).read_bytes() == served_file
     assert [tile_name(0, index, TILE) for index in (7, 1234, 1234067)] == [
         "tile/0/007", "tile/0/x001/234", "tile/0/x001/x234/067"
