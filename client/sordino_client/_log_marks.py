@@ -62,9 +62,7 @@ def keep_day(connection: sqlite3.Connection, log: str, day: LogDay) -> None:
         " ON CONFLICT (origin, size, root) DO UPDATE SET day = excluded.day",
         (log, day.size, bytes(day.root), b"", day.day),
     )
-    connection.execute(
-        "DELETE FROM log_marks WHERE origin = ? AND day < ? AND length(note) = 0", (log, day.day)
-    )
+    connection.execute("DELETE FROM log_marks WHERE origin = ? AND day < ? AND length(note) = 0", (log, day.day))
 
 
 def keep_evidence(connection: sqlite3.Connection, log: str, proof: LogProof, content: bytes) -> None:
