@@ -1,7 +1,7 @@
 """Send the reports that wait in a ledger, once: `python -m sordino_client.send LEDGER [--address URL] [--allow-http]`.
 
 Without --address for every server that the ledger's campaigns were joined at. An upload token comes on standard input
-with --token: an argument or a variable would be readable by others. `Client.send_detached` starts this program.
+with --token --address URL: an argument or a variable would be readable by others. `Client.send_detached` starts this program.
 """
 
 from __future__ import annotations
@@ -43,13 +43,14 @@ def start(ledger: str | os.PathLike[str], device: Device, allow_http: bool) -> b
         child = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=quiet, stderr=quiet, start_new_session=True, creationflags=flags
         )
+        # Nobody waits for it: the interpreter would warn of that.
+        child.returncode = 0
+        assert child.stdin is not None
+        with child.stdin as pipe:
+            pipe.write((token or "").encode())
     except OSError:
+        # There is no such program, or it ended before it read the token.
         return False
-    assert child.stdin is not None
-    with child.stdin as pipe:
-        pipe.write((token or "").encode())
-    # Nobody waits for it: the interpreter would warn of that.
-    child.returncode = 0
     return True
 
 
@@ -68,6 +69,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--allow-http", action="store_true", help="For tests: also to http.")
     parser.add_argument("--token", action="store_true", help="Read an upload token from standard input.")
     given = parser.parse_args(arguments)
+    if given.token and not given.address:
+        parser.error("--token goes with --address: other servers must not see the token")
     token = sys.stdin.read().strip() or None if given.token else None
     waiting = 0
     try:

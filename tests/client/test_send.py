@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
@@ -102,6 +103,35 @@ def test_no_process_is_started_where_none_can_send(fake, tmp_path, monkeypatch) 
             monkeypatch.setattr(sys, "executable", "")
             assert not client.send_detached()
     assert started == []
+
+
+def test_a_process_that_ends_at_once_is_no_error_of_the_tool(fake, tmp_path, monkeypatch) -> None:
+    """A program that brings its own interpreter may have another `sys.executable`, which reads no token."""
+
+    class Ended:
+        stdin = None
+
+        def __init__(self, *given: object, **more: object) -> None:
+            reading, writing = os.pipe()
+            os.close(reading)
+            self.stdin = os.fdopen(writing, "wb")
+
+    with served(fake) as (address, _), answered(address, fake, tmp_path / "ledger", upload_token="sdo_secret") as client:
+        monkeypatch.setattr(subprocess, "Popen", Ended)
+        assert not client.send_detached()
+
+
+def test_a_token_goes_to_one_server_alone(fake, tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("sdo_secret"))
+    with served(fake) as (address, tokens):
+        answered(address, fake, tmp_path / "ledger").close()
+        with pytest.raises(SystemExit) as ended:
+            main([str(tmp_path / "ledger"), "--allow-http", "--token"])
+        assert ended.value.code == 2
+        assert "--token goes with --address" in capsys.readouterr().err
+        assert tokens == []
+        assert main([str(tmp_path / "ledger"), "--allow-http", "--address", address, "--token"]) == 0
+    assert tokens == ["Bearer sdo_secret"]
 
 
 def test_the_command_sends_for_every_server_of_a_ledger(fake, tmp_path, capsys) -> None:
