@@ -32,23 +32,23 @@ def check_crowd(
 ) -> None:
     """Say how far the answers of a finished plan may be off, or how many reports they take where nobody said how many.
 
-    With `reports`, or the users that it was planned for, or those after which its round closes. Raises InvalidValue
-    where an interval reaches further than a tenth of an answer's scale and the campaign would be opened.
+    With `reports`, else the users that it was planned for, and no more than those after which its round closes. Raises
+    InvalidValue where an interval reaches further than a tenth of an answer's scale and the campaign would be opened.
     """
     if anyway and not open_now:
         raise InvalidValue("--anyway goes with --open: without it nothing is opened")
-    summary: dict[str, Any] = remote.get(f"/v1/plan-requests/{plan_request}")["summary"]
-    # A pairwise statistic, and a plan of before, have none.
-    if summary.get("crowd") is None:
+    summary: dict[str, Any] | None = remote.get(f"/v1/plan-requests/{plan_request}")["summary"]
+    # A pairwise statistic, and a plan of before, have none; of a plan that is not ready, the server says so.
+    if summary is None or summary.get("crowd") is None:
         return
     # Other commands need no numbers and should not wait for their libraries.
     from sordino_analysis.documents.plan_summary import LinearSummary
 
     plan = LinearSummary.model_validate(summary)
     assert plan.crowd is not None
-    expected = plan.users if reports is None else reports
-    if expected is None and plan.shares is None:
-        expected = min((each for each in closes_after or () if each), default=None)
+    most = [each for each in closes_after or () if each] if plan.shares is None else []
+    planned = plan.users if reports is None else reports
+    expected = min([*most, *([] if planned is None else [planned])], default=None)
     crowd = None if expected is None else plan.crowd_of(expected)
     if crowd is None:
         say(plan.crowd.hint)

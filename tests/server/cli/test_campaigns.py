@@ -81,7 +81,10 @@ def test_a_crowd_that_is_too_small_opens_only_anyway(
     assert "--anyway goes with --open" in run_command(*plan, "--anyway", code=2, **operator).stderr
     assert running.api.get("/v1/campaigns").json()["campaigns"] == []
     # Each round closes after some reports: those are the crowd where nobody says how many there are.
-    assert "too few to tell" in run_command(*plan, "--close-after-reports", "100", "--open", code=2, **operator).stderr
+    closing = ("--close-after-reports", "100", "--open")
+    assert "too few to tell" in run_command(*plan, *closing, code=2, **operator).stderr
+    # However many users there are, no more reports come.
+    assert "with 100 reports" in run_command(*plan, *closing, "--users", "100000", code=2, **operator).stderr
     warned = run_command(*plan, "--users", "100", **operator)
     assert "warning: with 100 reports an answer may be off by" in warned.stderr
     running.clock.advance(1)
@@ -91,6 +94,15 @@ def test_a_crowd_that_is_too_small_opens_only_anyway(
     assert "each answer within ± 10 % of its scale" in hint
     running.clock.advance(1)
     assert "of its scale" not in run_command(*plan, "--users", "100000", **operator).stderr
+
+
+def test_a_campaign_from_a_plan_that_is_not_ready_is_refused(
+    run_command: Run, running: Any, operator: dict[str, str]
+) -> None:
+    order = {"workload": running.workload(), "epsilon": 1, "objective": "max"}
+    request = running.api.post("/v1/plan-requests", json=order).raise_for_status().json()["id"]
+    refused = run_command("campaigns", "create", *TERMS, "--plan-request", request, code=2, **operator).stderr
+    assert f"plan request {request} is queued; wait until its state is ready" in " ".join(refused.split())
 
 
 def test_a_campaign_from_a_plan_that_is_ready(json_of: Run, running: Any, operator: dict[str, str]) -> None:
