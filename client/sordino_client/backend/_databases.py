@@ -218,7 +218,8 @@ class Postgres(StoreDatabase):
         return connection
 
     def _begin(self) -> None:
-        self._connection.execute("BEGIN")
+        # After the wait for an owner's row a statement has to see what was written meanwhile, whatever the default is.
+        self._connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
 
     def _errors(self) -> tuple[type[Exception], ...]:
         return (self._psycopg.Error,)

@@ -61,9 +61,9 @@ def locked(database: StoreDatabase, name_hash: bytes) -> OwnerRow:
     return found
 
 
-def known(database: StoreDatabase, name_hash: bytes) -> OwnerRow | None:
-    """The owner's row, None where there is none."""
-    return _found(database, name_hash, "")
+def known(database: StoreDatabase, name_hash: bytes, locking: str = "") -> OwnerRow | None:
+    """The owner's row, None where there is none; with the database's `locking` nobody answers for it meanwhile."""
+    return _found(database, name_hash, locking)
 
 
 def _found(database: StoreDatabase, name_hash: bytes, locking: str) -> OwnerRow | None:
@@ -88,6 +88,7 @@ def left(database: StoreDatabase, owner: OwnerRow, campaign: CampaignId) -> bool
     """Whether the owner left this campaign, or all."""
     if owner.left_at is not None:
         return True
+    # Not in the statement that waits for the owner's row: that one sees the table as it was before the wait.
     return bool(database.rows("SELECT 1 FROM opt_outs WHERE owner = ? AND campaign = ?", owner.number, bytes(campaign)))
 
 

@@ -214,8 +214,9 @@ class StoredOwner:
         """Everything that the account says, in one consistent view."""
         store = self._store
         with store.database.transaction() as database:
+            # First: no answer is added from here on, and campaigns that were answered are there.
+            owner = _owners.known(database, self._hash, database.locking) or OwnerRow(-1, 0, None)
             known = store.campaigns.by_number(database)
-            owner = _owners.known(database, self._hash) or OwnerRow(-1, 0, None)
             now = max(math.ceil(seconds(store.clock)), owner.high_water)
             rows = database.rows(
                 "SELECT campaign, round, nano, at, state, report FROM answers WHERE owner = ?"

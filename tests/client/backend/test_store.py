@@ -5,12 +5,14 @@ from __future__ import annotations
 import multiprocessing
 import sqlite3
 import sys
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 
 from sordino_client import (
@@ -405,6 +407,41 @@ def test_an_account_is_read_in_one_transaction(make, monkeypatch) -> None:
     monkeypatch.setattr(store.database, "transaction", lambda: begun.append(1) or transaction())
     assert len(store.owner("maria").account().campaigns) == 1
     assert len(begun) == 1
+
+
+def test_an_account_knows_all_that_is_answered_while_it_is_read(make, monkeypatch) -> None:
+    """PostgreSQL shows each statement what was committed before it, so the owner's row holds off other processes."""
+    server, later = FakeServer(OS), FakeServer(OS, name="later")
+    store, other = make(server, caps=Caps.of(2, days=28, lifetime=12)), make(later, caps=Caps.of(2, days=28, lifetime=12))
+    store.owner("maria").answer(store.join(server.campaign), "linux")
+    by_number = store.campaigns.by_number
+    meanwhile = threading.Thread(target=lambda: other.owner("maria").answer(other.join(later.campaign), "linux"))
+
+    def slowly(database: Any) -> Any:
+        known = by_number(database)
+        meanwhile.start()
+        # Held off, it goes on when the account is read.
+        meanwhile.join(0.3)
+        return known
+
+    monkeypatch.setattr(store.campaigns, "by_number", slowly)
+    assert [each.name for each in store.owner("maria").account().campaigns] == ["test"]
+    meanwhile.join()
+    monkeypatch.undo()
+    assert len(store.owner("maria").account().campaigns) == 2
+
+
+def test_what_is_written_while_an_owner_is_waited_for_is_seen_whatever_the_databases_default(postgres_url) -> None:
+    """With repeatable reads an answer would not see that its owner left meanwhile."""
+    dsn = postgres_url.replace("postgresql+psycopg://", "postgresql://")
+    with psycopg.connect(dsn, autocommit=True) as connection:
+        name = connection.info.dbname
+        connection.execute(f"ALTER DATABASE \"{name}\" SET default_transaction_isolation = 'repeatable read'")
+    server = FakeServer(OS)
+    with LedgerStore(dsn, server=ADDRESS, caps=CAPS, key=KEY, transport=server, clock=server) as store:
+        store.join(server.campaign)
+        with store.database.transaction() as database:
+            assert database.rows("SHOW transaction_isolation") == [("read committed",)]
 
 
 def _answer_all(target: str, campaign: str, begun: Any) -> None:
