@@ -1,4 +1,4 @@
-"""The terms of a series in the order of a campaign, and the assignment and purpose that its manifest gets."""
+"""The terms of a series in the order of a campaign, and the assignment that its manifest gets."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import MAX_NANO, PureEpsilon, exact_decimal
 from sordino_shared.protocol import CampaignId, Rotating, ValueOf
 from sordino_shared.protocol.series import MAX_ANSWERS, MAX_SLOTS, MAX_TIME
-from sordino_shared.quantities import duration, quantity
+from sordino_shared.quantities import quantity
 
 _DAY_S = 86_400
 # The wire allows more. A longer period, or one that began long ago, is a mistake: devices count ε when it is spent.
@@ -84,13 +84,6 @@ def spending(answer: PureEpsilon, series: Rotating) -> PureEpsilon:
             series.answers_max,
         )
     return PureEpsilon(whole)
-
-
-def purpose_of(purpose: str, series: Rotating) -> str:
-    """The text for the owner of a device, which says how often it answers and how close two answers come, in words."""
-    apart = f"come at least {duration(series.apart_s)} apart" if series.apart_s else "may follow each other at once"
-    said = f"At most one answer about {series.turn}, at most {series.answers_max} in all; two answers {apart}."
-    return purpose if said in purpose else f"{purpose} {said}"
 
 
 def lasting(seconds: int) -> str:

@@ -14,7 +14,8 @@ from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSor
 from sordino_server.campaigns.question import question_of
 from sordino_server.campaigns.route_order import end_of, is_shuffled, new_keys, route_of_order, with_end
 from sordino_server.campaigns.schemas import CampaignOrder
-from sordino_server.campaigns.series_terms import SeriesOrder, purpose_of, spending
+from sordino_server.campaigns.series_rate import purpose_of, texts_of_series
+from sordino_server.campaigns.series_terms import SeriesOrder, spending
 from sordino_server.campaigns.server_terms import servers_of
 from sordino_server.campaigns.text_terms import texts_of
 from sordino_server.config import PopulationMode, Settings
@@ -151,10 +152,10 @@ def _manifest(
     whole = None if ready.protocol is None else plans.protocol_plan(session, ready.protocol)
     spends = [device.guarantee] if whole is None else list(whole.round_guarantees())
     allowed = device.guarantee if whole is None else PureEpsilon(whole.guarantee)
-    assignment, purpose = _assignment(whole), order.purpose
+    assignment, purpose, texts = _assignment(whole), order.purpose, texts_of(order.texts)
     if order.series is not None:
         assignment, allowed = _series(session, order.series, ready, whole, device, now)
-        purpose = purpose_of(purpose, assignment)
+        purpose, texts = purpose_of(purpose, assignment), texts_of_series(texts, assignment)
     known = PlanReference(Digest.parse(ready.device), Digest.parse(ready.analyst))
     return Manifest(
         name=order.name,
@@ -169,7 +170,7 @@ def _manifest(
         servers=servers_of(tuple(order.servers), order.upload_token),
         route=route_of_order(session, order, ready, keys),
         arms=arms_of(order.arms, workloads.get(session, ready.workload).kind),
-        texts=texts_of(order.texts),
+        texts=texts,
     )
 
 

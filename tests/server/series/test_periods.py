@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from sordino_server.campaigns import retention
+from sordino_server.campaigns.series_rate import in_english, in_german
 from sordino_server.campaigns.series_terms import SeriesOrder
 from sordino_server.models import Round
 from sordino_server.rounds.periods import close_due_periods
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import ReportOutcomes, Task
+from sordino_shared.protocol import Manifest, ReportOutcomes, Rotating, Task, ValueOf
 from tests.server.series.conftest import DAY, Series, begin, terms_of
 
 
@@ -252,6 +254,48 @@ def test_the_manifest_states_both_numbers_and_prices_all_answers(series):
     said = "At most one answer about any 7 days in a row, at most 12 in all; two answers come at least 6 days apart."
     assert series.manifest.purpose.endswith(said)
     assert series.manifest.device_guarantee.nano == 12 * series.manifest.rounds[0].guarantee.nano
+
+
+def test_texts_in_english_and_german_say_how_often_a_device_answers(running):
+    texts = [{"language": "de-CH", "purpose": "Wie spät?"}, {"language": "fr", "purpose": "Quel retard ?"}]
+    terms = terms_of(running) | {"texts": [*texts, {"language": "en", "purpose": "How late?"}]}
+    made = running.api.post("/v1/campaigns", json=terms).raise_for_status().json()
+    manifest = Manifest.read(running.anonymous.get(f"/v1/campaigns/{made['id']}").content)
+    english = "At most one answer about any 7 days in a row, at most 12 in all; two answers come at least 6 days apart."
+    german = (
+        "Höchstens eine Antwort zu je 7 aufeinanderfolgenden Tagen, höchstens 12 insgesamt; zwei Antworten liegen "
+        "mindestens 6 Tage auseinander."
+    )
+    assert [each.purpose for each in manifest.texts] == [
+        f"Wie spät? {german}", f"How late? {english}", "Quel retard ?",
+    ]  # fmt: skip
+    full = terms | {"name": "long", "texts": [{"language": "de", "purpose": "x" * 1990}]}
+    refused = running.api.post("/v1/campaigns", json=full)
+    assert refused.status_code == 422
+    assert "/texts: with how often a device answers, in de: " in refused.text
+
+
+@pytest.mark.parametrize(
+    ("period_s", "slots", "late_s", "said"),
+    [
+        (DAY, 1, 0, "zu jedem Tag, höchstens 1.200 insgesamt; zwei Antworten können unmittelbar aufeinander folgen."),
+        (7 * DAY, 1, 0, "zu jeder Woche,"),
+        (90, 1, 0, "zu jedem Zeitraum von 90 Sekunden,"),
+        (60, 1, 0, "zu jedem Zeitraum von 1 Minute,"),
+        (2 * DAY, 1, 0, "zu jedem Zeitraum von 2 Tagen,"),
+        (3600, 4000, 0, "zu je 4.000 aufeinanderfolgenden Stunden, höchstens 1.200 insgesamt; zwei Antworten liegen"),
+        (36 * 3600, 2, 0, "zu je 2 aufeinanderfolgenden Zeiträumen von 36 Stunden, höchstens 1.200 insgesamt; zwei "
+         "Antworten liegen mindestens 36 Stunden auseinander."),
+        (DAY, 2, 0, "zwei Antworten liegen mindestens 1 Tag auseinander."),
+    ],
+)  # fmt: skip
+def test_the_german_sentence_has_the_numbers_of_the_english_one(period_s, slots, late_s, said):
+    law = Rotating(
+        start=0, period_s=period_s, slots=slots, answers_max=1200, value_of=ValueOf.CURRENT, late_s=late_s, replaces=None
+    )
+    assert said in in_german(law)
+    numbers = re.findall(r"[0-9]+", in_english(law).replace(",", ""))
+    assert re.findall(r"[0-9]+", in_german(law).replace(".", "")) == numbers
 
 
 def test_a_successor_keeps_the_promise_of_the_series_it_replaces(running, series):
