@@ -1,7 +1,8 @@
 """Send the reports that wait in a ledger, once: `python -m sordino_client.send LEDGER [--address URL] [--allow-http]`.
 
 Without --address for every server that the ledger's campaigns were joined at. An upload token comes on standard input
-with --token --address URL: an argument or a variable would be readable by others. `Client.send_detached` starts this program.
+with --token and --address: an argument or a variable would be readable by others. `Client.send_detached` starts this
+program.
 """
 
 from __future__ import annotations

@@ -116,7 +116,10 @@ def test_a_process_that_ends_at_once_is_no_error_of_the_tool(fake, tmp_path, mon
             os.close(reading)
             self.stdin = os.fdopen(writing, "wb")
 
-    with served(fake) as (address, _), answered(address, fake, tmp_path / "ledger", upload_token="sdo_secret") as client:
+    with (
+        served(fake) as (address, _),
+        answered(address, fake, tmp_path / "ledger", upload_token="sdo_secret") as client,
+    ):
         monkeypatch.setattr(subprocess, "Popen", Ended)
         assert not client.send_detached()
 

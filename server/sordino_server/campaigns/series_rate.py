@@ -1,4 +1,4 @@
-"""How often a device answers a series, in the sentences that owners read: in English, and in German where it is stated."""
+"""How often a device answers a series, in the sentences that owners read: in English, and for German texts in German."""
 
 from __future__ import annotations
 

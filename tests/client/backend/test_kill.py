@@ -27,7 +27,7 @@ from tests.client.backend.machine import KEY, OS, emptied
 OWNERS = ("maria", "jose", "ana")
 CAPS = Caps.of(1, days=28, lifetime=12)
 # Every so many points in the gate; all of them in the slow run.
-STEP = 24
+STEP = 36
 
 
 class Countdown:

@@ -412,7 +412,10 @@ def test_an_account_is_read_in_one_transaction(make, monkeypatch) -> None:
 def test_an_account_knows_all_that_is_answered_while_it_is_read(make, monkeypatch) -> None:
     """PostgreSQL shows each statement what was committed before it, so the owner's row holds off other processes."""
     server, later = FakeServer(OS), FakeServer(OS, name="later")
-    store, other = make(server, caps=Caps.of(2, days=28, lifetime=12)), make(later, caps=Caps.of(2, days=28, lifetime=12))
+    store, other = (
+        make(server, caps=Caps.of(2, days=28, lifetime=12)),
+        make(later, caps=Caps.of(2, days=28, lifetime=12)),
+    )
     store.owner("maria").answer(store.join(server.campaign), "linux")
     by_number = store.campaigns.by_number
     meanwhile = threading.Thread(target=lambda: other.owner("maria").answer(other.join(later.campaign), "linux"))

@@ -291,7 +291,13 @@ def test_texts_in_english_and_german_say_how_often_a_device_answers(running):
 )  # fmt: skip
 def test_the_german_sentence_has_the_numbers_of_the_english_one(period_s, slots, late_s, said):
     law = Rotating(
-        start=0, period_s=period_s, slots=slots, answers_max=1200, value_of=ValueOf.CURRENT, late_s=late_s, replaces=None
+        start=0,
+        period_s=period_s,
+        slots=slots,
+        answers_max=1200,
+        value_of=ValueOf.CURRENT,
+        late_s=late_s,
+        replaces=None,
     )
     assert said in in_german(law)
     numbers = re.findall(r"[0-9]+", in_english(law).replace(",", ""))
