@@ -251,6 +251,19 @@ def test_a_domain_beyond_2_64_cells_takes_a_randomizer_or_says_so(ledger: Path) 
         assert client.flush().delivered == 1
 
 
+def test_two_clients_of_one_ledger_answer_and_send_once(ledger: Path) -> None:
+    """As two processes of an app do: what one spends, the other cannot, and what one sends the other does not."""
+    server, other, caps = FakeServer(OS), FakeServer(STARTUP), Caps.of(1, days=28, lifetime=12)
+    with server.client(ledger=ledger, caps=caps) as first, server.client(ledger=ledger, caps=caps) as second:
+        campaign = first.join(server.campaign)
+        assert first.answer(campaign, "linux").status is AnswerStatus.RECORDED
+        assert second.answer(second.join(server.campaign), "macos").status is AnswerStatus.ALREADY_ANSWERED
+        assert (second.flush().delivered, first.flush().delivered) == (1, 0)
+        with other.client(ledger=ledger, caps=caps) as third, pytest.raises(BudgetExceeded):
+            third.answer(third.join(other.campaign), 300)
+    assert len(server.received) == 1
+
+
 def test_travelling_back_frees_no_budget(tmp_path: Path) -> None:
     first, second = FakeServer(OS), FakeServer(STARTUP)
     caps, ledger = Caps.of(1, days=28, lifetime=12), tmp_path / "ledger"

@@ -199,6 +199,10 @@ def test_a_campaign_needs_a_plan_that_is_ready(running: Any, check_problem: Chec
         ({"texts": [{"language": "de", "purpose": "x", "link": "http://x.example"}]}, "/texts/0: link must be"),
         ({"texts": [{"language": "de", "purpose": "x"}, {"language": "DE", "purpose": "y"}]}, "each once"),
         ({"texts": [{"language": "de"}]}, "purpose"),
+        ({"texts": [{"language": "de" + "-abcdefgh" * 3 + "-abcdef", "purpose": "x"}]}, "/texts/0: language"),
+        ({"texts": [{"language": "de", "purpose": "a\u202eb"}]}, "/texts/0: the purpose"),
+        ({"texts": [{"language": "de", "purpose": "x", "contact": "a\u2066b"}]}, "/texts/0: contact"),
+        ({"texts": [{"language": f"{a}{b}", "purpose": "x"} for a in "abcdef" for b in "abcdefg"][:41]}, "40"),
     ],
 )
 def test_terms_that_are_refused(running: Any, check_problem: Check, changes: dict[str, Any], mentioned: str) -> None:

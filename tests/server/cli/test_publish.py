@@ -96,6 +96,7 @@ class Page(HTMLParser):
         self.tags: list[str] = []
         self.addresses: list[str] = []
         self.images: list[dict[str, str | None]] = []
+        self.texts: list[str] = []
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -106,6 +107,9 @@ class Page(HTMLParser):
         if tag == "img":
             self.images.append(given)
         self.addresses += [str(given[name]) for name in ("href", "src") if name in given]
+
+    def handle_data(self, data: str) -> None:
+        self.texts.append(data)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
@@ -287,6 +291,33 @@ def test_markup_in_a_name_is_text(publish, running, tmp_path) -> None:
             assert not {"script", "b"} & set(page.tags)
         if each.endswith(".svg"):
             assert not list(ElementTree.fromstring(content).iter("{http://www.w3.org/2000/svg}script"))
+
+
+def test_markup_in_labels_and_texts_is_text(publish, running, tmp_path) -> None:
+    """What devices hold and each text: nothing of it is an element, and all of it is to be read."""
+    label, purpose = "<img src=x onerror=alert(1)>", 'Why <i>not</i>? & "so"'
+    names = {"name": "m<u>x", "domain": [{"name": "<s>os", "kind": "categorical", "labels": [label, "]]><script>"]}]}
+    plan = running.ready_plan(workload=running.workload(names | {"queries": "histogram"}))["id"]
+    terms = {"name": "marked", "purpose": purpose, "population": "all", "plan_request": plan}
+    terms |= {"texts": [{"language": "de", "purpose": "<b>Warum</b>", "contact": "<a>x"}]}
+    made = running.api.post("/v1/campaigns", json=terms)
+    assert made.status_code == 201, made.text
+    campaign = made.json()
+    running.api.post(f"/v1/campaigns/{campaign['id']}/open").raise_for_status()
+    running.report(campaign, [n % 2 for n in range(4000)]).raise_for_status()
+    running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
+    running.work()
+    publish(str(tmp_path / "site"), "marked")
+    files, folder = contents(tmp_path / "site"), campaign["id"][:12]
+    page = Page(files[f"{folder}/index.html"].decode())
+    assert not {"script", "i", "u", "s", "b"} & set(page.tags)
+    assert [each["src"] for each in page.images] == ["chart.svg"]
+    for text in (label, "]]><script>", purpose, "<s>os", "<b>Warum</b>"):
+        assert text in "".join(page.texts)
+    chart = ElementTree.fromstring(files[f"{folder}/chart.svg"])
+    assert not {"script", "img", "image"} & {each.tag.rpartition("}")[2] for each in chart.iter()}
+    rows = list(csv.DictReader(io.StringIO(files[f"{folder}/estimates.csv"].decode())))
+    assert any(label in row["label"] for row in rows)
 
 
 def test_a_year_of_weeks_is_small_and_says_nothing_of_open_ones(publish, running, tmp_path, monkeypatch) -> None:
