@@ -1,4 +1,4 @@
-"""How often a device answers a series, in the sentences that owners read: in English, and for German texts in German."""
+"""How often a device answers a series, in the sentences that owners read: in English, for German texts in German."""
 
 from __future__ import annotations
 
