@@ -102,11 +102,14 @@ class DistributionFunction:
         return cls(values=function, best=guess, reporters=whole[0], population=whole[1], warnings=warnings)
 
     def quantile(self, share: float) -> Quantiles:
-        """The bin x with F(x − 1) < share ≤ F(x) of the best guess, and those that may be it, which it is one of."""
+        """The bin x with F(x − 1) < share ≤ F(x) of the best guess, and those that may be it, which it is one of.
+
+        So it is of the population's, whose ends are cut with a band of their own.
+        """
         # A share that the guess reaches exactly is lost to the rounding of its sums otherwise.
         value = _first(self.best >= share - _ROUNDING)
         interval, band = (_with(bins, value) for bins in self.reporters.bins(share))
-        return Quantiles(value, interval, band, self.population.bins(share)[0])
+        return Quantiles(value, interval, band, _with(self.population.bins(share)[0], value))
 
 
 def _with(bins: Bins, value: int) -> Bins:

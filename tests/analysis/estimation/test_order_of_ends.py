@@ -61,6 +61,7 @@ def check_quantiles(functions: int) -> None:
         function = DistributionFunction.of(values, ends, ends, best=np.sort(random.random(5)))
         found = function.quantile(float(random.random()))
         assert found.band[0] <= found.interval[0] <= found.value <= found.interval[1] <= found.band[1]
+        assert found.population[0] <= found.value <= found.population[1]
 
 
 def test_a_quantile_is_within_its_interval_for_random_counts() -> None:
