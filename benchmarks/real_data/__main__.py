@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +27,7 @@ from sordino_analysis.evaluation.grids.law import GridLaw
 from sordino_analysis.evaluation.linear_answers import covariance_square_root
 from sordino_analysis.mechanisms.grid_levels import designed_levels
 from sordino_server.demo.flights import MOST_BINS
+from sordino_shared.errors import InvalidValue
 
 METHODS = ("unbiased", "projection", "likelihood", "hierarchy", "SW + EMS", "best guess")
 
@@ -56,7 +58,7 @@ def losses(shares: Floats, law: GridLaw, epsilon: float, users: int, runs: int) 
     return np.array(found), seconds / runs
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Print a row for each histogram and the geometric means."""
     parser = argparse.ArgumentParser(description=__doc__, epilog=WHERE)
     parser.add_argument("--folder", type=Path, help="files with counts, besides flights and synthetic shapes")
@@ -66,14 +68,19 @@ def main() -> None:
     parser.add_argument("--epsilon", type=float, default=1.0)
     parser.add_argument("--users", type=int, default=200_000)
     parser.add_argument("--runs", type=int, default=3)
-    asked = parser.parse_args()
-    sets = synthetic(asked.bins)
-    if not asked.synthetic and asked.bins <= MOST_BINS:
+    asked = parser.parse_args(arguments)
+    if asked.bins < 2 or not asked.epsilon > 0 or asked.users < 1 or asked.runs < 1:
+        parser.error("give at least 2 bins, an ε above 0, a user and a run")
+    if asked.only_folder and asked.folder is None:
+        parser.error(f"--only-folder needs --folder: {WHERE}")
+    try:
+        files = {} if asked.folder is None else of_folder(asked.folder, asked.bins)
+    except InvalidValue as error:
+        parser.error(str(error))
+    sets = {} if asked.only_folder else synthetic(asked.bins)
+    if not (asked.only_folder or asked.synthetic) and asked.bins <= MOST_BINS:
         sets = flights(asked.bins) | sets
-    if asked.only_folder:
-        sets = {}
-    if asked.folder is not None:
-        sets |= of_folder(asked.folder, asked.bins)
+    sets |= files
     law = GridLaw(designed_levels(RangeFamily(asked.bins, asked.bins), asked.epsilon), asked.bins)
     print(f"{asked.bins} bins, ε = {asked.epsilon:g}, {asked.users:,} users, {asked.runs} runs\n")
     print(f"| users | {' | '.join(METHODS)} | s |\n|---{'|---' * len(METHODS)}|---|")

@@ -45,6 +45,8 @@ def main() -> None:
     parser.add_argument("--campaigns", type=int, default=100)
     parser.add_argument("--users", type=int, default=20_000)
     asked = parser.parse_args()
+    if asked.campaigns < 1 or asked.users < 1:
+        parser.error("give at least a campaign and a user")
     print(f"{asked.campaigns} campaigns of {asked.users:,} users\n")
     print("| users | ± 1.96 standard errors | interval | band | length |\n|---|---|---|---|---|")
     for kind in ("prefix", "ranges"):

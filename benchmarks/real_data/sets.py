@@ -42,7 +42,9 @@ def of_folder(folder: Path, bins: int) -> dict[str, Floats]:
     found: dict[str, Floats] = {}
     for path in sorted(folder.glob("*")):
         counts = _counts(path)
-        if counts is None or len(counts) < bins or counts.min() < 0 or counts.sum() <= 0:
+        if counts is None or len(counts) < bins or not np.isfinite(counts).all():
+            continue
+        if counts.min() < 0 or counts.sum() <= 0:
             continue
         starts = np.linspace(0, len(counts), bins, endpoint=False).astype(int)
         found[path.stem] = _shares(np.add.reduceat(counts, starts))
@@ -58,7 +60,7 @@ def _counts(path: Path) -> Floats | None:
             return np.asarray(np.load(path, allow_pickle=False), dtype=float).ravel()
         if path.suffix in (".txt", ".csv", ".dat", ""):
             return np.array(path.read_text().replace(",", " ").split(), dtype=float)
-    except (ValueError, OSError):
+    except (ValueError, OSError, EOFError):
         return None
     return None
 

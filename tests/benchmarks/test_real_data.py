@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.real_data.__main__ import main
 from benchmarks.real_data.hierarchy import consistent, hierarchy
 from benchmarks.real_data.sets import of_folder, synthetic
 from benchmarks.real_data.square_wave import square_wave
@@ -18,6 +19,8 @@ def test_counts_of_a_folder_are_merged_to_as_many_bins(tmp_path: Path) -> None:
     np.save(tmp_path / "saved.npy", np.arange(1, 9))
     (tmp_path / "few.txt").write_text("1 2")
     (tmp_path / "words.txt").write_text("no counts")
+    (tmp_path / "gap.txt").write_text("1 2 nan 4 5 6 7 8")
+    (tmp_path / "empty.npy").write_bytes(b"")
     found = of_folder(tmp_path, 4)
     assert list(found) == ["one", "saved"]
     for shares in found.values():
@@ -27,6 +30,24 @@ def test_counts_of_a_folder_are_merged_to_as_many_bins(tmp_path: Path) -> None:
 def test_a_folder_without_counts_is_refused_with_where_they_are(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="no file of at least 8 counts; the histograms of DPBench are in"):
         of_folder(tmp_path, 8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only-folder"], "--only-folder needs --folder"),
+        (["--folder", "none-here"], "none-here has no file of at least 240 counts"),
+        (["--runs", "0"], "a user and a run"),
+        (["--bins", "1"], "at least 2 bins"),
+        (["--epsilon", "0"], "an ε above 0"),
+    ],
+)
+def test_what_cannot_be_compared_is_refused_in_words(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        main(arguments)
+    assert message in " ".join(capsys.readouterr().err.split())
 
 
 def test_square_waves_come_near_smooth_users() -> None:
