@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -47,7 +46,7 @@ def asked_strings(
         "uncut": uncut.tolist(),
         "standard_error": (np.sqrt(held * (1 - held) / len(rows)) / (own - other)).tolist(),
     }
-    for prefix, error in (("", 1 - level), ("band_", -math.expm1(math.log(level) / ALL_TEXTS))):
+    for prefix, error in (("", 1 - level), ("band_", (1 - level) / ALL_TEXTS)):
         ends = clopper_pearson(counts, len(rows), np.full(len(texts), error))
         shares = np.clip((ends - other) / (own - other), 0.0, 1.0)
         columns |= {f"{prefix}lower": shares[:, 0].tolist(), f"{prefix}upper": shares[:, 1].tolist()}

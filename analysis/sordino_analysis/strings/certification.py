@@ -14,7 +14,7 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betaincinv
+from scipy.special import betainc, betainccinv, betaincinv
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.strings.chances import StringChances
@@ -65,7 +65,8 @@ def certify(counts: Integers, reports: int, chances: StringChances, weights: Flo
 def clopper_pearson(counts: Integers, reports: int, errors: Floats) -> Floats:
     """(m, 2) the interval of each event's chance with the `errors` (m,), half of each at either end."""
     low = betaincinv(np.maximum(counts, 1), reports - counts + 1, errors / 2)
-    high = betaincinv(counts + 1, np.maximum(reports - counts, 1), 1 - errors / 2)
+    # By the complement: 1 less an error of 2^-64 is 1.
+    high = betainccinv(counts + 1, np.maximum(reports - counts, 1), errors / 2)
     ends = np.stack([np.where(counts == 0, 0.0, low), np.where(counts == reports, 1.0, high)], axis=-1)
     return np.asarray(ends)
 

@@ -49,6 +49,15 @@ def test_intervals_hold_their_chance() -> None:
             assert binom.cdf(count, 60, high) == pytest.approx(error / 2)
 
 
+def test_intervals_for_all_texts_at_once_have_both_ends() -> None:
+    """At an error of 2^-64, of which 1 − error is 1 in binary64."""
+    ((low, high),) = clopper_pearson(np.array([400]), 1000, np.array([2.0**-64]))
+    assert binom.sf(399, 1000, low) == pytest.approx(2.0**-65)
+    assert binom.cdf(400, 1000, high) == pytest.approx(2.0**-65)
+    # Some nine standard errors on either side.
+    assert 0.26 < low < high < 0.54
+
+
 def test_list_and_intervals_have_half_of_the_error_each() -> None:
     found = certify(np.array([30]), 60, CHANCES, np.ones(1), 0.1)
     low, high = clopper_pearson(np.array([30]), 60, np.array([0.05]))[0]
