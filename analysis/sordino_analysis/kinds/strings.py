@@ -117,7 +117,8 @@ class StringsKind(KindOfQuestion):
         from sordino_analysis.kinds.strings_document import true_shares
 
         shares = true_shares(users.domain, users.values)
-        return [shares.get(str(label), 0.0) for label in estimate.table.cells("label")]
+        rows = zip(estimate.table.cells("kind"), estimate.table.cells("label"), strict=True)
+        return [shares.get((str(kind), str(label)), 0.0) for kind, label in rows]
 
     def judged(self, estimate: EstimateDocument, compared: TruthComparison) -> JudgedEstimate:
         """Whether every string of the list is one that some user holds."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 
@@ -16,15 +15,14 @@ from sordino_analysis.kinds.base import digests_of
 from sordino_analysis.kinds.strings import StringExtras
 from sordino_analysis.planning.rounds import ClosedRound
 from sordino_analysis.strings.certification import forged_reach
+from sordino_analysis.strings.labels import kind_of, label_of, legible
 from sordino_analysis.strings.reports import HELD_OUT, StringReports
 from sordino_analysis.strings.search import FoundStrings, StringDomain, find_strings
-from sordino_analysis.text_codes.reading import CodeReader, End, ReadBits
+from sordino_analysis.text_codes.reading import CodeReader
 from sordino_shared.domains import Domain, Text
 from sordino_shared.protocol import Manifest
 from sordino_shared.randomizers import Coarsened
 
-_NO_TEXT = "(no text)"
-_KINDS = {End.ENDED: "string", End.OPEN: "begins with", End.NO_TEXT: "no text"}
 # Below so many reports of a level shares of levels are not judged.
 _LEAST_JUDGED = 100
 # Levels are drawn by the randomizer alone: counts that are rarer than one in a thousand are told.
@@ -76,32 +74,13 @@ def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
     )
 
 
-def true_shares(domain: Domain, values: Sequence[object]) -> dict[str, float]:
-    """The share of the values that each label of a listed string stands for."""
+def true_shares(domain: Domain, values: Sequence[object]) -> dict[tuple[str, str], float]:
+    """The share of the values that each kind and label of a row stands for."""
     (text,) = (each for each in domain.attributes if isinstance(each, Text))
     reader = CodeReader(text.code)
     counts = Counter(text.bits_of(domain.parts(value)[0]) for value in values)
-    shares: dict[str, float] = {}
-    for bits, count in counts.items():
-        label = label_of(reader.read(bits, text.depth))
-        shares[label] = shares.get(label, 0.0) + count / len(values)
-    return shares
-
-
-def label_of(read: ReadBits) -> str:
-    """What readers see of a string: its text, with invisible characters by their numbers; whole or its beginning."""
-    if read.end is End.NO_TEXT:
-        return _NO_TEXT
-    return legible(read.shown) + ("…" if read.end is End.OPEN else "")
-
-
-def legible(text: str) -> str:
-    """The text with each character that does not show itself, or that turns the order of others, as <U+202E>."""
-    return "".join(f"<U+{ord(each):04X}>" if _hides(each) else each for each in text)
-
-
-def _hides(character: str) -> bool:
-    return unicodedata.category(character) in ("Cc", "Cf", "Cn", "Co", "Cs", "Zl", "Zp")
+    reads = ((reader.read(bits, text.depth), count) for bits, count in counts.items())
+    return {(kind_of(read), label_of(read)): count / len(values) for read, count in reads}
 
 
 def _columns(strings: StringDomain, found: FoundStrings) -> dict[str, Sequence[Cell]]:
@@ -113,7 +92,7 @@ def _columns(strings: StringDomain, found: FoundStrings) -> dict[str, Sequence[C
     own, other = float(chances.own), float(chances.other)
     rows = [
         {
-            "kind": _KINDS[found.texts[at].end],
+            "kind": kind_of(found.texts[at]),
             "label": label_of(found.texts[at]),
             "unit": SHARE,
             "value": float(certified.value[at]),

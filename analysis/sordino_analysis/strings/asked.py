@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.figures import SHARE
 from sordino_analysis.strings.certification import clopper_pearson
+from sordino_analysis.strings.labels import kind_of, label_of
 from sordino_analysis.strings.level_counts import held_counts
 from sordino_analysis.strings.reports import HELD_OUT, StringReports
 from sordino_analysis.strings.search import StringDomain
@@ -26,6 +27,8 @@ def asked_strings(
 ) -> dict[str, Sequence[Cell]]:
     """Columns of the answers: shares of `texts` by payloads (n, width), an interval for each, a band for all texts.
 
+    A text whose code is cut is answered as what it begins with, since all that begin so are one value.
+
     Raises InvalidValue for a text of more than 64 KiB, and where no report counts.
     """
     if any(len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES for text in texts):
@@ -33,14 +36,15 @@ def asked_strings(
     rows = StringReports.of(strings.randomizer, pages).rows(HELD_OUT)
     if not len(rows):
         raise InvalidValue("no report of this round counts strings", texts)
-    members = [strings.text.encode(text, strict=False) for text in texts]
+    codes = [strings.text.bits_of(text) for text in texts]
+    members, reads = [strings.text.index_of(code) for code in codes], [strings.read(code) for code in codes]
     counts = held_counts(rows, np.array(members, dtype=np.uint64))
     own, other = float(strings.chances.own), float(strings.chances.other)
     held = counts / len(rows)
     uncut = (held - other) / (own - other)
     columns: dict[str, Sequence[Cell]] = {
-        "kind": ["string"] * len(texts),
-        "label": list(texts),
+        "kind": [kind_of(read) for read in reads],
+        "label": [label_of(read) for read in reads],
         "unit": [SHARE] * len(texts),
         "value": np.clip(uncut, 0.0, 1.0).tolist(),
         "uncut": uncut.tolist(),

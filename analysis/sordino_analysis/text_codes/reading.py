@@ -24,10 +24,11 @@ class End(Enum):
 
 @dataclass(frozen=True)
 class ReadBits:
-    """The bytes of the words that are whole, and how they end."""
+    """The bytes of the words that are whole, how they end, and the `bits` of a word that is cut, as digits."""
 
     text: bytes
     end: End
+    bits: str = ""
 
     @property
     def shown(self) -> str:
@@ -37,6 +38,12 @@ class ReadBits:
             # An incremental decoder holds back the bytes of a character that has only begun.
             text = text[: len(text) - len(_begun(text))]
         return text.decode("utf-8", "backslashreplace")
+
+    @property
+    def cut(self) -> str:
+        """What is known behind the shown text: the bytes of a character that has begun, and the bits of a word."""
+        begun = _begun(self.text) if self.end is End.OPEN else b""
+        return " ".join([*(f"{byte:02x}" for byte in begun), *([self.bits] if self.bits else [])])
 
 
 @dataclass(frozen=True)
@@ -69,7 +76,7 @@ class CodeReader:
                 return ReadBits(b"".join(text), kind if possible else End.IMPOSSIBLE)
             text.append(self._pieces[place])
             word, length = 0, 0
-        return ReadBits(b"".join(text), End.OPEN)
+        return ReadBits(b"".join(text), End.OPEN, f"{word:0{length}b}" if length else "")
 
 
 def _begun(text: bytes) -> bytes:

@@ -45,10 +45,10 @@ def test_strings_go_the_whole_way(server: Any, tmp_path: Path) -> None:
     path = f"/v1/campaigns/{campaign['id']}"
     estimate = server.api.get(f"{path}/estimates").raise_for_status().json()
     table = estimate["table"]
-    # 60 bits at eight a byte: seven bytes and a half.
-    true = {"=1+1": 901, "<b>x": 800, "a<U+202E>b": 700, "a long …": 600, "(no text)": 300}
+    # 60 bits at eight a byte: seven bytes and a half of "a long string".
+    true = {"=1+1": 901, "<b>x": 800, "a<U+202E>b": 700, "a long …[0111]": 600, "(no text)": 300}
     kinds = dict(zip(table["label"], table["kind"], strict=True))
-    assert kinds == dict.fromkeys(true, "string") | {"a long …": "begins with", "(no text)": "no text"}
+    assert kinds == dict.fromkeys(true, "string") | {"a long …[0111]": "begins with", "(no text)": "no text"}
     assert table["uncut"] == sorted(table["uncut"], reverse=True)
     users = len(texts) + 1
     assert (estimate["kind"], estimate["terms"]["users"]) == ("strings", users)
@@ -65,8 +65,11 @@ def test_strings_go_the_whole_way(server: Any, tmp_path: Path) -> None:
 
 
 def _check_answers(server: Any, path: str) -> None:
-    asked = server.api.get(f"{path}/answers", params={"string": ["<b>x", "never"]}).raise_for_status().json()["table"]
-    assert asked["label"] == ["<b>x", "never"]
+    texts = ["<b>x", "never", "a long story", "a\u202eb"]
+    asked = server.api.get(f"{path}/answers", params={"string": texts}).raise_for_status().json()["table"]
+    assert asked["label"] == ["<b>x", "never", "a long …[0111]", "a<U+202E>b"]
+    assert asked["kind"] == ["string", "string", "begins with", "string"]
+    assert max(asked["band_upper"]) < 1
     assert asked["lower"][0] < 800 / 3301 < asked["upper"][0]
     assert asked["lower"][1] == asked["band_lower"][1] == 0
     assert all(low <= each for low, each in zip(asked["band_lower"], asked["lower"], strict=True))
