@@ -18,7 +18,7 @@ from sordino_server.cli.unused_options import refuse_given
 from sordino_shared.errors import InvalidValue
 
 _EPSILONS = ("1", "2", "4")
-_MOST = 0.5
+_LEAST, _MOST = 1e-9, 0.5
 _UNUSED = (
     *("arms", "power", "daily", "spread", "looks", "expect", "level", "two_campaigns", "population", "collector"),
     *("device_epsilon", "weak_epsilon", "objective", "mechanism", "protocol", "target", "effort"),
@@ -66,11 +66,11 @@ def _row(summary: StringsSummary, share: float) -> dict[str, Any]:
 
 
 def share_of(text: str) -> float:
-    """A share above 0 and at most a half, such as 0.005 or 0.5%; raises InvalidValue."""
+    """A share from a billionth to a half, such as 0.005 or 0.5%; raises InvalidValue."""
     try:
         share = float(text.strip().removesuffix("%")) / (100 if text.strip().endswith("%") else 1)
     except ValueError:
         share = 0.0
-    if not 0 < share <= _MOST:
-        raise InvalidValue(f"--share is above 0 and at most 50%, such as 0.005 or 0.5%, not {text!r}", text)
+    if not _LEAST <= share <= _MOST:
+        raise InvalidValue(f"--share is from 0.0000001% to 50%, such as 0.005 or 0.5%, not {text!r}", text)
     return share
