@@ -209,7 +209,7 @@ def read_csv(path: Path | str, question: HasDomain, columns: Mapping[str, str] |
     if not isinstance(domain, Domain):
         raise WrongType("read_csv needs a domain: give it a Workload, a Plan or a PairwisePlan", question)
     domain = held_domain(domain)
-    names = {attribute.name: attribute.name for attribute in domain.attributes}
+    names = {name: name for name in domain.value_names}
     unknown = sorted(set(columns or {}) - set(names))
     if unknown:
         raise InvalidValue(f"there is no attribute {unknown[0]!r}; the domain has {', '.join(names)}", unknown)
