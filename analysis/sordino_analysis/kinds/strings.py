@@ -34,7 +34,7 @@ class StringExtras(Extras):
     beam: int
     candidates: int = Field(description="Strings that the levels chose, of which the listed ones are certified.")
     reports: tuple[int, ...]
-    found: float = Field(description="A string of that share is listed with 90 %.")
+    found: float = Field(description="A string of that share is listed with 90 %; 1 where none is.")
     forged: float = Field(description="Times a share of forged reports: points that they add to one string.")
     forged_held_out: float = Field(description="The same where all of them are of the level that counts.")
     seen: tuple[str, ...] = Field(description="Beginnings that are common, without a certified string and a number.")
@@ -93,6 +93,8 @@ class StringsKind(KindOfQuestion):
         )
         found = (
             f"a string that {percent(of.found, 2)} of the devices hold is listed with 90 %; rarer ones may be missing"
+            if of.found < 1
+            else "of so few reports even a string that all devices hold is listed with less than 90 %"
         )
         one, counted = (percent(_FORGED * each, 2) for each in (of.forged, of.forged_held_out))
         forged = (

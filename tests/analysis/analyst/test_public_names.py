@@ -32,13 +32,13 @@ from sordino_analysis.analyst import (
 )
 
 PUBLIC = {
-    "Aggregate", "AverageCaseAnswer", "ColumnError", "Contrast", "Estimate", "EstimateComparison",
-    "EstimationError", "Experiment", "Items", "PairwisePlan", "PairwiseSimulation", "Picture", "Plan", "PlanError",
-    "Progress", "RankedRules", "Rotation", "SeriesEstimates", "Simulation", "SordinoError", "Workload",
+    "Aggregate", "AverageCaseAnswer", "ColumnError", "Contrast", "Estimate", "EstimateComparison", "EstimationError",
+    "Experiment", "Items", "PairwisePlan", "PairwiseSimulation", "Picture", "Plan", "PlanError", "Progress",
+    "RankedRules", "Rotation", "SeriesEstimates", "Simulation", "SordinoError", "StringCode", "Workload",
     "WorkloadError", "aggregate", "best_rules", "chart", "compare", "estimate", "experiment", "histogram", "items",
     "marginal", "pairwise_statistic", "plan", "plan_pairwise", "prefix", "quantile_shift", "ranges", "read_csv",
     "read_estimates", "read_pairwise_plan", "read_plan", "rotation", "rule_on_average", "series", "simulate",
-    "simulate_pairwise", "workload",
+    "simulate_pairwise", "text_code", "workload",
 }  # fmt: skip
 MODULES = (
     comparisons, contrasts, estimates, experiments, items, pairs, pictures, plans, quantile_shifts, results, rules,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from sordino_analysis.answers.document import EstimateDocument
+from sordino_analysis.kinds.strings import StringExtras, StringsKind
 from sordino_analysis.kinds.strings_document import true_shares
 from sordino_analysis.strings.asked import asked_strings
 from sordino_analysis.strings.labels import kind_of, label_of, legible
@@ -67,3 +69,28 @@ def test_asked_strings_that_are_cut_are_answered_as_beginnings() -> None:
     # For all texts at once, and still not the whole range.
     assert upper[2] < 1
     assert lower[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (0.25, "a string that 25.00 % of the devices hold is listed with 90 %"),
+        (1.0, "of so few reports even a string that all devices hold is listed with less than 90 %"),
+    ],
+)
+def test_nobody_is_told_that_few_reports_find_what_they_do_not(found: float, said: str) -> None:
+    extras = StringExtras(
+        warnings=(),
+        workload="words",
+        beam=10,
+        candidates=10,
+        reports=(5, 5),
+        found=found,
+        forged=2.0,
+        forged_held_out=8.0,
+        seen=(),
+    )
+    estimate = EstimateDocument.of_columns("strings", {}, extras, users=10, level=0.95)
+    statements = StringsKind().statements(estimate)
+    assert statements[0] == "0 strings certified of 10 candidates"
+    assert any(said in each for each in statements)
