@@ -69,6 +69,15 @@ def test_list_and_intervals_have_half_of_the_error_each() -> None:
     assert found.value[0] == pytest.approx((30 / 60 - 0.25) / 0.5)
 
 
+def test_each_interval_has_the_share_of_its_weight_of_the_error() -> None:
+    counts, weights = np.array([30, 20, 15]), np.array([0.7, 0.2, 0.1])
+    found = certify(counts, 60, CHANCES, weights, 0.1)
+    for count, weight, (low, high) in zip(counts, weights, found.interval * 0.5 + 0.25, strict=True):
+        if count > 20:
+            assert binom.sf(count - 1, 60, low) == pytest.approx(0.05 * weight / 2)
+        assert binom.cdf(count, 60, high) == pytest.approx(0.05 * weight / 2)
+
+
 def test_weights_sum_to_one_and_none_is_below_a_thousandth_of_the_largest() -> None:
     weights = weights_of(np.array([1.0, 0.5, 1e-12]))
     assert weights.sum() == pytest.approx(1)

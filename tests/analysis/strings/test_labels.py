@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.kinds.strings import StringExtras, StringsKind
 from sordino_analysis.kinds.strings_document import true_shares
 from sordino_analysis.strings.asked import asked_strings
 from sordino_analysis.strings.labels import kind_of, label_of, legible
+from sordino_analysis.strings.reports import HELD_OUT, StringReports
 from sordino_analysis.text_codes.reading import CodeReader, End
 from sordino_analysis.text_codes.shipped_codes import shipped_code
 from sordino_analysis.vectorized.randomizers import randomize_part
@@ -69,6 +71,17 @@ def test_asked_strings_that_are_cut_are_answered_as_beginnings() -> None:
     # For all texts at once, and still not the whole range.
     assert upper[2] < 1
     assert lower[0] > 0
+    # From the count of the held-out level: of one text that was fixed before, and of 2^64.
+    reports = len(StringReports.of(campaign.strings.randomizer, [payloads]).levels[HELD_OUT])
+    chances = campaign.strings.chances
+    own, other = float(chances.own), float(chances.other)
+    count = (found["uncut"][0] * (own - other) + other) * reports
+    assert count == pytest.approx(round(count))
+    for prefix, error in (("", 0.05), ("band_", 0.05 / 2**64)):
+        low, high = (found[f"{prefix}{end}"][0] * (own - other) + other for end in ("lower", "upper"))
+        assert binom.sf(round(count) - 1, reports, low) == pytest.approx(error / 2, rel=1e-6)
+        if high < own - 1e-9:
+            assert binom.cdf(round(count), reports, high) == pytest.approx(error / 2, rel=1e-6)
 
 
 @pytest.mark.parametrize(
