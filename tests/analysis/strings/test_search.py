@@ -101,10 +101,22 @@ def test_a_path_that_has_ended_has_one_child() -> None:
     assert len(ended) == 1
     assert listed(found) == ["the"]
     assert not any(text.end is End.IMPOSSIBLE for text in found.texts)
-    # Its other children would take the places of all other paths.
-    assert len(found.texts) > 10
     ((low, high),) = found.certified.interval[found.certified.certified].tolist()
     assert 0.7 < low < high == 1
+
+
+def test_children_of_a_path_that_has_ended_take_no_place() -> None:
+    """One that is sure and has ended, and one of small odds: each has a child, by the prior odds of a level of none."""
+    campaign = DrawnStrings(code="bytes", beam=2)
+    strings, text = campaign.strings, campaign.strings.text
+    ended, going = text.code.first_bits(b"a", 20), text.code.first_bits(b"ab\0", 20)
+    paths = Paths((ended, going), np.array([40.0, -30.0]), (End.ENDED, End.OPEN))
+    search = PathSearch(text=text, reader=strings.reader, chances=strings.chances, beam=2, sought=0.1)
+    none = StringReports.of(strings.randomizer, []).rows(2)
+    found = search.extended(paths, strings.prefixes[1], none)
+    assert (found.codes, found.ends) == ((ended << 4, going << 4), (End.ENDED, End.OPEN))
+    # All of the chance, up to 10^-12, and a sixteenth.
+    assert found.odds == pytest.approx([np.log(1e12), -30 - np.log(16)], rel=1e-4)
 
 
 def test_odds_are_those_of_the_sought_share_against_none() -> None:
