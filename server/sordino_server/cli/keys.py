@@ -27,6 +27,7 @@ from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.pagination import MAX_PAGE, Page, Position
 from sordino_server.models import Key, Role
+from sordino_shared.quantities import duration
 
 app = command_group(
     "keys", help="Create, list, rotate and revoke operators' keys in the database SORDINO_DATABASE_URL."
@@ -138,15 +139,15 @@ def rotate(
 
     Both open until the overlap is over. What was answered to an idempotency key of the old one is answered to the new.
     """
-    now = WallClock().now()
+    now, overlap_s = WallClock().now(), round(overlap_hours * 3600)
     with _database().write("rotate key") as session:
-        new = service.rotate(session, key_id, now, round(overlap_hours * 3600))
+        new = service.rotate(session, key_id, now, overlap_s)
         _record(session, new.key, "rotate key", now)
         document = _plain(KeyDocument.of(new.key))
     if as_json:
         print_json(document | {"key": new.text, "replaces": key_id})
         return
-    say(f"key {new.key.id} takes the place of {key_id}, which ends in {overlap_hours:g} hours; it is shown only once:")
+    say(f"key {new.key.id} takes the place of {key_id}, which ends in {duration(overlap_s)}; it is shown only once:")
     typer.echo(new.text)
 
 

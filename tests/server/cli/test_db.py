@@ -127,7 +127,8 @@ def test_a_backup_is_written_and_restored_by_commands(run_command: Run, json_of:
     assert "restore into an empty one" in " ".join(refused.split())
     new = {"SORDINO_DATABASE_URL": f"sqlite:///{tmp_path}/new.sqlite3"}
     restored = json_of("db", "restore", "monday.sqlite3", **new)
-    assert (restored["rows"], restored["tables"]["keys"]) == (1, 1)
+    # The key, and who made it.
+    assert (restored["rows"], restored["tables"]["keys"], restored["tables"]["audit_log"]) == (2, 1, 1)
     assert json_of("keys", "list", **new)["keys"][0]["id"] == made["id"]
     run_command("db", "check", **new)
     run_command("db", "check", SORDINO_DATABASE_URL=f"sqlite:///{tmp_path}/again.sqlite3")
