@@ -59,6 +59,7 @@ from sordino_analysis.documents.queries import (
     StackedQueries,
     StackQueries,
 )
+from sordino_analysis.documents.string_queries import StringQueries, StringsDecoder
 from sordino_analysis.vectorized.arrays import array_of
 from sordino_analysis.vectorized.kernels import two_level_rows
 from sordino_analysis.vectorized.orbits import base_row
@@ -309,9 +310,20 @@ def analyst_parts() -> dict[str, AnalystPart]:
         ),
         "numbers": analyst_part("finite_kernel_dense", "delays", asked_numbers(), "kernel", histogram, figures),
         "type_weights": analyst_part("finite_kernel_dense", "three sums", matrix, "kernel", weighted, figures),
+        "strings": strings_analyst_part(),
         **symmetric_analyst_parts(),
         **odd_analyst_parts(),
     }
+
+
+def strings_analyst_part() -> AnalystPart:
+    """Common strings: a search, of which no bound above 0 is proved."""
+    decoder = StringsDecoder(variance=0.75, held_out=0.25, found=10.5, sought=12.5)
+    nothing = LowerBound(0, _reals(0), _reals(0))
+    return analyst_part(
+        *("strings", "pages", StringQueries(1000, 0.05), "prefix_levels", decoder, ErrorFigures(1.5, 1.25, 0)),
+        certificate=Certificate(nothing, nothing),
+    )
 
 
 def asked_numbers() -> NumberQueries:

@@ -14,6 +14,7 @@ from sordino_analysis.documents.certificate import Certificate, LowerBound
 from sordino_analysis.documents.string_queries import StringsDecoder
 from sordino_analysis.documents.strings_summary import StringsSummary
 from sordino_analysis.documents.summary_parts import PartDigests
+from sordino_analysis.percentages import percent
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planning_request import Interrupted, never, request_digest
 from sordino_analysis.planning_options import PlanError, PlanningOptions
@@ -171,8 +172,8 @@ def check_users(levels: LevelPlan, options: PlanningOptions) -> None:
     if users * levels.held_out < _LEAST_CERTIFYING:
         needed = math.ceil(_LEAST_CERTIFYING / levels.held_out)
         raise PlanError(
-            f"{users:,} users certify nothing: {levels.held_out:.0%} of them answer the level that does, and it takes "
-            f"{_LEAST_CERTIFYING} reports; expect {needed:,} users or more",
+            f"{users:,} users certify nothing: {percent(levels.held_out, 0)} of them answer the level that does, and it "
+            f"takes {_LEAST_CERTIFYING} reports; expect {needed:,} users or more",
             users,
         )
     variance = label_variance(epsilon, best_label_bits(epsilon))
