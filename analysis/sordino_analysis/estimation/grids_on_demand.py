@@ -25,6 +25,7 @@ from sordino_analysis.evaluation.grids.answers import GridAnswers
 from sordino_analysis.evaluation.grids.category_answers import CategoryAnswers
 from sordino_analysis.evaluation.grids.moments import GridMoments
 from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
+from sordino_analysis.evaluation.grids.plane_category_answers import PlaneCategoryAnswers
 from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
 
@@ -116,9 +117,20 @@ class CategoriesOnDemand(PlanesOnDemand):
         return looked_at(bins)
 
 
+@dataclass(frozen=True, eq=False)
+class PlaneCategoriesOnDemand(PlanesOnDemand):
+    """A closed round of grids on categories and two ordered attributes, whose law is known for all sums of cells."""
+
+    law: PlaneCategoryAnswers
+
+    def asked(self, operator: LinearMap, label: Callable[[int], str]) -> LinearEstimator:
+        return self._of(self.law.for_rows(operator, label))
+
+
 # The form of answers on demand for each form of grids.
 FORMS: Mapping[type[AnswerMoments], Callable[[LinearEstimator, Aggregate, Any], LinearOnDemand]] = {
     GridAnswers: GridsOnDemand,
     PlaneAnswers: PlanesOnDemand,
     CategoryAnswers: CategoriesOnDemand,
+    PlaneCategoryAnswers: PlaneCategoriesOnDemand,
 }

@@ -8,14 +8,16 @@ levels that tell different attributes apart are found together.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import Protocol
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
-from sordino_analysis.evaluation.grids.category_families import CategoryFamily, CategoryPart
+from sordino_analysis.evaluation.grids.attribute_groups import Apart
+from sordino_analysis.evaluation.grids.category_families import CategoryFamily
 from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
 from sordino_analysis.mechanisms.grid_levels import combs
 from sordino_analysis.mechanisms.hash_response import HashResponse, hash_response
@@ -23,6 +25,14 @@ from sordino_analysis.mechanisms.tuning import CATEGORY_LEVELS, GRID_LEVELS
 from sordino_analysis.optimisation.level_chances import Component, best_shares, centred
 
 Subset = tuple[bool, ...]
+
+
+class TellsApart(Protocol):
+    """A level, or a part of a workload."""
+
+    @property
+    def apart(self) -> Apart:
+        """Whether it tells the members of each attribute without an order apart."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,7 +94,7 @@ def _candidates(family: CategoryFamily, responses: Sequence[HashResponse], epsil
     periods = [CATEGORY_LEVELS.ratio**power for power in np.arange(first, last)]
     widths = sorted({*narrow, *(max(1, round(family.bins * times)) for times in periods)})
     levels: list[CategoryLevel] = []
-    for apart, response in product(_told(family), responses):
+    for apart, response in product(told_apart(family.parts), responses):
         lines = [response.level(width, hashed=True) for width in widths]
         levels += [CategoryLevel(line=line, axis=family.axis, apart=apart) for line in lines]
         if any(apart):
@@ -95,9 +105,9 @@ def _candidates(family: CategoryFamily, responses: Sequence[HashResponse], epsil
     return levels
 
 
-def _told(family: CategoryFamily) -> list[Subset]:
+def told_apart(parts: Iterable[TellsApart]) -> list[Subset]:
     """Which attributes levels tell apart: those of each part, and of parts together where these are few."""
-    found = {part.apart for part in family.parts}
+    found = {part.apart for part in parts}
     if len(found) > CATEGORY_LEVELS.most_joined:
         return sorted(found, reverse=True)
     for one, other in product(tuple(found), repeat=2):
@@ -111,17 +121,17 @@ def _components(family: CategoryFamily, levels: Sequence[CategoryLevel], grams: 
     base = [level.factor(sizes, bins) * level.kernel(bins) for level in levels]
     found = []
     for subset in product((False, True), repeat=len(sizes)):
-        shares = [_share(part, subset, sizes) for part in family.parts]
+        shares = [share_of_part(part, subset, sizes) for part in family.parts]
         if not any(shares):
             continue
         gram = sum((share * gram for share, gram in zip(shares, grams, strict=True)), np.zeros((bins, bins)))
-        kernels = np.array([_left(level, subset, sizes) * kernel for level, kernel in zip(levels, base, strict=True)])
+        kernels = np.array([told_by_level(level, subset, sizes) * kernel for level, kernel in zip(levels, base, strict=True)])
         constant = 0.0 if any(subset) else float(math.prod(sizes))
         found.append(Component(kernels, gram if any(subset) else centred(gram), constant))
     return found
 
 
-def _share(part: CategoryPart, subset: Subset, sizes: Sequence[int]) -> float:
+def share_of_part(part: TellsApart, subset: Subset, sizes: Sequence[int]) -> float:
     """How often the queries of a part are in the functions of sum 0 on the `subset`, added up over the members."""
     share = 1.0
     for size, named, zero in zip(sizes, part.apart, subset, strict=True):
@@ -129,7 +139,7 @@ def _share(part: CategoryPart, subset: Subset, sizes: Sequence[int]) -> float:
     return share
 
 
-def _left(level: CategoryLevel, subset: Subset, sizes: Sequence[int]) -> float:
+def told_by_level(level: TellsApart, subset: Subset, sizes: Sequence[int]) -> float:
     """How much of a level's information there is on the functions of sum 0 on the `subset`."""
     if any(zero and not told for zero, told in zip(subset, level.apart, strict=True)):
         return 0.0

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 
 from sordino_analysis.evaluation.grids.category_families import CategoryFamily, category_family_of
+from sordino_analysis.evaluation.grids.plane_families import PlaneCategoryFamily, plane_category_family_of
 from sordino_analysis.evaluation.grids.plane_prefixes import PlanePrefixes, plane_of
 from sordino_analysis.evaluation.grids.stacked import family_of
-from sordino_analysis.mechanisms.tuning import CATEGORY_GRIDS, PLANE_GRIDS, SHIFTED_GRIDS
+from sordino_analysis.mechanisms.tuning import CATEGORY_GRIDS, PLANE_CATEGORY_GRIDS, PLANE_GRIDS, SHIFTED_GRIDS
 from sordino_analysis.questions.linear import Workload
 from sordino_shared.domains import Ordered
 
@@ -20,7 +21,10 @@ def too_many_types(workload: Workload) -> str | None:
     if plane is not None:
         return _on_a_plane(plane, workload.size)
     family = category_family_of(workload)
-    return None if family is None else _beside_categories(family, workload)
+    if family is not None:
+        return _beside_categories(family, workload)
+    beside = plane_category_family_of(workload)
+    return None if beside is None else _plane_beside_categories(beside, workload)
 
 
 def _on_a_line(workload: Workload) -> str | None:
@@ -51,6 +55,21 @@ def _beside_categories(family: CategoryFamily, workload: Workload) -> str | None
     if bins < 2:
         return told + "merge categories, or ask about fewer attributes"
     return told + f"with these categories use at most {bins} bins"
+
+
+def _plane_beside_categories(family: PlaneCategoryFamily, workload: Workload) -> str | None:
+    most, categories = PLANE_CATEGORY_GRIDS.most_types, math.prod(family.sizes)
+    if workload.size <= most:
+        return None
+    first, second = family.plane
+    told = (
+        f"{categories} categories × {first} × {second} types are {workload.size}, and at most {most} are planned: "
+    )
+    if most // categories < 4:
+        return told + "merge categories, or ask about fewer attributes"
+    narrower = min(math.isqrt(most // categories), first, second)
+    wider = min(max(first, second), most // categories // narrower)
+    return told + f"use wider bins, for example {narrower} and {wider} of them"
 
 
 def _unordered(workload: Workload, place: int) -> int:

@@ -45,7 +45,7 @@ MAX_DENSE_TYPES = 2048
 MOST_DENSE_INTERVALS = 512
 # 128 MiB of doubles for W; the factor L and the decoder of the vector mechanism are as large each.
 MAX_DENSE_ENTRIES = 1 << 24
-_GRIDS = ("shifted_grids", "plane_grids", "category_grids")
+_GRIDS = ("shifted_grids", "plane_grids", "category_grids", "plane_category_grids")
 # Of the factorization that all mechanisms share: no plan by it is further above the least. Measured: `python -m
 # benchmarks.planning`.
 FACTORIZATION_GAP = 0.01

@@ -50,17 +50,23 @@ def _alike(levels: Sequence[PlaneLevel], chances: Floats) -> Floats:
 
 
 def _candidates(designed: Pair, epsilon: float) -> list[PlaneLevel]:
-    """Hashed cells of every power of 2 on each attribute, and combs whose period is near the size of the domain."""
+    """Hashed cells of every power of 2 on each attribute, and combs."""
     widths = [[0, *(1 << power for power in range(size.bit_length()))] for size in designed]
     response = hash_response(epsilon)
-    levels = [_level(response, (a, b), None) for a, b in product(*widths) if a or b]
+    levels = [plane_level(response, (a, b)) for a, b in product(*widths) if a or b]
+    return levels + plane_combs(designed, epsilon)
+
+
+def plane_combs(designed: Pair, epsilon: float) -> list[PlaneLevel]:
+    """Combs of one attribute and of both whose period is near the size of the domain."""
+    levels: list[PlaneLevel] = []
     combs = [pair for count in PLANE_LEVELS.combs_of_one for pair in ((count, 1), (1, count))]
     enough = PLANE_LEVELS.least_information * math.sinh(epsilon / 2) ** 2
     for residues in (*combs, *PLANE_LEVELS.combs_of_both):
         comb = HashResponse(1, math.prod(residues), epsilon)
         if comb.information >= enough:
             sides = [_comb_widths(size, count) for size, count in zip(designed, residues, strict=True)]
-            levels += [_level(comb, (a, b), residues) for a, b in product(*sides)]
+            levels += [plane_level(comb, (a, b), residues) for a, b in product(*sides)]
     return levels
 
 
@@ -70,7 +76,7 @@ def _comb_widths(size: int, residues: int) -> list[int]:
     return sorted({max(1, round(size * period / residues)) for period in PLANE_LEVELS.periods})
 
 
-def _level(response: HashResponse, widths: Pair, residues: Pair | None) -> PlaneLevel:
+def plane_level(response: HashResponse, widths: Pair, residues: Pair | None = None) -> PlaneLevel:
     """The level of this response, of no chance yet."""
     return PlaneLevel(
         chance=0.0,
@@ -91,18 +97,24 @@ def _gram(designed: Pair) -> Floats:
 
 
 def _scaled(levels: Sequence[PlaneLevel], designed: Pair, shape: Pair) -> list[PlaneLevel]:
-    """Levels for as many types as `shape` has, each side about a power of 2 times the designed one."""
+    """Levels for as many types as `shape` has, with chances that sum to 1."""
+    found = [one for level in levels for one in scaled_plane(level, designed, shape)]
+    whole = sum(level.chance for level in found)
+    return [replace(level, chance=level.chance / whole) for level in found]
+
+
+def scaled_plane(level: PlaneLevel, designed: Pair, shape: Pair) -> list[PlaneLevel]:
+    """What a level stands for on as many types as `shape` has, each side about a power of 2 times the designed one.
+
+    Each has its chance.
+    """
     times = [size / few for size, few in zip(shape, designed, strict=True)]
-    octaves = [max(0, round(math.log2(factor))) for factor in times]
-    scaled_levels: list[PlaneLevel] = []
-    for level in levels:
-        if level.residues is None:
-            sides = [_octaves(width, count) for width, count in zip(level.widths, octaves, strict=True)]
-        else:
-            sides = [[round(width * factor)] for width, factor in zip(level.widths, times, strict=True)]
-        scaled_levels += [replace(level, widths=(first, second)) for first, second in product(*sides)]
-    whole = sum(level.chance for level in scaled_levels)
-    return [replace(level, chance=level.chance / whole) for level in scaled_levels]
+    if level.residues is None:
+        octaves = [max(0, round(math.log2(factor))) for factor in times]
+        sides = [_octaves(width, count) for width, count in zip(level.widths, octaves, strict=True)]
+    else:
+        sides = [[round(width * factor)] for width, factor in zip(level.widths, times, strict=True)]
+    return [replace(level, widths=(first, second)) for first, second in product(*sides)]
 
 
 def _octaves(width: int, octaves: int) -> list[int]:

@@ -62,8 +62,12 @@ def shipped_plane(levels: list[PlaneLevel], shape: Pair, guarantee: PureEpsilon)
 
 
 def _shipped(level: PlaneLevel, chance: int) -> Level:
-    grid = GridPartition(level.widths)
+    return Level.of_first(chance, GridPartition(level.widths), label_of_plane(level), level.hits)
+
+
+def label_of_plane(level: PlaneLevel) -> LinearLabel | ResidueLabel:
+    """The label of a level as on the wire."""
     if level.residues is None:
-        return Level.of_first(chance, grid, LinearLabel(level.labels.bit_length() - 1), level.hits)
+        return LinearLabel(level.labels.bit_length() - 1)
     looked_at = [count for count, width in zip(level.residues, level.widths, strict=True) if width]
-    return Level.of_first(chance, grid, ResidueLabel(tuple(looked_at)), level.hits)
+    return ResidueLabel(tuple(looked_at))

@@ -17,6 +17,7 @@ from sordino_analysis.mechanisms.hyperplane_codebook import HyperplaneCodebookMe
 from sordino_analysis.mechanisms.mechanism import Mechanism
 from sordino_analysis.mechanisms.optimised_kernel import OptimisedKernelMechanism
 from sordino_analysis.mechanisms.orbit_kernel import OrbitKernelMechanism
+from sordino_analysis.mechanisms.plane_category_grids import PlaneCategoryGridsMechanism
 from sordino_analysis.mechanisms.plane_grids import PlaneGridsMechanism
 from sordino_analysis.mechanisms.query_kernel import QueryKernelMechanism
 from sordino_analysis.mechanisms.randomized_response import RandomizedResponseMechanism
@@ -34,6 +35,7 @@ MECHANISMS: tuple[Mechanism, ...] = (
     ShiftedGridsMechanism(),
     PlaneGridsMechanism(),
     CategoryGridsMechanism(),
+    PlaneCategoryGridsMechanism(),
     HadamardResponseMechanism(),
     HaarMechanism(),
     HierarchyMechanism(),
@@ -52,7 +54,14 @@ MECHANISMS: tuple[Mechanism, ...] = (
 )
 
 # Made for what the queries have in common, so nothing else is built where its formula says that it cannot win.
-_FIRST = ("coarsened_histogram", "shifted_grids", "plane_grids", "category_grids", "orbit_kernel")
+_FIRST = (
+    "coarsened_histogram",
+    "shifted_grids",
+    "plane_grids",
+    "category_grids",
+    "plane_category_grids",
+    "orbit_kernel",
+)
 
 
 def in_order_of_evaluation() -> tuple[Mechanism, ...]:

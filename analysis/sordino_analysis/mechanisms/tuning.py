@@ -231,6 +231,34 @@ class OrbitKernelTuning:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PlaneCategoryGridLevelsTuning:
+    """Levels of grids on categories and two ordered attributes: `plane_category_grid_levels.py`. Measured: `python -m
+    benchmarks.tuning mechanisms.plane_category_levels`."""
+
+    designed_at: int = 16
+    """Levels are chosen at up to so many types of an ordered attribute."""
+    wide: tuple[float, ...] = (0.375, 0.7, 1.4, 2.0)
+    """Widths over the size of an attribute that are tried beside powers of 2; a device takes none above twice it."""
+    steps: tuple[int, ...] = (20, 10, 10)
+    """Steps of the chances, after each of which levels of a small chance go."""
+    last_steps: int = 12
+    """Steps of the levels that are left."""
+    least_chance: float = 0.01
+    """Of the largest chance; a level of a smaller one is left out: it costs bytes of the device part."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlaneCategoryGridsTuning:
+    """Grids on categories and two ordered attributes as a mechanism: `plane_category_grids.py`. Measured: `python -m
+    benchmarks.tuning mechanisms.plane_category_grids`."""
+
+    fewest_types: int = 256
+    """Below, dense designs are better and take seconds."""
+    most_types: int = MOST_PLANNED_BINS
+    """An exact variance is a system of all types of the plane for each part of the functions of the categories."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class PlaneGridLevelsTuning:
     """Levels of grids of two attributes: `plane_grid_levels.py`. Measured: `python -m benchmarks.tuning
     mechanisms.plane_levels`."""
@@ -380,6 +408,8 @@ CODEBOOK = HyperplaneCodebookTuning()
 SHARED_WORK = SharedWorkTuning()
 OPTIMISED_KERNEL = OptimisedKernelTuning()
 ORBIT_KERNEL = OrbitKernelTuning()
+PLANE_CATEGORY_LEVELS = PlaneCategoryGridLevelsTuning()
+PLANE_CATEGORY_GRIDS = PlaneCategoryGridsTuning()
 PLANE_LEVELS = PlaneGridLevelsTuning()
 PLANE_GRIDS = PlaneGridsTuning()
 RESPONSE = RandomizedResponseTuning()

@@ -18,6 +18,7 @@ from sordino_analysis.documents.certificate import (
     SubsetBound,
 )
 from sordino_analysis.evaluation.grids.category_families import category_family_of
+from sordino_analysis.evaluation.grids.plane_families import plane_category_family_of
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.evaluation.grids.stacked import family_of
 from sordino_analysis.mechanisms.mechanism import MOST_DENSE_INTERVALS, SharedWork
@@ -32,6 +33,7 @@ from sordino_analysis.planning.interval_certificates import (
     categories_bound,
     interval_bound,
     plane_bound,
+    plane_categories_bound,
 )
 from sordino_analysis.planning.listed_row_certificates import listed_rows_certificate
 from sordino_analysis.planning.mixed_type_certificates import mixed_types_certificate
@@ -63,6 +65,9 @@ def lower_bound(work: SharedWork, objective: Objective, progress: ProgressCallba
     beside = category_family_of(workload)
     if beside is not None and workload.size > MOST_DENSE_INTERVALS:
         return _or_own_types(categories_bound(beside, epsilon), work, objective, progress)
+    both = plane_category_family_of(workload)
+    if both is not None and workload.size > MOST_DENSE_INTERVALS:
+        return plane_categories_bound(both, epsilon)
     if work.deadline.passed():
         return some_types_certificate(workload, epsilon, objective, SOME_TYPES.cut_short)
     if isinstance(workload.operator, CharacterMap) and workload.operator.invariant:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -9,9 +10,11 @@ import numpy as np
 from sordino_analysis.documents.certificate import IntervalBound
 from sordino_analysis.evaluation.grids.category_families import CategoryFamily, WholeFamily
 from sordino_analysis.evaluation.grids.families import CellFamily, IntervalFamily, PrefixFamily, RangeFamily
+from sordino_analysis.evaluation.grids.plane_families import PlaneCategoryFamily
 from sordino_analysis.evaluation.grids.plane_prefixes import PlanePrefixes
 from sordino_analysis.optimisation.bounds.categories import (
     CategoryTerms,
+    PlaneSpectrum,
     Spectrum,
     category_bound,
     cell_spectrum,
@@ -86,6 +89,28 @@ def recheck_categories(bound: IntervalBound, family: CategoryFamily, epsilon: fl
     """The value that even densities prove, for either objective; None for others."""
     even = len(ndarray(bound.query_density)) == len(ndarray(bound.type_density)) == 1
     return _of_categories(family, epsilon) if even else None
+
+
+def plane_categories_bound(family: PlaneCategoryFamily, epsilon: float) -> IntervalBound:
+    """The bound of rectangles within members of other attributes; only the bins have weight, even ones."""
+    return IntervalBound(_of_plane_categories(family, epsilon), _EVEN, _EVEN)
+
+
+def recheck_plane_categories(bound: IntervalBound, family: PlaneCategoryFamily, epsilon: float) -> float | None:
+    """The value that even densities prove, for either objective; None for others."""
+    even = len(ndarray(bound.query_density)) == len(ndarray(bound.type_density)) == 1
+    return _of_plane_categories(family, epsilon) if even else None
+
+
+def _of_plane_categories(asked: PlaneCategoryFamily, epsilon: float) -> float:
+    family = asked.grouped(asked.groups())
+    parts = [
+        CategoryTerms(
+            part.apart, PlaneSpectrum(family.bins, *(_SPECTRA[type(side.family)] for side in part.sides)), part.weight
+        )
+        for part in family.parts
+    ]
+    return category_bound(family.sizes, math.prod(family.bins), parts, family.count, epsilon)
 
 
 def _of_categories(asked: CategoryFamily, epsilon: float) -> float:

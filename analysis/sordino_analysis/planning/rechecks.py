@@ -25,6 +25,7 @@ from sordino_analysis.documents.certificate import (
     SubsetBound,
 )
 from sordino_analysis.evaluation.grids.category_families import category_family_of
+from sordino_analysis.evaluation.grids.plane_families import plane_category_family_of
 from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.optimisation.bounds import recheck
 from sordino_analysis.optimisation.bounds.odd import recheck_odd
@@ -33,7 +34,12 @@ from sordino_analysis.optimisation.symmetry.odd_characters import recheck_odd_ch
 from sordino_analysis.optimisation.symmetry.pinned_bound import recheck_pinned
 from sordino_analysis.optimisation.symmetry.query_fourier_weights import query_fourier_weights
 from sordino_analysis.optimisation.symmetry.subset_sizes import recheck_subset_sizes
-from sordino_analysis.planning.interval_certificates import recheck_categories, recheck_intervals, recheck_plane
+from sordino_analysis.planning.interval_certificates import (
+    recheck_categories,
+    recheck_intervals,
+    recheck_plane,
+    recheck_plane_categories,
+)
 from sordino_analysis.planning.listed_row_certificates import recheck_listed_rows_certificate
 from sordino_analysis.planning.mixed_type_certificates import recheck_mixed_types_certificate
 from sordino_analysis.planning.own_type_certificates import recheck_own_types_certificate
@@ -68,6 +74,9 @@ def _intervals(bound: IntervalBound, workload: Workload, epsilon: float, objecti
     beside = category_family_of(workload)
     if beside is not None:
         return recheck_categories(bound, beside, epsilon)
+    both = plane_category_family_of(workload)
+    if both is not None:
+        return recheck_plane_categories(bound, both, epsilon)
     return recheck_intervals(bound, workload.operator.intervals, epsilon, objective)
 
 

@@ -22,28 +22,33 @@ Apart = tuple[bool, ...]
 
 @dataclass(frozen=True)
 class AttributeGroups:
-    """The `groups` of attributes of `sizes`, by their places among those without an order; `axis` is the ordered one's.
+    """The `groups` of attributes of `sizes`, by their places among those without an order; `axes` are the ordered ones'.
 
-    Functions of the types are arrays of `shape`, and of `grouped` where each group is one attribute. The ordered
+    Functions of the types are arrays of `shape`, and of `grouped` where each group is one attribute. An ordered
     attribute comes after as many groups as begin before it.
     """
 
     shape: Shape
-    axis: int
+    axes: Shape
     groups: tuple[tuple[int, ...], ...]
 
     @classmethod
-    def of(cls, shape: Shape, axis: int, told: Iterable[Apart]) -> AttributeGroups:
+    def of(cls, shape: Shape, axes: Shape, told: Iterable[Apart]) -> AttributeGroups:
         """Those that each of `told` treats alike."""
         columns: dict[tuple[bool, ...], list[int]] = {}
         for place, column in enumerate(zip(*told, strict=True)):
             columns.setdefault(column, []).append(place)
-        return cls(shape, axis, tuple(map(tuple, columns.values())))
+        return cls(shape, axes, tuple(map(tuple, columns.values())))
+
+    @cached_property
+    def _others(self) -> list[int]:
+        """The places of the attributes without an order."""
+        return [place for place in range(len(self.shape)) if place not in self.axes]
 
     @cached_property
     def sizes(self) -> Shape:
         """Of the attributes without an order."""
-        return self.shape[: self.axis] + self.shape[self.axis + 1 :]
+        return tuple(self.shape[place] for place in self._others)
 
     @cached_property
     def counts(self) -> Shape:
@@ -51,20 +56,25 @@ class AttributeGroups:
         return tuple(math.prod(self.sizes[place] for place in group) for group in self.groups)
 
     @cached_property
-    def grouped_axis(self) -> int:
-        """The ordered attribute's place among the groups."""
-        return sum(group[0] < self.axis for group in self.groups)
+    def grouped_axes(self) -> Shape:
+        """The ordered attributes' places among the groups."""
+        before = [sum(self._others[group[0]] < axis for group in self.groups) for axis in self.axes]
+        return tuple(groups + place for place, groups in enumerate(before))
 
     @cached_property
     def grouped(self) -> Shape:
         """The shape of functions with one attribute for each group."""
-        return (*self.counts[: self.grouped_axis], self.shape[self.axis], *self.counts[self.grouped_axis :])
+        found = list(self.counts)
+        for place, axis in zip(self.grouped_axes, self.axes, strict=True):
+            found.insert(place, self.shape[axis])
+        return tuple(found)
 
     @cached_property
     def _order(self) -> list[int]:
         """The attributes in the order of the groups."""
-        placed = [[place + (place >= self.axis) for place in group] for group in self.groups]
-        placed.insert(self.grouped_axis, [self.axis])
+        placed = [[self._others[place] for place in group] for group in self.groups]
+        for place, axis in zip(self.grouped_axes, self.axes, strict=True):
+            placed.insert(place, [axis])
         return [place for group in placed for place in group]
 
     def arranged(self, values: Floats) -> Floats:

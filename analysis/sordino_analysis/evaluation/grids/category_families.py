@@ -122,12 +122,12 @@ class CategoryFamily:
 
     def groups(self, told: Iterable[Apart] = ()) -> AttributeGroups:
         """The attributes that all parts treat alike, and all of `told`, which levels may tell apart."""
-        return AttributeGroups.of(self.shape, self.axis, [*(part.apart for part in self.parts), *told])
+        return AttributeGroups.of(self.shape, (self.axis,), [*(part.apart for part in self.parts), *told])
 
     def grouped(self, groups: AttributeGroups) -> CategoryFamily:
         """The same questions with one attribute for each group."""
         parts = tuple(replace(part, apart=groups.of_groups(part.apart)) for part in self.parts)
-        return CategoryFamily(groups.grouped, groups.grouped_axis, parts)
+        return CategoryFamily(groups.grouped, groups.grouped_axes[0], parts)
 
     def resized(self, bins: int) -> CategoryFamily:
         """The same questions about fewer bins."""
@@ -158,12 +158,13 @@ def category_family_of(workload: Workload) -> CategoryFamily | None:
 def _part(factors: Sequence[OneAttribute], axis: int, weight: float) -> CategoryPart:
     others = [factor for place, factor in enumerate(factors) if place != axis]
     apart = tuple(isinstance(other, Identity) and other.size > 1 for other in others)
-    family = _family(factors[axis])
+    family = family_of_factor(factors[axis])
     varies = any(apart) and family.bins == family.size and not isinstance(family, CellFamily | WholeFamily)
     return CategoryPart(apart, family, varies, weight)
 
 
-def _family(factor: OneAttribute) -> IntervalFamily:
+def family_of_factor(factor: OneAttribute) -> IntervalFamily:
+    """The intervals that a factor of a product asks of an attribute with an order."""
     match factor:
         case Prefix(bins=bins, size=size):
             return PrefixFamily(bins, size)

@@ -33,11 +33,11 @@ class CategoryLevel:
 
     def grouped(self, groups: AttributeGroups) -> CategoryLevel:
         """The same with one attribute for each group."""
-        return replace(self, axis=groups.grouped_axis, apart=groups.of_groups(self.apart))
+        return replace(self, axis=groups.grouped_axes[0], apart=groups.of_groups(self.apart))
 
     def ungrouped(self, groups: AttributeGroups) -> CategoryLevel:
         """The reverse of `grouped`."""
-        return replace(self, axis=groups.axis, apart=groups.of_attributes(self.apart))
+        return replace(self, axis=groups.axes[0], apart=groups.of_attributes(self.apart))
 
     @property
     def chance(self) -> float:
@@ -96,24 +96,31 @@ class CategoryLevel:
         """
         sums = WindowSums.of(self._cells(weights, counts))
         even = self.line.even_moment(sums)
-        return np.asarray(self.line.second_moments(sums) + (self._over_cells(even, counts) - even)[..., None])
+        others = over_members(even, self.apart, counts) - even
+        return np.asarray(self.line.second_moments(sums) + others[..., None])
 
     def even_moment(self, weights: Floats, counts: Sequence[Floats]) -> float:
         """E[(Σ β(u−1))²] of a report whose label is even, for β (r₁, …, k) of classes as in `second_moments`."""
         sums = WindowSums.of(self._cells(weights, counts))
-        return float(self._over_cells(self.line.even_moment(sums), counts))
+        return float(over_members(self.line.even_moment(sums), self.apart, counts))
 
     def _cells(self, weights: Floats, counts: Sequence[Floats]) -> Floats:
-        """Σ β over the attributes that are left out, which have one entry then."""
-        for axis, (apart, count) in enumerate(zip(self.apart, counts, strict=True)):
-            if not apart:
-                weights = np.tensordot(weights, count, (axis, 0))
-                weights = np.expand_dims(weights, axis)
+        """Σ β over what is left out, which has one entry then."""
+        weights = merged(weights, self.apart, counts)
         return weights.sum(axis=-1, keepdims=True) if self.whole else weights
 
-    def _over_cells(self, values: Floats, counts: Sequence[Floats]) -> Floats:
-        """Σ over all members of what their classes have, for `values` (r₁ or 1, …)."""
-        total = values
-        for apart, count in zip(self.apart, counts, strict=True):
-            total = np.tensordot(count, total, (0, 0)) if apart else total[0]
-        return np.asarray(total)
+
+def merged(weights: Floats, apart: Apart, counts: Sequence[Floats]) -> Floats:
+    """Σ β (r₁, …) over the attributes that are not told `apart`, which have one entry then; `counts` (r,)."""
+    for axis, (told, count) in enumerate(zip(apart, counts, strict=True)):
+        if not told:
+            weights = np.expand_dims(np.tensordot(weights, count, (axis, 0)), axis)
+    return weights
+
+
+def over_members(values: Floats, apart: Apart, counts: Sequence[Floats]) -> Floats:
+    """Σ over all members of what their classes have, for `values` (r₁ or 1, …); `counts` (r,)."""
+    total = values
+    for told, count in zip(apart, counts, strict=True):
+        total = np.tensordot(count, total, (0, 0)) if told else total[0]
+    return np.asarray(total)

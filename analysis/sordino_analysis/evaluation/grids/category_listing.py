@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -66,15 +66,19 @@ def _sides(family: CategoryFamily, one: Listed) -> tuple[Side, ...]:
 
 def row_of(workload: Workload, family: CategoryFamily, one: Listed) -> int:
     """The index of a listed query in the whole workload, whose constant row is left out."""
-    pieces = [part for part, _ in workload.operator.stacked]
-    factors = pieces[one.part].factored
+    return row_of_sides(workload, one.part, _sides(family, one))
+
+
+def row_of_sides(workload: Workload, part: int, sides: Sequence[Side]) -> int:
+    """The index of the query of a part with these members of each attribute in the whole workload."""
+    pieces = [piece for piece, _ in workload.operator.stacked]
+    factors = pieces[part].factored
     assert factors is not None
-    sides = _sides(family, one)
     places = [factor.row(*side) for factor, side in zip(factors, sides, strict=True)]
     heights = [factor.shape[0] for factor in factors]
     row = int(np.ravel_multi_index(places, heights))
-    before = sum(piece.shape[0] for piece in pieces[: one.part])
-    omitted = int(np.prod(heights, dtype=np.int64)) - pieces[one.part].shape[0]
+    before = sum(piece.shape[0] for piece in pieces[:part])
+    omitted = int(np.prod(heights, dtype=np.int64)) - pieces[part].shape[0]
     constants = [factor.constant_row for factor in factors]
     constant = int(np.ravel_multi_index([c for c in constants if c is not None], heights)) if omitted else row
     return before + row - (row > constant)

@@ -16,8 +16,9 @@ from itertools import product
 import numpy as np
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.evaluation.grids.beside_law import Subset
 from sordino_analysis.evaluation.grids.category_families import CategoryFamily, CategoryPart
-from sordino_analysis.evaluation.grids.category_law import CategoryLaw, Subset
+from sordino_analysis.evaluation.grids.category_law import CategoryLaw
 from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
 from sordino_analysis.evaluation.grids.levels import inner_sums
 from sordino_analysis.evaluation.grids.means import SquareSums, places_of

@@ -6,10 +6,11 @@ from sordino_analysis.evaluation.grids.answers import GridAnswers
 from sordino_analysis.evaluation.grids.category_answers import CategoryAnswers
 from sordino_analysis.evaluation.grids.moments import GridMoments
 from sordino_analysis.evaluation.grids.plane_answers import PlaneAnswers
+from sordino_analysis.evaluation.grids.plane_category_answers import PlaneCategoryAnswers
 from sordino_analysis.questions.linear import Workload
 
 # No workload is asked of two of them.
-FORMS: tuple[type[GridMoments], ...] = (GridAnswers, PlaneAnswers, CategoryAnswers)
+FORMS: tuple[type[GridMoments], ...] = (GridAnswers, PlaneAnswers, CategoryAnswers, PlaneCategoryAnswers)
 
 
 def form_of(workload: Workload) -> type[GridMoments] | None:

@@ -9,7 +9,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, BlanketMoments, LawsOfSome, regression_slopes
 from sordino_analysis.evaluation.coarsened.tables import reports_holding
 from sordino_analysis.evaluation.contribution_law import ContributionLaw
-from sordino_analysis.evaluation.grids.category_law import CategoryLaw
+from sordino_analysis.evaluation.grids.beside_law import LawBeside
 from sordino_analysis.evaluation.grids.contributions import DRAWN_FROM, DrawnLaws, laws_of_some
 from sordino_analysis.evaluation.grids.law import GridLaw, PlaneLaw
 from sordino_analysis.evaluation.grids.levels import CellLevel, Shape
@@ -34,7 +34,7 @@ class GridMoments(AnswerMoments):
 
     workload: Workload
     randomizer: Coarsened
-    law: GridLaw | PlaneLaw | CategoryLaw
+    law: GridLaw | PlaneLaw | LawBeside[Any, Any]
 
     @property
     def judged_from(self) -> int:

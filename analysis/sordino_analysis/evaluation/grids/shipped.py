@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
-from sordino_analysis.evaluation.grids.levels import GridLevel
+from sordino_analysis.evaluation.grids.levels import GridLevel, Pair, Shape
+from sordino_analysis.evaluation.grids.plane_category_levels import PlaneCategoryLevel
 from sordino_analysis.evaluation.grids.plane_levels import PlaneLevel
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
@@ -77,9 +78,36 @@ def shipped_plane_levels(randomizer: Coarsened) -> tuple[PlaneLevel, ...]:
 
 
 def _shipped_plane(level: Level, randomizer: Coarsened) -> PlaneLevel:
+    first, second = _widths(level)
+    return _on_a_plane(level, randomizer, (first, second))
+
+
+def _widths(level: Level) -> Shape:
     if not isinstance(level.partition, GridPartition):
         raise InvalidValue("rectangles are estimated from grids, not by places of attributes", level.partition)
-    first, second = level.partition.widths
+    return level.partition.widths
+
+
+def shipped_plane_category_levels(randomizer: Coarsened, axes: Pair) -> tuple[PlaneCategoryLevel, ...]:
+    """Every level of a randomizer whose attributes at `axes` are ordered.
+
+    Raises InvalidValue for a randomizer of another form.
+    """
+    return tuple(_plane_beside_categories(level, randomizer, axes) for level in randomizer.levels)
+
+
+def _plane_beside_categories(level: Level, randomizer: Coarsened, axes: Pair) -> PlaneCategoryLevel:
+    widths = _widths(level)
+    first, second = (widths[axis] for axis in axes)
+    others = [width for place, width in enumerate(widths) if place not in axes]
+    plane = _on_a_plane(level, randomizer, (first, second))
+    if max(others) > 1 or (plane.residues is not None and (any(others) or not (first or second))):
+        raise InvalidValue("members without an order have cells of their own, and combs leave them out", widths)
+    return PlaneCategoryLevel(plane=plane, axes=axes, apart=tuple(map(bool, others)))
+
+
+def _on_a_plane(level: Level, randomizer: Coarsened, widths: Pair) -> PlaneLevel:
+    first, second = widths
     residues = None
     if isinstance(level.label, ResidueLabel):
         moduli = iter(level.label.moduli)

@@ -61,6 +61,24 @@ def _spectrum_on(subset: Sequence[bool], sizes: Sequence[int], bins: int, parts:
     return found
 
 
+@dataclass(frozen=True)
+class PlaneSpectrum:
+    """Of rectangles of two attributes of `plane` bins, whose intervals have the spectra `first` and `second`."""
+
+    plane: tuple[int, int]
+    first: Spectrum
+    second: Spectrum
+
+    def __call__(self, bins: int, centred: bool) -> Floats:
+        """All products of both; about the mean without the largest.
+
+        To take off the mean is a change of rank one, after which the eigenvalue i is at least the one i + 1 before it.
+        """
+        products = np.multiply.outer(self.first(self.plane[0], False), self.second(self.plane[1], False))
+        found = np.sort(products.ravel())[::-1]
+        return np.asarray(found[1:] if centred else found)
+
+
 def prefix_spectrum(bins: int, centred: bool) -> Floats:
     """Of [0, j) for j = 1 … k, (k,): (2 sin((2j − 1)π/(4k + 2)))⁻², about the mean (2 sin(πj/2k))⁻² for j < k."""
     if centred:
