@@ -125,7 +125,8 @@ def _components(family: CategoryFamily, levels: Sequence[CategoryLevel], grams: 
         if not any(shares):
             continue
         gram = sum((share * gram for share, gram in zip(shares, grams, strict=True)), np.zeros((bins, bins)))
-        kernels = np.array([told_by_level(level, subset, sizes) * kernel for level, kernel in zip(levels, base, strict=True)])
+        told = [told_by_level(level, subset, sizes) for level in levels]
+        kernels = np.array([share * kernel for share, kernel in zip(told, base, strict=True)])
         constant = 0.0 if any(subset) else float(math.prod(sizes))
         found.append(Component(kernels, gram if any(subset) else centred(gram), constant))
     return found

@@ -61,14 +61,19 @@ class CategoryGridsMechanism:
 
 def _other_queries(workload: Workload) -> str:
     """What queries ask that these grids do not answer."""
-    factors = [part.factored or () for part, _ in workload.operator.stacked]
-    ordered = {place for each in factors for place, one in enumerate(each) if one.intervals is not None}
-    if len(ordered) > 1:
+    ordered = ordered_attributes(workload)
+    if ordered > 1:
         return (
-            f"the queries are about {len(ordered)} ordered attributes at once: use `total` for all but one, or the "
+            f"the queries are about {ordered} ordered attributes at once: use `total` for all but one, or the "
             "histogram of a few wide bins"
         )
     return "the queries are not about intervals of one ordered attribute and members of others"
+
+
+def ordered_attributes(workload: Workload) -> int:
+    """Of how many attributes queries ask about intervals."""
+    factors = [part.factored or () for part, _ in workload.operator.stacked]
+    return len({place for each in factors for place, one in enumerate(each) if one.intervals is not None})
 
 
 def shipped_categories(levels: list[CategoryLevel], family: CategoryFamily, guarantee: PureEpsilon) -> Coarsened:

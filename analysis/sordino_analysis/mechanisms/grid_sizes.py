@@ -62,9 +62,7 @@ def _plane_beside_categories(family: PlaneCategoryFamily, workload: Workload) ->
     if workload.size <= most:
         return None
     first, second = family.plane
-    told = (
-        f"{categories} categories × {first} × {second} types are {workload.size}, and at most {most} are planned: "
-    )
+    told = f"{categories} categories × {first} × {second} types are {workload.size}, and at most {most} are planned: "
     if most // categories < 4:
         return told + "merge categories, or ask about fewer attributes"
     narrower = min(math.isqrt(most // categories), first, second)

@@ -9,12 +9,14 @@ import numpy as np
 from sordino_analysis.documents.decoders import GridDecoder
 from sordino_analysis.evaluation.grids.plane_category_levels import PlaneCategoryLevel
 from sordino_analysis.evaluation.grids.plane_families import PlaneCategoryFamily, plane_category_family_of
+from sordino_analysis.mechanisms.category_grids import ordered_attributes
 from sordino_analysis.mechanisms.grid_sizes import too_many_types
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.plane_category_grid_levels import designed_plane_categories
 from sordino_analysis.mechanisms.plane_grids import label_of_plane
 from sordino_analysis.mechanisms.tuning import CATEGORY_GRIDS, PLANE_CATEGORY_GRIDS
 from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.questions.linear import Workload
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, GridPartition, Level
 from sordino_shared.randomizers.coarsened.level import CHANCE_BITS, MAX_LEVELS
@@ -30,7 +32,7 @@ class PlaneCategoryGridsMechanism:
         workload = work.request.workload
         family = plane_category_family_of(workload)
         if family is None:
-            return "the queries are not about rectangles of two ordered attributes and members of others"
+            return _other_queries(workload)
         if workload.size < PLANE_CATEGORY_GRIDS.fewest_types:
             return f"{workload.size} types; from {PLANE_CATEGORY_GRIDS.fewest_types} on grids are worth their levels"
         told = len({part.apart for part in family.parts})
@@ -47,10 +49,22 @@ class PlaneCategoryGridsMechanism:
         if family is None:
             raise MechanismFailed("the queries are not about rectangles of two ordered attributes beside others")
         groups = family.groups()
-        grouped = designed_plane_categories(family.grouped(groups), request.guarantee.epsilon)
+        asked = family.grouped(groups)
+        grouped = designed_plane_categories(asked, request.guarantee.epsilon, request.options.objective)
         levels = [level.ungrouped(groups) for level in grouped]
         progress(Progress(0.3))
         return Proposal(shipped_plane_categories(levels, family, request.guarantee), GridDecoder())
+
+
+def _other_queries(workload: Workload) -> str:
+    """What queries ask that these grids do not answer."""
+    ordered = ordered_attributes(workload)
+    if ordered > 2:
+        return (
+            f"the queries are about {ordered} ordered attributes at once: use `total` for all but two, or the "
+            "histogram of a few wide bins"
+        )
+    return "the queries are not about rectangles of two ordered attributes and members of others"
 
 
 def shipped_plane_categories(

@@ -237,12 +237,14 @@ class PlaneCategoryGridLevelsTuning:
 
     designed_at: int = 16
     """Levels are chosen at up to so many types of an ordered attribute."""
-    wide: tuple[float, ...] = (0.375, 0.7, 1.4, 2.0)
-    """Widths over the size of an attribute that are tried beside powers of 2; a device takes none above twice it."""
-    steps: tuple[int, ...] = (20, 10, 10)
+    steps: tuple[int, ...] = (20, 10, 10, 12)
     """Steps of the chances, after each of which levels of a small chance go."""
-    last_steps: int = 12
-    """Steps of the levels that are left."""
+    worst_rounds: int = 6
+    """Times that the weights of queries are changed for the largest variance; the best chances met are kept."""
+    worst_steps: int = 8
+    """Steps of the chances for each."""
+    worst_power: float = 4.0
+    """Weights go with this power of the variances: larger is faster, and overshoots."""
     least_chance: float = 0.01
     """Of the largest chance; a level of a smaller one is left out: it costs bytes of the device part."""
 

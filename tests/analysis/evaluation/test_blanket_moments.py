@@ -21,7 +21,7 @@ from sordino_analysis.vectorized.randomness import SeededRandomness
 
 DRAWN = 1_500
 # Of mechanisms whose answers take a millisecond a report and more.
-FEWER_DRAWN = {"orbit_kernel": 400, "plane_grids": 400, "category_grids": 400}
+FEWER_DRAWN = {"orbit_kernel": 400, "plane_grids": 400, "category_grids": 400, "plane_category_grids": 400}
 # Of all answers of a plan together; seeds are fixed.
 FALSE_ALARM = 1e-6
 
@@ -40,6 +40,13 @@ def _categories() -> Workload:
     return parse_specification({"name": "beside", "domain": [_bins("a", 8), category], "queries": queries}).build()
 
 
+def _plane_and_categories() -> Workload:
+    category = {"name": "c", "kind": "categorical", "labels": ["u", "v"]}
+    queries = {"a": "prefix", "b": "prefix", "c": "histogram"}
+    domain = [_bins("a", 4), category, _bins("b", 3)]
+    return parse_specification({"name": "beside", "domain": domain, "queries": queries}).build()
+
+
 def _marginals() -> Workload:
     flags = [{"name": f"flag{i}", "kind": "categorical", "labels": ["no", "yes"]} for i in range(4)]
     return parse_specification({"name": "flags", "domain": flags, "queries": {"kind": "marginals", "width": 2}}).build()
@@ -53,6 +60,7 @@ SAMPLES = {
     "shifted_grids": lambda: builtin("prefix", 48),
     "plane_grids": _plane,
     "category_grids": _categories,
+    "plane_category_grids": _plane_and_categories,
     "haar": lambda: builtin("prefix", 16),
     "factorization": lambda: builtin("prefix", 8),
     "orbit_kernel": _marginals,

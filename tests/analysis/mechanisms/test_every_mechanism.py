@@ -69,6 +69,7 @@ SAMPLES: dict[str, tuple[Sample, ...]] = {
     "shifted_grids": (Sample("many_bins"), Sample("many_bins", "mean")),
     "plane_grids": (Sample("plane", "mean", reports=10**5),),
     "category_grids": (Sample("categories", "mean", reports=10**5),),
+    "plane_category_grids": (Sample("plane_and_categories", "mean", reports=10**5),),
     "hadamard_response": (Sample("histogram"), Sample("prefix", "mean")),
     "haar": (Sample("prefix"), Sample("histogram", "mean")),
     "hierarchy": (Sample("prefix"), Sample("histogram", "mean")),
@@ -102,6 +103,11 @@ def workload(name: str) -> Workload:
         delay = {"name": "delay", "kind": "integers", "low": 0, "high": 255}
         queries = {"carrier": "histogram", "delay": "prefix"}
         return parse_specification({"name": name, "domain": [carrier, delay], "queries": queries}).build()
+    if name == "plane_and_categories":
+        flag = {"name": "c", "kind": "categorical", "labels": ["no", "yes"]}
+        sides = [{"name": side, "kind": "integers", "low": 0, "high": 16} for side in "ab"]
+        queries = {"a": "prefix", "b": "prefix", "c": "histogram"}
+        return parse_specification({"name": name, "domain": [*sides, flag], "queries": queries}).build()
     if name == "thresholds":
         domain = [
             {"name": "x", "kind": "ordinal", "edges": [1.0, 2.0, 3.0]},

@@ -22,7 +22,7 @@ Apart = tuple[bool, ...]
 
 @dataclass(frozen=True)
 class AttributeGroups:
-    """The `groups` of attributes of `sizes`, by their places among those without an order; `axes` are the ordered ones'.
+    """The `groups` of attributes of `sizes`, by their places among those without an order; the ordered are at `axes`.
 
     Functions of the types are arrays of `shape`, and of `grouped` where each group is one attribute. An ordered
     attribute comes after as many groups as begin before it.

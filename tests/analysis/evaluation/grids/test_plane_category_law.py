@@ -61,8 +61,7 @@ def reports_of(name: str, number: int) -> tuple[Floats, float]:
     found = []
     for offsets in product(*(range(max(1, width)) for width in widths)):
         cells = [
-            (point + o) // w if w else np.zeros_like(point)
-            for point, o, w in zip(points, offsets, widths, strict=True)
+            (point + o) // w if w else np.zeros_like(point) for point, o, w in zip(points, offsets, widths, strict=True)
         ]
         for told in _labels(cells, counts, bits, residues, DOMAINS[name][1]):
             for y in range(labels):

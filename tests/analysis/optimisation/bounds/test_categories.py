@@ -9,8 +9,14 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.grids.category_families import category_family_of
+from sordino_analysis.evaluation.grids.plane_families import plane_category_family_of
 from sordino_analysis.optimisation.bounds import recheck
-from sordino_analysis.planning.interval_certificates import categories_bound, recheck_categories
+from sordino_analysis.planning.interval_certificates import (
+    categories_bound,
+    plane_categories_bound,
+    recheck_categories,
+    recheck_plane_categories,
+)
 from sordino_analysis.questions.linear import Workload, parse_specification
 from sordino_analysis.vectorized.arrays import array_of
 
@@ -75,3 +81,24 @@ def test_a_recheck_refuses_densities_that_are_not_even() -> None:
     assert recheck_categories(bound, family, 1.0) == bound.value
     uneven = replace(bound, type_density=array_of(np.array([1.0, 2.0]), "<f8"))
     assert recheck_categories(uneven, family, 1.0) is None
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+@pytest.mark.parametrize("kinds", [("prefix", "prefix"), ("ranges", "prefix")])
+def test_of_two_ordered_attributes_it_is_below_the_trace_bound_and_near(kinds: tuple[str, str], epsilon: float) -> None:
+    domain = [
+        {"name": "c", "kind": "categorical", "labels": ["u", "v", "w"]},
+        *({"name": name, "kind": "integers", "low": 0, "high": 4} for name in "xy"),
+    ]
+    for category in ("histogram", "total"):
+        queries = {"c": category, **dict(zip("xy", kinds, strict=True))}
+        workload = parse_specification({"name": "plane", "domain": domain, "queries": queries}).build()
+        family = plane_category_family_of(workload)
+        assert family is not None
+        even = np.full(workload.size, 1 / workload.size)
+        exact = recheck(workload.weighted_matrix(), epsilon, workload.shares_of_mean, even)
+        bound = plane_categories_bound(family, epsilon)
+        assert (0.55 if category == "histogram" else 0.0) * exact < bound.value <= exact * (1 + 1e-9)
+        assert recheck_plane_categories(bound, family, epsilon) == bound.value
+        uneven = replace(bound, type_density=array_of(np.array([1.0, 2.0]), "<f8"))
+        assert recheck_plane_categories(uneven, family, epsilon) is None
