@@ -157,6 +157,22 @@ _BESIDE = (
     ),
 )
 
+
+def _plane_beside(objective: str, mean: float | None, largest: float | None) -> Row:
+    """Prefix sums of two ordered attributes in each of 8 categories."""
+    return Row(
+        name="8 categories × 64 × 64, prefix" + (", max" if objective == "max" else ""),
+        specification={
+            "name": "plane",
+            "domain": [_labels("category", 8), _bins("x", 64), _bins("y", 64)],
+            "queries": {"category": "histogram", "x": "prefix", "y": "prefix"},
+        },
+        objective=objective,
+        target_mean=mean,
+        target_max=largest,
+    )
+
+
 _GRID = {"name": "grid", "domain": [_bins("x", 256), _bins("y", 256)], "queries": "prefix"}
 
 ROWS = (
@@ -188,6 +204,8 @@ ROWS = (
     _largest(4064, 4, 3.4),
     _largest(2049, 8, 0.69),
     Row(name="grid 256 × 256, prefix", specification=_GRID, target_mean=180),
+    _plane_beside("mean", 86, None),
+    _plane_beside("max", None, 124),
     _marginals(20, 2, 94),
     _marginals(20, 3, 248),
     _marginals(64, 2, 735),
