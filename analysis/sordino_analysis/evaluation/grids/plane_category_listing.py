@@ -47,7 +47,7 @@ def ends_of(family: PlaneCategoryFamily, part: PlanePart) -> list[Rectangle]:
 
 
 def listed_of(family: PlaneCategoryFamily) -> Iterator[ListedRectangle]:
-    """The listed queries in the order of the workload."""
+    """The listed queries, one part after the other, and in a part one combination of members after the other."""
     for number, part in enumerate(family.parts):
         named = [size for size, apart in zip(family.sizes, part.apart, strict=True) if apart]
         combinations = part.categories(family.sizes)
