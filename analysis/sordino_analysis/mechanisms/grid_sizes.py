@@ -63,9 +63,9 @@ def _plane_beside_categories(family: PlaneCategoryFamily, workload: Workload) ->
         return None
     first, second = family.plane
     told = f"{categories} categories × {first} × {second} types are {workload.size}, and at most {most} are planned: "
-    if most // categories < 4:
-        return told + "merge categories, or ask about fewer attributes"
     narrower = min(math.isqrt(most // categories), first, second)
+    if narrower < 2:
+        return told + "merge categories, or ask about fewer attributes"
     wider = min(max(first, second), most // categories // narrower)
     return told + f"use wider bins, for example {narrower} and {wider} of them"
 

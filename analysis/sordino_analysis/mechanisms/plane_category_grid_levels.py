@@ -26,9 +26,6 @@ from sordino_analysis.mechanisms.tuning import PLANE_CATEGORY_LEVELS
 from sordino_analysis.optimisation.level_chances import Component, best_shares, centred
 from sordino_analysis.request_terms import Objective
 
-# Parts of each attribute in whose middles queries are compared for the largest variance.
-_WORST = 6
-
 
 def designed_plane_categories(
     family: PlaneCategoryFamily, epsilon: float, objective: Objective
@@ -51,7 +48,8 @@ def designed_plane_categories(
 
 def _for_the_worst(family: PlaneCategoryFamily, levels: list[PlaneCategoryLevel]) -> list[PlaneCategoryLevel]:
     """The chances with the smallest maximum met while queries count the more the larger their variance is."""
-    asked = [[*dict.fromkeys([*part.spread(_WORST), *part.at_the_ends(_WORST)])] for part in family.parts]
+    times = PLANE_CATEGORY_LEVELS.worst_spread
+    asked = [[*dict.fromkeys([*part.spread(times), *part.at_the_ends(times)])] for part in family.parts]
     sizes, places = [len(each) for each in asked], _places(family.plane)
     weights, best, least = np.ones(sum(sizes)), levels, math.inf
     for _ in range(PLANE_CATEGORY_LEVELS.worst_rounds):

@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from sordino_analysis.mechanisms.grid_maximum_tuning import GRID_MAXIMUM as GRID_MAXIMUM
+from sordino_analysis.mechanisms.plane_category_tuning import PLANE_CATEGORY_GRIDS as PLANE_CATEGORY_GRIDS
+from sordino_analysis.mechanisms.plane_category_tuning import PLANE_CATEGORY_LEVELS as PLANE_CATEGORY_LEVELS
 from sordino_analysis.questions.linear.workload import MOST_PLANNED_BINS, MOST_PLANNED_TYPES
 from sordino_analysis.request_terms import Objective
 
@@ -231,36 +233,6 @@ class OrbitKernelTuning:
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlaneCategoryGridLevelsTuning:
-    """Levels of grids on categories and two ordered attributes: `plane_category_grid_levels.py`. Measured: `python -m
-    benchmarks.tuning mechanisms.plane_category_levels`."""
-
-    designed_at: int = 16
-    """Levels are chosen at up to so many types of an ordered attribute."""
-    steps: tuple[int, ...] = (20, 10, 10, 12)
-    """Steps of the chances, after each of which levels of a small chance go."""
-    worst_rounds: int = 6
-    """Times that the weights of queries are changed for the largest variance; the best chances met are kept."""
-    worst_steps: int = 8
-    """Steps of the chances for each."""
-    worst_power: float = 4.0
-    """Weights go with this power of the variances: larger is faster, and overshoots."""
-    least_chance: float = 0.01
-    """Of the largest chance; a level of a smaller one is left out: it costs bytes of the device part."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlaneCategoryGridsTuning:
-    """Grids on categories and two ordered attributes as a mechanism: `plane_category_grids.py`. Measured: `python -m
-    benchmarks.tuning mechanisms.plane_category_grids`."""
-
-    fewest_types: int = 256
-    """Below, dense designs are better and take seconds."""
-    most_types: int = MOST_PLANNED_BINS
-    """An exact variance is a system of all types of the plane for each part of the functions of the categories."""
-
-
-@dataclass(frozen=True, kw_only=True)
 class PlaneGridLevelsTuning:
     """Levels of grids of two attributes: `plane_grid_levels.py`. Measured: `python -m benchmarks.tuning
     mechanisms.plane_levels`."""
@@ -410,8 +382,6 @@ CODEBOOK = HyperplaneCodebookTuning()
 SHARED_WORK = SharedWorkTuning()
 OPTIMISED_KERNEL = OptimisedKernelTuning()
 ORBIT_KERNEL = OrbitKernelTuning()
-PLANE_CATEGORY_LEVELS = PlaneCategoryGridLevelsTuning()
-PLANE_CATEGORY_GRIDS = PlaneCategoryGridsTuning()
 PLANE_LEVELS = PlaneGridLevelsTuning()
 PLANE_GRIDS = PlaneGridsTuning()
 RESPONSE = RandomizedResponseTuning()

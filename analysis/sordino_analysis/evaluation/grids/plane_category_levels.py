@@ -103,6 +103,6 @@ class PlaneCategoryLevel:
         return np.asarray(self.plane.second_moments(cells) + others[..., None, None])
 
     def even_moment(self, weights: Floats, counts: Sequence[Floats]) -> float:
-        """E[(Σ β(u−1))²] of a report whose label is even, for β of classes as in `second_moments`."""
+        """E[(Σ β(u−1))²] of a report whose label is even, for β (r₁, …, k₁, k₂) as in `second_moments`."""
         even = self.plane.even_moment(merged(weights, self.apart, counts))
         return float(over_members(even, self.apart, counts))
