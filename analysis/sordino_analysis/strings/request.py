@@ -172,8 +172,8 @@ def check_users(levels: LevelPlan, options: PlanningOptions) -> None:
     if users * levels.held_out < _LEAST_CERTIFYING:
         needed = math.ceil(_LEAST_CERTIFYING / levels.held_out)
         raise PlanError(
-            f"{users:,} users certify nothing: {percent(levels.held_out, 0)} of them answer the level that does, and it "
-            f"takes {_LEAST_CERTIFYING} reports; expect {needed:,} users or more",
+            f"{users:,} users certify nothing: {percent(levels.held_out, 0)} of them answer the level that does, and "
+            f"it takes {_LEAST_CERTIFYING} reports; expect {needed:,} users or more",
             users,
         )
     variance = label_variance(epsilon, best_label_bits(epsilon))

@@ -134,6 +134,7 @@ def test_a_rectangle_within_a_member_or_among_all_is_answered_on_demand(box: str
     assert abs(share.uncut - truths[box].mean()) < 4.5 * share.standard_error
 
 
+@pytest.mark.slow
 def test_figures_are_those_of_every_query() -> None:
     """Of 96 types, all of whose queries are listed."""
     workload = asked(3, 4, 8, {"stack": [{"queries": EACH}, {"queries": EACH | {"c": "total"}, "weight": 2}]})
@@ -162,6 +163,7 @@ def test_figures_are_those_of_every_query() -> None:
     assert (high > 1).all()
 
 
+@pytest.mark.slow
 def test_ranges_and_members_without_order_are_planned_too() -> None:
     queries = {"c": "histogram", "x": "ranges", "y": "prefix"}
     workload = asked(2, 16, 16, queries, missing=True)
