@@ -6,12 +6,11 @@ import re
 from typing import Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
 from pydantic import BaseModel, Field
 
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
-from sordino_server.keys.operator_route import check_decided_here
 from sordino_server.kit.arriving_body import ArrivingBody
 from sordino_server.kit.immutable import MAX_AGE_S
 from sordino_server.kit.path_parameters import DigestPath, RoundPath
@@ -33,13 +32,10 @@ _IS_TEXT: dict[int | str, dict[str, Any]] = {200: {"content": {"text/plain": {}}
 _OFFER: dict[str, Any] = {"requestBody": {"required": True, "content": {"text/plain": {"schema": {"type": "string"}}}}}
 _IS_BYTES: dict[int | str, dict[str, Any]] = {200: {"content": {"application/octet-stream": {}}}}
 
-# A collector keeps no log.
-_AT_HOME = [Depends(check_decided_here)]
-
-files = APIRouter(prefix="/log", tags=["log"], dependencies=_AT_HOME)
-router = APIRouter(prefix="/log", tags=["log"], dependencies=_AT_HOME)
-proofs = APIRouter(prefix="/campaigns", tags=["log"], dependencies=_AT_HOME)
-witness = APIRouter(prefix="/witness", tags=["log"], dependencies=_AT_HOME)
+files = APIRouter(prefix="/log", tags=["log"])
+router = APIRouter(prefix="/log", tags=["log"])
+proofs = APIRouter(prefix="/campaigns", tags=["log"])
+witness = APIRouter(prefix="/witness", tags=["log"])
 
 
 class LogDocument(BaseModel):

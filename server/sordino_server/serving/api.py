@@ -17,6 +17,7 @@ from sordino_server.collecting import endpoints as collecting
 from sordino_server.datasets import endpoints as datasets
 from sordino_server.experiments import endpoints as experiments
 from sordino_server.keys import endpoints as keys
+from sordino_server.keys.operator_route import check_decided_here
 from sordino_server.kit.immutable import has_tag
 from sordino_server.kit.known_parameters import check_parameters
 from sordino_server.kit.single_flight import SingleFlight
@@ -47,10 +48,14 @@ for noun in (experiments, datasets, releases, keys, collecting, cards):
 router.include_router(keys.audit_log, prefix="/v1")
 router.include_router(datasets.additions, prefix="/v1")
 router.include_router(campaigns.open_lists, prefix="/v1")
-router.include_router(public_log.router, prefix="/v1")
-router.include_router(public_log.proofs, prefix="/v1")
-router.include_router(public_log.files)
-router.include_router(public_log.witness)
+# A collector keeps no log.
+for part, prefix in (
+    (public_log.router, "/v1"),
+    (public_log.proofs, "/v1"),
+    (public_log.files, ""),
+    (public_log.witness, ""),
+):
+    router.include_router(part, prefix=prefix, dependencies=[Depends(check_decided_here)])
 router.include_router(reports.router)
 router.include_router(docs_page.router)
 
