@@ -10,7 +10,7 @@ from sordino_analysis.request_terms import Objective
 
 MECHANISMS = (
     *("randomized_response", "subset_selection", "subset_mixture", "coarsened_histogram", "shifted_grids"),
-    *("plane_grids", "category_grids", "hadamard_response", "haar", "hierarchy"),
+    *("plane_grids", "category_grids", "plane_category_grids", "hadamard_response", "haar", "hierarchy"),
     *("sampled_marginals", "fourier", "orbit_kernel", "query_kernel", "sign_vectors", "extreme_rows"),
     *("hyperplane_codebook", "optimised_kernel", "column_generation", "factorization", "approximate_factorization"),
     "biased_characters",
