@@ -97,6 +97,9 @@ def signature_line(key: NoteKey, signature: bytes) -> str:
 class TooFewWitnesses(InvalidValue):
     """A checkpoint that the log signed and too few of the pinned witnesses have cosigned so far."""
 
+    code = "too-few-witnesses"
+    advice = "try again later: witnesses cosign a checkpoint some seconds after the log signs it"
+
 
 @dataclass(frozen=True)
 class Vouched:

@@ -39,9 +39,7 @@ def of(domain: list[dict[str, Any]], queries: Any) -> Workload:
 
 ONE_CELL = {"matrix": [[1.0 if cell == 1234 else 0.0 for cell in range(3000)]]}
 WORKLOADS = {
-    "product": of(
-        [ordinal("a", 20), ordinal("b", 30), labelled("c", 5)], {"a": "prefix", "b": "prefix", "c": "histogram"}
-    ),
+    "product": of([ordinal("a", 20), ordinal("b", 30), ordinal("c", 5)], {"a": "prefix", "b": "prefix", "c": "prefix"}),
     "mixed marginals": of([labelled(f"b{n}", 2 + n % 3) for n in range(14)], {"kind": "marginals", "width": 2}),
     "one cell": of([ordinal("a", 60), labelled("b", 50)], ONE_CELL),
     "few types": builtin("prefix", 6),
