@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import math
-
-import numpy as np
+from collections.abc import Sequence
 
 from sordino_analysis.documents.decoders import GridDecoder
-from sordino_analysis.evaluation.grids.category_families import CategoryFamily, category_family_of
+from sordino_analysis.evaluation.grids.beside_families import PartBeside
+from sordino_analysis.evaluation.grids.category_families import category_family_of
 from sordino_analysis.evaluation.grids.category_levels import CategoryLevel
 from sordino_analysis.mechanisms.category_grid_levels import designed_categories
 from sordino_analysis.mechanisms.category_grid_maximum import designed_for_the_worst
 from sordino_analysis.mechanisms.grid_sizes import too_many_types
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.shipped_levels import shipped_beside
 from sordino_analysis.mechanisms.tuning import CATEGORY_GRIDS
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.questions.linear import Workload
-from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
-from sordino_shared.randomizers.coarsened.level import CHANCE_BITS, MAX_LEVELS
-from sordino_shared.randomizers.coarsened.randomizer import MAX_TABLES
+from sordino_shared.randomizers import GridPartition, Level, LinearLabel, ResidueLabel
 
 
 class CategoryGridsMechanism:
@@ -38,13 +35,7 @@ class CategoryGridsMechanism:
             return _other_queries(workload)
         if workload.size < CATEGORY_GRIDS.fewest_types:
             return f"{workload.size} types; from {CATEGORY_GRIDS.fewest_types} on grids are worth their levels"
-        told = len({part.apart for part in family.parts})
-        if told > CATEGORY_GRIDS.most_told:
-            return (
-                f"the parts of the stack tell {told} sets of attributes apart, and levels are made for at most "
-                f"{CATEGORY_GRIDS.most_told}: ask about fewer sets, or about several together"
-            )
-        return too_many_types(workload)
+        return too_many_told(family.parts) or too_many_types(workload)
 
     def propose(self, work: SharedWork, progress: ProgressCallback) -> Proposal:
         request = work.request
@@ -56,7 +47,7 @@ class CategoryGridsMechanism:
         grouped = designed(family.grouped(groups), request.guarantee.epsilon)
         levels = [level.ungrouped(groups) for level in grouped]
         progress(Progress(0.3))
-        return Proposal(shipped_categories(levels, family, request.guarantee), GridDecoder())
+        return Proposal(shipped_beside(levels, family.shape, _shipped, request.guarantee), GridDecoder())
 
 
 def _other_queries(workload: Workload) -> str:
@@ -76,17 +67,15 @@ def ordered_attributes(workload: Workload) -> int:
     return len({place for each in factors for place, one in enumerate(each) if one.intervals is not None})
 
 
-def shipped_categories(levels: list[CategoryLevel], family: CategoryFamily, guarantee: PureEpsilon) -> Coarsened:
-    """The levels in integers: chances that sum to 2^32, and the largest weight whose ratio to the low one is in e^ε."""
-    whole = 1 << CHANCE_BITS
-    # Each has a table of the types that it looks at.
-    most = MAX_TABLES // (math.prod(family.shape) + 1)
-    levels = sorted(levels, key=lambda level: -level.chance)[: min(most, MAX_LEVELS)]
-    shares = np.array([level.chance for level in levels])
-    chances = np.maximum(1, np.rint(shares / shares.sum() * whole)).astype(np.int64)
-    chances[chances.argmax()] += whole - chances.sum()
-    made = [_shipped(level, int(chance)) for level, chance in zip(levels, chances, strict=True)]
-    return Coarsened.for_guarantee(family.shape, made, guarantee)
+def too_many_told(parts: Sequence[PartBeside]) -> str | None:
+    """Why levels are not made for so many sets of attributes that are told apart; None where they are."""
+    told = len({part.apart for part in parts})
+    if told <= CATEGORY_GRIDS.most_told:
+        return None
+    return (
+        f"the parts of the stack tell {told} sets of attributes apart, and levels are made for at most "
+        f"{CATEGORY_GRIDS.most_told}: ask about fewer sets, or about several together"
+    )
 
 
 def _shipped(level: CategoryLevel, chance: int) -> Level:

@@ -11,11 +11,12 @@ from sordino_analysis.evaluation.grids.plane_prefixes import plane_of
 from sordino_analysis.mechanisms.grid_sizes import too_many_types
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
 from sordino_analysis.mechanisms.plane_grid_levels import designed_plane
+from sordino_analysis.mechanisms.shipped_levels import whole_chances
 from sordino_analysis.mechanisms.tuning import PLANE_GRIDS
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
-from sordino_shared.randomizers.coarsened.level import CHANCE_BITS, MAX_LEVELS
+from sordino_shared.randomizers.coarsened.level import MAX_LEVELS
 
 
 class PlaneGridsMechanism:
@@ -52,12 +53,10 @@ def shipped_plane(levels: list[PlaneLevel], shape: Pair, guarantee: PureEpsilon)
     )
     kept = kept[:MAX_LEVELS]
     shares = np.array([level.chance for level in kept])
-    whole = 1 << CHANCE_BITS
-    chances = np.maximum(1, np.rint(shares / shares.sum() * whole)).astype(np.int64)
     # A level that is the same with the attributes exchanged, if there is one, so that they stay alike.
-    rounded = max(range(len(kept)), key=lambda place: (len(set(kept[place].widths)) == 1, chances[place]))
-    chances[rounded] += whole - chances.sum()
-    made = [_shipped(level, int(chance)) for level, chance in zip(kept, chances, strict=True)]
+    rounded = max(range(len(kept)), key=lambda place: (len(set(kept[place].widths)) == 1, shares[place]))
+    chances = whole_chances(shares / shares.sum(), rounded)
+    made = [_shipped(level, chance) for level, chance in zip(kept, chances, strict=True)]
     return Coarsened.for_guarantee(shape, made, guarantee)
 
 

@@ -12,13 +12,13 @@ from sordino_analysis.evaluation.grids.levels import GridLevel
 from sordino_analysis.evaluation.grids.stacked import family_of
 from sordino_analysis.mechanisms.grid_sizes import too_many_types
 from sordino_analysis.mechanisms.mechanism import MechanismFailed, Proposal, SharedWork
+from sordino_analysis.mechanisms.shipped_levels import whole_chances
 from sordino_analysis.mechanisms.stack_levels import levels_of
 from sordino_analysis.mechanisms.tuning import SHIFTED_GRIDS
 from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.randomizers import Coarsened, GridPartition, Level, LinearLabel, ResidueLabel
-from sordino_shared.randomizers.coarsened.level import CHANCE_BITS
 
 
 class ShiftedGridsMechanism:
@@ -60,10 +60,8 @@ def shipped_proposal(levels: list[GridLevel], family: LineFamily, guarantee: Pur
 
 def shipped(levels: list[GridLevel], family: LineFamily, guarantee: PureEpsilon) -> Coarsened:
     """The levels in integers: chances that sum to 2^32, and the largest weight whose ratio to the low one is in e^ε."""
-    whole = 1 << CHANCE_BITS
-    chances = np.maximum(1, np.rint(np.array([level.chance for level in levels]) * whole)).astype(np.int64)
-    chances[chances.argmax()] += whole - chances.sum()
-    made = [_shipped(level, int(chance)) for level, chance in zip(levels, chances, strict=True)]
+    chances = whole_chances(np.array([level.chance for level in levels]))
+    made = [_shipped(level, chance) for level, chance in zip(levels, chances, strict=True)]
     return Coarsened.for_guarantee((family.size,), made, guarantee)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -11,9 +10,16 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.grids.attribute_groups import Apart, AttributeGroups
+from sordino_analysis.evaluation.grids.beside_families import (
+    PartBeside,
+    groups_of,
+    pieces_beside,
+    sizes_beside,
+    told_apart,
+)
 from sordino_analysis.evaluation.grids.families import CellFamily, IntervalFamily, PrefixFamily, Query, RangeFamily
 from sordino_analysis.evaluation.grids.levels import Shape
-from sordino_analysis.questions.linear.operators import Identity, Indices, OneAttribute, Prefix, Ranges, Symmetry, Total
+from sordino_analysis.questions.linear.operators import Indices, OneAttribute, Prefix, Ranges, Total
 from sordino_analysis.questions.linear.workload import Workload
 
 
@@ -50,14 +56,13 @@ class WholeFamily(IntervalFamily):
 
 
 @dataclass(frozen=True)
-class CategoryPart:
+class CategoryPart(PartBeside):
     """Each interval of the `family`, for each member of the attributes that are told `apart`, one flag for each.
 
     With `whole` that of all types is among them, which the family leaves out. The variances of the queries count
     `weight` times in an objective.
     """
 
-    apart: Apart
     family: IntervalFamily
     whole: bool = False
     weight: float = 1.0
@@ -66,10 +71,6 @@ class CategoryPart:
     def intervals(self) -> int:
         """How many queries there are about each combination of members."""
         return self.family.count + self.whole
-
-    def categories(self, sizes: Shape) -> int:
-        """How many combinations of members are told apart, of attributes of these `sizes`."""
-        return math.prod(size for size, apart in zip(sizes, self.apart, strict=True) if apart)
 
     def all(self) -> list[Query]:
         """Every interval."""
@@ -90,11 +91,7 @@ class CategoryPart:
 
     def query(self, shape: Shape, axis: int, interval: Query) -> Floats:
         """v (k₁, k₂, …) of this shape, about the first member of each attribute that is told apart."""
-        found = np.zeros(shape)
-        sides: list[slice] = [slice(0, 1) if apart else slice(None) for apart in self.apart]
-        sides.insert(axis, slice(*interval))
-        found[tuple(sides)] = 1.0
-        return found
+        return self.query_of(shape, (axis,), (interval,))
 
 
 @dataclass(frozen=True)
@@ -108,7 +105,7 @@ class CategoryFamily:
     @cached_property
     def sizes(self) -> Shape:
         """Of the attributes without an order."""
-        return self.shape[: self.axis] + self.shape[self.axis + 1 :]
+        return sizes_beside(self.shape, (self.axis,))
 
     @property
     def bins(self) -> int:
@@ -122,7 +119,7 @@ class CategoryFamily:
 
     def groups(self, told: Iterable[Apart] = ()) -> AttributeGroups:
         """The attributes that all parts treat alike, and all of `told`, which levels may tell apart."""
-        return AttributeGroups.of(self.shape, (self.axis,), [*(part.apart for part in self.parts), *told])
+        return groups_of(self.shape, (self.axis,), self.parts, told)
 
     def grouped(self, groups: AttributeGroups) -> CategoryFamily:
         """The same questions with one attribute for each group."""
@@ -136,28 +133,18 @@ class CategoryFamily:
 
 
 def category_family_of(workload: Workload) -> CategoryFamily | None:
-    """What queries ask of categories and one ordered attribute; None where they ask something else.
-
-    None of a histogram, too, which one bin of the ordered attribute leaves: it has mechanisms of its own.
-    """
-    if workload.dithering is not None or len(workload.domain.attributes) < 2 or workload.symmetry is Symmetry.TYPES:
+    """What queries ask of categories and one ordered attribute; None where they ask something else."""
+    found = pieces_beside(workload, 1)
+    if found is None:
         return None
-    stacked = workload.operator.stacked
-    pieces = [(factors, weight) for part, weight in stacked if (factors := part.factored) is not None]
-    if len(pieces) < len(stacked):
-        return None
-    ordered = {axis for factors, _ in pieces for axis, one in enumerate(factors) if isinstance(one, Prefix | Ranges)}
-    if len(ordered) != 1:
-        return None
-    axis = ordered.pop()
+    (axis,), pieces = found
     return CategoryFamily(
         workload.domain.shape, axis, tuple(_part(factors, axis, weight) for factors, weight in pieces)
     )
 
 
 def _part(factors: Sequence[OneAttribute], axis: int, weight: float) -> CategoryPart:
-    others = [factor for place, factor in enumerate(factors) if place != axis]
-    apart = tuple(isinstance(other, Identity) and other.size > 1 for other in others)
+    apart = told_apart(factors, (axis,))
     family = family_of_factor(factors[axis])
     varies = any(apart) and family.bins == family.size and not isinstance(family, CellFamily | WholeFamily)
     return CategoryPart(apart, family, varies, weight)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
-from sordino_analysis.evaluation.grids.category_listing import row_of_sides
+from sordino_analysis.evaluation.grids.beside_listing import only_listed, sides_beside
 from sordino_analysis.evaluation.grids.plane_families import PlaneCategoryFamily, PlanePart, Rectangle
-from sordino_analysis.questions.linear.boxes import Box, Boxes, Side
+from sordino_analysis.questions.linear.boxes import Side
 from sordino_analysis.questions.linear.workload import Workload
 
 # Up to so many queries all are listed; of more, for each combination of members as many as these many have place for.
@@ -59,23 +59,8 @@ def listed_of(family: PlaneCategoryFamily) -> Iterator[ListedRectangle]:
 
 def listed_rectangles(workload: Workload, family: PlaneCategoryFamily) -> Workload:
     """The workload with the listed queries only; others are asked one by one."""
-    listed = list(listed_of(family))
-    rows = [row_of_sides(workload, one.part, _sides(family, one)) for one in listed]
-    boxes = [Box(workload.label(row), _sides(family, one)) for row, one in zip(rows, listed, strict=True)]
-    return replace(
-        workload,
-        operator=Boxes(boxes, workload.domain.shape),
-        name_query=lambda query: boxes[query].label,
-        scope=lambda query: workload.scope(rows[query]),
-    )
+    return only_listed(workload, [(one.part, _sides(family, one)) for one in listed_of(family)])
 
 
 def _sides(family: PlaneCategoryFamily, one: ListedRectangle) -> tuple[Side, ...]:
-    members = iter(one.members)
-    sides: list[Side] = []
-    for size, apart in zip(family.sizes, family.parts[one.part].apart, strict=True):
-        member = next(members) if apart else None
-        sides.append((0, size - 1) if member is None else (member, member))
-    for axis, (start, stop) in zip(family.axes, one.rectangle, strict=True):
-        sides.insert(axis, (start, stop - 1))
-    return tuple(sides)
+    return sides_beside(family.sizes, family.parts[one.part].apart, one.members, family.axes, one.rectangle)

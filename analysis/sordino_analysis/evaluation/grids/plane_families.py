@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,10 +11,17 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.grids.attribute_groups import Apart, AttributeGroups
+from sordino_analysis.evaluation.grids.beside_families import (
+    PartBeside,
+    groups_of,
+    pieces_beside,
+    sizes_beside,
+    told_apart,
+)
 from sordino_analysis.evaluation.grids.category_families import WholeFamily, family_of_factor
 from sordino_analysis.evaluation.grids.families import CellFamily, IntervalFamily, PrefixFamily, Query, RangeFamily
 from sordino_analysis.evaluation.grids.levels import Pair, Shape
-from sordino_analysis.questions.linear.operators import Identity, OneAttribute, Prefix, Ranges, Symmetry
+from sordino_analysis.questions.linear.operators import OneAttribute
 from sordino_analysis.questions.linear.workload import Workload
 
 # The intervals of both attributes.
@@ -83,13 +89,12 @@ class PlaneSide:
 
 
 @dataclass(frozen=True)
-class PlanePart:
+class PlanePart(PartBeside):
     """Each rectangle of two `sides`, for each member of the attributes told `apart`, one flag for each.
 
     The variances of the queries count `weight` times in an objective.
     """
 
-    apart: Apart
     sides: tuple[PlaneSide, PlaneSide]
     weight: float = 1.0
 
@@ -104,10 +109,6 @@ class PlanePart:
         """How many queries there are about each combination of members."""
         first, second = self.sides
         return first.count * second.count - (self.constant is not None)
-
-    def categories(self, sizes: Shape) -> int:
-        """How many combinations of members are told apart, of attributes of these `sizes`."""
-        return math.prod(size for size, apart in zip(sizes, self.apart, strict=True) if apart)
 
     def all(self) -> list[Rectangle]:
         """Every rectangle."""
@@ -145,12 +146,7 @@ class PlanePart:
 
     def query(self, shape: Shape, axes: Shape, rectangle: Rectangle) -> Floats:
         """v (k₁, k₂, …) of this shape, about the first member of each attribute that is told apart."""
-        found = np.zeros(shape)
-        held: list[slice] = [slice(0, 1) if apart else slice(None) for apart in self.apart]
-        for axis, interval in zip(axes, rectangle, strict=True):
-            held.insert(axis, slice(*interval))
-        found[tuple(held)] = 1.0
-        return found
+        return self.query_of(shape, axes, rectangle)
 
 
 @dataclass(frozen=True)
@@ -164,7 +160,7 @@ class PlaneCategoryFamily:
     @cached_property
     def sizes(self) -> Shape:
         """Of the attributes without an order."""
-        return tuple(size for place, size in enumerate(self.shape) if place not in self.axes)
+        return sizes_beside(self.shape, self.axes)
 
     @property
     def plane(self) -> Pair:
@@ -185,7 +181,7 @@ class PlaneCategoryFamily:
 
     def groups(self, told: Iterable[Apart] = ()) -> AttributeGroups:
         """The attributes that all parts treat alike, and all of `told`, which levels may tell apart."""
-        return AttributeGroups.of(self.shape, self.axes, [*(part.apart for part in self.parts), *told])
+        return groups_of(self.shape, self.axes, self.parts, told)
 
     def grouped(self, groups: AttributeGroups) -> PlaneCategoryFamily:
         """The same questions with one attribute for each group."""
@@ -202,22 +198,15 @@ class PlaneCategoryFamily:
 
 def plane_category_family_of(workload: Workload) -> PlaneCategoryFamily | None:
     """What queries ask of categories and two ordered attributes; None where they ask something else."""
-    if workload.dithering is not None or len(workload.domain.attributes) < 3 or workload.symmetry is Symmetry.TYPES:
+    found = pieces_beside(workload, 2)
+    if found is None:
         return None
-    stacked = workload.operator.stacked
-    pieces = [(factors, weight) for part, weight in stacked if (factors := part.factored) is not None]
-    if len(pieces) < len(stacked):
-        return None
-    ordered = {axis for factors, _ in pieces for axis, one in enumerate(factors) if isinstance(one, Prefix | Ranges)}
-    if len(ordered) != 2:
-        return None
-    axes = tuple(sorted(ordered))
-    parts = tuple(_part(factors, axes, weight) for factors, weight in pieces)
-    return PlaneCategoryFamily(workload.domain.shape, axes, parts)
+    axes, pieces = found
+    return PlaneCategoryFamily(
+        workload.domain.shape, axes, tuple(_part(factors, axes, weight) for factors, weight in pieces)
+    )
 
 
 def _part(factors: Sequence[OneAttribute], axes: Shape, weight: float) -> PlanePart:
-    others = [factor for place, factor in enumerate(factors) if place not in axes]
-    apart = tuple(isinstance(other, Identity) and other.size > 1 for other in others)
     first, second = (PlaneSide(family_of_factor(factors[axis])) for axis in axes)
-    return PlanePart(apart, (first, second), weight)
+    return PlanePart(told_apart(factors, axes), (first, second), weight)
