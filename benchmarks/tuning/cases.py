@@ -41,11 +41,13 @@ def _linear(queries: Any, *sides: int, **options: Any) -> Callable[[], Outcome]:
     return partial(_planned, {"name": "case", "domain": domain, "queries": queries}, options)
 
 
-def _beside_categories(members: int, bins: int, **options: Any) -> Callable[[], Outcome]:
+def _beside_categories(members: int, *bins: int, **options: Any) -> Callable[[], Outcome]:
     category = {"name": "c", "kind": "categorical", "labels": [f"v{member}" for member in range(members)]}
-    queries = {"c": "histogram", "x": "prefix"}
-    document = {"name": "case", "domain": [category, _line("x", bins)], "queries": queries}
-    return partial(_planned, document, {"mechanism": "category_grids", **options})
+    lines = [_line(f"x{number}", size) for number, size in enumerate(bins)]
+    queries = {"c": "histogram"} | {line["name"]: "prefix" for line in lines}
+    mechanism = "category_grids" if len(bins) == 1 else "plane_category_grids"
+    document = {"name": "case", "domain": [category, *lines], "queries": queries}
+    return partial(_planned, document, {"mechanism": mechanism, **options})
 
 
 def _planned(document: dict[str, Any], options: dict[str, Any]) -> Outcome:
@@ -166,6 +168,10 @@ CASES: Mapping[str, Callable[[], Outcome]] = {
     ),
     "plane grids, 24 × 24, ε = 1": _linear("prefix", 24, 24, epsilon=1, objective="mean", mechanism="plane_grids"),
     "category grids, 3 × 256, ε = 1": _beside_categories(3, 256, epsilon=1, objective="mean"),
+    "category grids, max, 3 × 256, ε = 1": _beside_categories(3, 256, epsilon=1),
+    "plane and category grids, 3 × 16 × 16, ε = 1": _beside_categories(3, 16, 16, epsilon=1, objective="mean"),
+    "plane and category grids, max, 3 × 16 × 16, ε = 1": _beside_categories(3, 16, 16, epsilon=1),
+    "a plan far from its bound, ranges 600, ε = 4": _linear("ranges", 600, epsilon=4, mechanism="subset_selection"),
     "one query of 5 types, ε = 1": _linear({"matrix": [[1, 2, 0, -1, 0]]}, 5, epsilon=1, mechanism="query_kernel"),
     "one query of 24 types, ε = 4": _linear(
         {"matrix": [[number**2 for number in range(24)]]}, 24, epsilon=4, mechanism="query_kernel"

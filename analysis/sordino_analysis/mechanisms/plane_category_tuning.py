@@ -1,6 +1,6 @@
 """What grids on categories and two ordered attributes trade; `tuning.py` has the other tables.
 
-`python -m benchmarks.tuning mechanisms.plane_category` plans with each value at half, once and twice.
+`python -m benchmarks.tuning mechanisms.plane_category_levels` plans with each value at half, once and twice.
 """
 
 from __future__ import annotations

@@ -162,6 +162,14 @@ def _of_wider_bins(attribute: Ordered, queries: Queries) -> Iterator[tuple[int, 
         bins //= 2
 
 
+def _narrowed_part(part: StackedQueries, bins: int, attribute: Ordered) -> StackedQueries | None:
+    match narrowed := _narrowed(part.queries, bins, attribute):
+        case ProductQueries() | MatrixQueries():
+            return StackedQueries(narrowed, part.weight)
+        case _:
+            return None
+
+
 def _narrowed(queries: Queries, bins: int, attribute: Ordered) -> Queries | None:
     """Queries about fewer bins, of the rows of a matrix their means; None of other kinds."""
     match queries:
@@ -171,8 +179,8 @@ def _narrowed(queries: Queries, bins: int, attribute: Ordered) -> Queries | None
             means = MatrixRows(ndarray(queries.matrix)).resized(bins).matrix
             return MatrixQueries(array_of(means, "<f8"), queries.labels)
         case StackQueries():
-            parts = [(_narrowed(part.queries, bins, attribute), part.weight) for part in queries.parts]
-            made = tuple(StackedQueries(part, weight) for part, weight in parts if part is not None)  # type: ignore[arg-type]
+            parts = [_narrowed_part(part, bins, attribute) for part in queries.parts]
+            made = tuple(part for part in parts if part is not None)
             return StackQueries(made) if len(made) == len(parts) else None
         case _:
             return None

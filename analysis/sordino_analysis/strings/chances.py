@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers import Coarsened, FieldLabel
+from sordino_shared.randomizers import AnyRandomizer, Coarsened, FieldLabel
 
 # The label is in the device part as bits; ten give ε from 7 on, which no cap allows.
 MOST_LABEL_BITS = 9
@@ -23,8 +23,10 @@ class StringChances:
     other: Fraction
 
     @classmethod
-    def of(cls, randomizer: Coarsened) -> StringChances:
-        """Raises InvalidValue unless every level has one field label and the member 0 alone."""
+    def of(cls, randomizer: AnyRandomizer) -> StringChances:
+        """Raises InvalidValue unless it has levels, each with one field label and the member 0 alone."""
+        if not isinstance(randomizer, Coarsened):
+            raise InvalidValue("strings are collected by levels", randomizer)
         labels = {level.label for level in randomizer.levels}
         members = {level.members for level in randomizer.levels}
         (label, *others), one = labels, members == {b"\x01"}
@@ -32,6 +34,11 @@ class StringChances:
             raise InvalidValue("levels of strings share one field label, of which the member is 0 alone", randomizer)
         mass = randomizer.high + (label.count - 1) * randomizer.low
         return cls(Fraction(randomizer.high, mass), Fraction(1, label.count))
+
+    @property
+    def label_bits(self) -> int:
+        """g, the bits of a label."""
+        return self.other.denominator.bit_length() - 1
 
     @property
     def variance(self) -> float:

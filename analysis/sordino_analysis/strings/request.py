@@ -125,7 +125,7 @@ class StringsRequest:
             error=self.levels.error,
             epsilon=device.guarantee.epsilon,
             mechanism=MECHANISM,
-            label_bits=device.randomizer.levels[0].label.label_bits,  # type: ignore[union-attr]
+            label_bits=StringChances.of(device.randomizer).label_bits,
             report_variance=decoder.variance,
             held_out=decoder.held_out,
             found_units=decoder.found,
@@ -142,9 +142,8 @@ class StringsRequest:
 
 def strings_decoder(device: DevicePart, levels: LevelPlan) -> StringsDecoder:
     """V and p_W by the shipped integers, and the shares that are found and sought."""
-    randomizer = device.randomizer
     return StringsDecoder(
-        variance=StringChances.of(randomizer).variance,  # type: ignore[arg-type]
+        variance=StringChances.of(device.randomizer).variance,
         held_out=levels.chances[0] / sum(levels.chances),
         found=levels.found,
         sought=levels.sought,
@@ -156,7 +155,7 @@ def strings_figures(device: DevicePart, decoder: StringsDecoder) -> ErrorFigures
 
     r(1 − r)/((p − q)² p_W) at r = q + f(p − q), which is largest at r = ½ or at the end that is nearer to it.
     """
-    chances = StringChances.of(device.randomizer)  # type: ignore[arg-type]
+    chances = StringChances.of(device.randomizer)
     own, other = float(chances.own), float(chances.other)
     nearest = min(max(0.5, other), own)
     spread = (own - other) ** 2 * decoder.held_out
