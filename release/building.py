@@ -70,7 +70,7 @@ def sha256(path: Path) -> str:
 
 
 def differing(built: Mapping[str, str], listed: Mapping[str, str]) -> list[str]:
-    """Names of artefacts that have another digest in `listed`, or that only one of the two has."""
+    """Names of artefacts whose digest in `listed` is another one, and of those in one of the two lists only."""
     artefacts = built.keys() | {name for name in listed if name.endswith((".whl", ".tar.gz"))}
     return sorted(name for name in artefacts if built.get(name) != listed.get(name))
 

@@ -78,7 +78,7 @@ class _Quiet(SimpleHTTPRequestHandler):
 
 
 def _write_log(folder: Path) -> None:
-    """Bundles of entries that say how campaigns ended, and the checkpoint: all that a monitor reads."""
+    """Bundles of entries of kind `end`, and the checkpoint: a monitor reads nothing else."""
     tree = KnownTree([], [])
     for index in range(-(-ENTRIES // TILE)):
         numbers = range(index * TILE, min(ENTRIES, (index + 1) * TILE))

@@ -46,7 +46,7 @@ def consistent(levels: list[Floats]) -> list[Floats]:
 
 
 def _unary(held: np.ndarray, epsilon: float, random: np.random.Generator) -> Floats:
-    """Unbiased shares of nodes, which so many users `held`: each bit is kept with ½, and set with 1/(e^ε + 1)."""
+    """Unbiased shares of nodes that `held` users hold: a set bit is kept with ½, another is set with 1/(e^ε + 1)."""
     reports, noise = int(held.sum()), 1 / (math.exp(epsilon) + 1)
     if not reports:
         return np.full(len(held), 1 / len(held))

@@ -66,7 +66,7 @@ def keep_day(connection: sqlite3.Connection, log: str, day: LogDay) -> None:
 
 
 def keep_evidence(connection: sqlite3.Connection, log: str, proof: LogProof, content: bytes) -> None:
-    """Keep a proof that the log signed and that was refused, unless it is kept or there are many."""
+    """Keep a refused proof that the log signed, unless it is there already or many are."""
     (count,) = connection.execute("SELECT count(*) FROM log_marks WHERE day = ?", (_REFUSED,)).fetchone()
     note = proof.checkpoint
     if count < _MOST_REFUSED:

@@ -240,7 +240,7 @@ class Spool:
             )
 
     def hurry(self) -> None:
-        """Let every report be sent now that was not tried within a minute, and that no server said to wait with.
+        """Let reports be sent now, but for those tried within a minute and those that a server said to wait with.
 
         At most once a minute: an owner who presses a button again and again sends no storm.
         """

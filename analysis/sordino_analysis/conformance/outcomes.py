@@ -85,7 +85,7 @@ def _index(payloads: Payloads) -> NDArray[np.int64]:
 
 @outcomes.register
 def _of_direction(randomizer: SeededDirection, values: Sequence[int], payloads: Payloads) -> Iterator[Outcomes]:
-    """For each value the side of its vector, which the seed alone should decide, and the bit."""
+    """For each value: on which side of its vector it lies, and the bit. The seed alone should decide the side."""
     sides = {value: sides_of(randomizer, value, payloads) for value in values}
     bit = payloads[:, -1].astype(np.int64)
     for value, side in sides.items():
@@ -97,7 +97,7 @@ def _of_direction(randomizer: SeededDirection, values: Sequence[int], payloads: 
 
 @outcomes.register
 def _of_coarsened(randomizer: Coarsened, values: Sequence[int], payloads: Payloads) -> Iterator[Outcomes]:
-    """For each value its label under the report's words, which are drawn before it, and whether z is a member."""
+    """For each value: its label under the report's words, and whether z is a member. The words are drawn first."""
     members = [int.from_bytes(level.members, "little") for level in randomizer.levels]
     for value in values:
         codes = cell_codes(value, randomizer.sizes)

@@ -1,4 +1,4 @@
-"""JL-Release beside the projected answers of the best unbiased release, by simulation of both."""
+"""Errors of JL-Release and of the best unbiased release with its answers projected, both by simulation."""
 
 from __future__ import annotations
 

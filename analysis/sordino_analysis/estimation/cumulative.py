@@ -57,7 +57,7 @@ class FunctionEnds:
 
 
 def rising_ends(one: Floats, every: Floats, outer: Floats) -> FunctionEnds | None:
-    """Ends (b, 2) of `one` bin that the ends (b, 2) of an `outer` band leave to a function that never falls.
+    """Ends (b, 2) of `one` bin of a function that never falls, cut by the ends (b, 2) of an `outer` band.
 
     None where no such function is within that band.
     """

@@ -106,7 +106,7 @@ class RangeBounds(ABC):
         """(m,) each: the sharpest ends of the ranges from `starts` (m,) up to before `stops` (m,)."""
         below = [np.searchsorted(self.edges, each, side="right") - 1 for each in (starts, stops)]
         above = [np.searchsorted(self.edges, each) for each in (starts, stops)]
-        # A range holds that of the edges inside of it, and is held by that of the edges around it.
+        # It holds the range between the edges inside it, and lies in the one between the edges around it.
         return np.maximum(self._least(above[0], below[1]), 0.0), self._most(below[0], above[1])
 
     @abstractmethod

@@ -14,7 +14,7 @@ from sordino_shared.domains import Ordered
 
 
 def too_many_types(workload: Workload) -> str | None:
-    """Why the grids that answer a workload's form do not take its size, with one that they take; or None."""
+    """Why grids do not take the size of a workload, and a size that they take; None where they take it."""
     if family_of(workload) is not None:
         return _on_a_line(workload)
     plane = plane_of(workload.operator)

@@ -27,7 +27,10 @@ L = TypeVar("L", bound=DesignedLevel)
 
 
 def whole_chances(chances: Floats, rounded: int | None = None) -> list[int]:
-    """Chances that sum to 1 in units of 2^−32, none below one; level `rounded`, or the likeliest, takes the rest."""
+    """`chances` (levels,) in whole units of 2^−32, one or more each. Level `rounded` takes what rounding leaves.
+
+    It is the likeliest level where none is named.
+    """
     whole = 1 << CHANCE_BITS
     found = np.maximum(1, np.rint(chances * whole)).astype(np.int64)
     found[found.argmax() if rounded is None else rounded] += whole - found.sum()

@@ -49,7 +49,7 @@ class CategoryGridLevelsTuning:
     near_density: float = 0.07
     """A density so near to the best one is taken where it has fewer bits."""
     most_joined: int = 4
-    """Parts that tell other attributes apart; of more no levels are tried that tell the attributes of two apart."""
+    """Up to so many sets of attributes told apart, levels that tell the attributes of two sets apart are tried."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -121,7 +121,7 @@ def _candidates(workload: Workload) -> Iterator[tuple[str, Workload]]:
 
 
 def _with_histograms(attributes: tuple[Attribute, ...], queries: Queries) -> Iterator[tuple[str, Workload]]:
-    """Of several ordered attributes the one of most bins, beside the histogram of a few wide bins of each other one."""
+    """The ordered attribute of most bins as asked, and of each other one the histogram of a few wide bins."""
     if not isinstance(queries, ProductQueries):
         return
     pairs = list(enumerate(zip(attributes, queries.factors, strict=True)))

@@ -109,7 +109,7 @@ class CompiledPlan:
 
     @property
     def _crowd(self) -> CrowdFigures:
-        """Of the worst listed query; a further one, which is a share, counts where its variance is larger."""
+        """The variance of the worst listed query, or of a further query, a share, where that is larger."""
         listed = for_randomizer(self.device.randomizer).listed(self.request.workload)
         low, high = listed.operator.entry_range()
         rows = listed.varying_rows

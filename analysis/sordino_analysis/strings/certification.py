@@ -72,7 +72,7 @@ def clopper_pearson(counts: Integers, reports: int, errors: Floats) -> Floats:
 
 
 def _tail(counts: Integers, reports: int, other: float) -> Floats:
-    """(m,) P(Bin(n, q) ≥ N), a value of which the chance is that much at most for a string that nobody holds."""
+    """(m,) P(Bin(n, q) ≥ N). For a string that nobody holds it is x or less with chance x at most."""
     return np.where(counts == 0, 1.0, betainc(np.maximum(counts, 1), reports - counts + 1, other))
 
 

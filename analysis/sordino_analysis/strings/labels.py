@@ -33,7 +33,7 @@ def label_of(read: ReadBits) -> str:
 
 
 def legible(text: str) -> str:
-    """The text with each character that does not show itself, or that turns the order of others, as <U+202E>."""
+    """The text with invisible characters, and those that change the direction, written as <U+202E>."""
     plain = text.replace(_NUMBER, f"{_written('<')}U+")
     return "".join(_written(each) if _hides(each) else each for each in plain)
 

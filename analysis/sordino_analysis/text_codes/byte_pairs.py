@@ -50,7 +50,7 @@ class _Merging:
         heapq.heapify(self._heap)
 
     def heaviest(self) -> Pair | None:
-        """The pair of the largest weight that fits a token and that two texts have; None where there is none."""
+        """The heaviest pair that fits into a token and occurs in two texts; None where there is none."""
         while self._heap:
             weight, pair = heapq.heappop(self._heap)
             if self._pairs.get(pair) != -weight or len(pair[0]) + len(pair[1]) > MAX_TOKEN_BYTES:

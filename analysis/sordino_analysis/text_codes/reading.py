@@ -24,7 +24,7 @@ class End(Enum):
 
 @dataclass(frozen=True)
 class ReadBits:
-    """The bytes of the words that are whole, how they end, and the `bits` of a word that is cut, as digits."""
+    """The bytes of the whole words, how they end, and the `bits` of a cut word as digits."""
 
     text: bytes
     end: End
@@ -32,7 +32,7 @@ class ReadBits:
 
     @property
     def shown(self) -> str:
-        """The text with bytes that are no UTF-8 as escapes; a character that is cut at an open end is left out."""
+        """The text; bytes that are no UTF-8 become escapes, and a character cut at an open end is left out."""
         text = self.text
         if self.end is End.OPEN:
             # An incremental decoder holds back the bytes of a character that has only begun.

@@ -88,7 +88,7 @@ def left(database: StoreDatabase, owner: OwnerRow, campaign: CampaignId) -> bool
     """Whether the owner left this campaign, or all."""
     if owner.left_at is not None:
         return True
-    # Not in the statement that waits for the owner's row: that one sees the table as it was before the wait.
+    # A statement of its own: the one that waits for the owner's row sees this table as it was before the wait.
     return bool(database.rows("SELECT 1 FROM opt_outs WHERE owner = ? AND campaign = ?", owner.number, bytes(campaign)))
 
 

@@ -13,7 +13,7 @@ _DAY_S, _HOUR_S = 86_400, 3600
 
 
 def purpose_of(purpose: str, series: Rotating) -> str:
-    """The text for the owner of a device, which says how often it answers and how close two answers come, in words."""
+    """The text for the owner of a device: how often it answers, and how soon after each other, in words."""
     return _with(purpose, in_english(series))
 
 

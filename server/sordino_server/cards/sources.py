@@ -1,4 +1,4 @@
-"""Fields from documents of the API, so that a card says no number that the API does not."""
+"""Fields taken from documents of the API: each number of a card is one of the API's."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def checkpoint_lines(session: Session) -> tuple[str, ...]:
 
 
 def head_in(checkpoint: Checkpoint) -> str | None:
-    """The head that a checkpoint names, in hexadecimal digits; raises MalformedDocument for one that is no hash."""
+    """The head that a checkpoint names, in hexadecimal digits; raises MalformedDocument where it is no hash."""
     named = [each.removeprefix(_LINE) for each in checkpoint.extensions if each.startswith(_LINE)]
     return read_digest(named[0]).hex() if named else None
 

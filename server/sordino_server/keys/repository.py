@@ -101,7 +101,7 @@ def ending_before(session: Session, now: int, end: int) -> Sequence[Key]:
 
 
 def lock_audit_log(session: Session) -> None:
-    """Wait for those who write an entry, whose number may be below one that is there, and for other workers."""
+    """Wait for other workers, and for those who are writing an entry: its number may be below one that is there."""
     if session.get_bind().dialect.name == "postgresql":
         session.execute(text("LOCK TABLE audit_log IN SHARE ROW EXCLUSIVE MODE"))
 

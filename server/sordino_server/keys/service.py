@@ -238,7 +238,7 @@ def rotate(session: Session, identifier: str, now: int, overlap_s: int) -> NewKe
 
 
 def default_end(role: Role, now: int) -> int | None:
-    """When a key ends of which nobody said it: that of a person after a year, any other never."""
+    """When a key ends by default: a person's after a year, any other never."""
     return now + PERSON_S if role in PEOPLE else None
 
 

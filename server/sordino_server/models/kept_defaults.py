@@ -9,7 +9,7 @@ from sordino_server.models.base import Base
 
 
 class KeptDefault(Base):
-    """A default that migrations leave as it was in a database that had campaigns; a setting takes its place."""
+    """An old default that a database with campaigns keeps after an upgrade, until its setting is set."""
 
     __tablename__ = "kept_defaults"
 

@@ -86,7 +86,7 @@ class LogCosignature(Base):
 
 
 class WitnessedCheckpoint(Base):
-    """A checkpoint of another log that this server cosigned; it cosigns nothing that does not continue the largest."""
+    """A checkpoint of another log that this server cosigned. It cosigns only what continues the largest one."""
 
     __tablename__ = "witnessed_checkpoints"
 

@@ -93,7 +93,7 @@ class _Asked:
         return Unseen(name, f"it has cosigned another tree of {known} entries: the log was forked")
 
     def _offer(self, old: int) -> int | None:
-        """Store the cosignature; the size that the witness builds on where that is another one."""
+        """Store the cosignature. Where the witness builds on another size, return that size."""
         with self.database.read("proof for a witness") as session:
             path = service.consistency(session, self.log, old, self.checkpoint.size)
         content = offer_text(old, path, self.checkpoint.note).encode()

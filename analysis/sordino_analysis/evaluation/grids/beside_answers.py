@@ -149,5 +149,5 @@ class AnswersBeside(GridMoments):
 
 
 def _pattern(query: Classes) -> bytes:
-    """The same for queries that are one another with members exchanged; not always for all that are."""
+    """A key: queries of one key differ by exchanged members only. Some such queries have two keys."""
     return b"|".join([query.values.tobytes(), *(count.tobytes() for count in query.counts)])

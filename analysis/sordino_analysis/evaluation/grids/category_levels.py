@@ -111,7 +111,7 @@ class CategoryLevel:
 
 
 def merged(weights: Floats, apart: Apart, counts: Sequence[Floats]) -> Floats:
-    """Σ β (r₁, …) over the attributes that are not told `apart`, which have one entry then; `counts` (r,)."""
+    """Σ β (r₁, …) over the attributes that are not told `apart`: these have one entry. `counts` (r,)."""
     for axis, (told, count) in enumerate(zip(apart, counts, strict=True)):
         if not told:
             weights = np.expand_dims(np.tensordot(weights, count, (axis, 0)), axis)

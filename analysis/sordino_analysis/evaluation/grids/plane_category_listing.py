@@ -37,7 +37,7 @@ def has_all_listed(family: PlaneCategoryFamily) -> bool:
 
 
 def rectangles_of(family: PlaneCategoryFamily, part: PlanePart) -> list[Rectangle]:
-    """Those that are evaluated, whatever the members are: all, or some that are spread over all."""
+    """The rectangles that are evaluated for any members: all of them, or some that are spread over all."""
     return part.all() if has_all_listed(family) else part.spread(_SPREADS[0])
 
 

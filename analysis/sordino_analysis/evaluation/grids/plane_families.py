@@ -121,7 +121,7 @@ class PlanePart(PartBeside):
         return self._varying(product(first, second))
 
     def at_the_ends(self, times: int) -> list[Rectangle]:
-        """Those that hold all bins of an attribute, beside `times` of the other, and one of a cell of both."""
+        """Rectangles of all bins of one attribute and `times` intervals of the other, and one of a single cell."""
         first, second = self.sides
         cell = (first.all()[0], second.all()[0]) if self.rectangles > 1 else (first.whole, second.whole)
         across = product([first.whole], [*second.spread(times), second.whole])
