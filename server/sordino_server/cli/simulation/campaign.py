@@ -22,7 +22,7 @@ from sordino_analysis.questions.linear.numbers.clipping import ClippedNumbers, c
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.request_terms import MOST_QUESTIONS
 from sordino_analysis.requests import kind_of_question
-from sordino_server.cli.remote import Remote
+from sordino_server.cli.remote import Remote, RemoteProblem
 from sordino_server.cli.simulation.devices import Fleet, SentReports, run_apps, simulated_fleet
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.wait import TIMEOUT_S, Patience
@@ -30,6 +30,8 @@ from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.quantities import quantity
 
 _APPS, _USERS_AN_APP = 40, 20
+# How long a simulation waits for a second in which no campaign of the same terms was created.
+_SAME_TERMS_S = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,10 +181,22 @@ def planned(
 
 
 def created(remote: Remote, terms: CampaignTerms, plan_request: str, **more: Any) -> str:
-    """The id of a new campaign with the plan; `more` are members of the order."""
+    """The id of a new campaign with the plan; `more` are members of the order.
+
+    A campaign's id covers its terms and the second, so that the same simulation again waits for the next second.
+    """
     order = {"name": terms.name, "purpose": terms.purpose, "population": terms.population}
-    campaign: str = remote.post("/v1/campaigns", order | {"plan_request": plan_request} | more)["id"]
-    return campaign
+    order |= {"plan_request": plan_request, **more}
+    until = time.monotonic() + _SAME_TERMS_S
+    while True:
+        try:
+            campaign: str = remote.post("/v1/campaigns", order)["id"]
+        except RemoteProblem as problem:
+            if problem.slug != "already-exists" or time.monotonic() > until:
+                raise
+            time.sleep(0.2)
+        else:
+            return campaign
 
 
 def answer_as_apps(address: str, campaign: str, devices: Devices, stages: Stages) -> SentReports:
