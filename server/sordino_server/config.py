@@ -27,6 +27,7 @@ from sordino_server.kit.secret_settings import (
     with_password,
 )
 from sordino_shared.errors import InvalidValue
+from sordino_shared.http.device_origins import NO_ORIGIN, DeviceOrigins
 from sordino_shared.http.senders import NO_PROXY, TrustedProxies
 from sordino_shared.protocol import ReportBatch, check_source
 
@@ -94,6 +95,10 @@ class Settings(PublicLogSettings):
     )
     trusted_proxies: str = Field(
         NO_PROXY, description="Addresses and networks, separated by commas, whose X-Forwarded-For is trusted; or none."
+    )
+    device_origins: str = Field(
+        NO_ORIGIN,
+        description="Origins whose pages may be devices in a browser, separated by commas; `*` for all, or none.",
     )
     retry_min_s: int = Field(
         60, ge=0, le=7 * 86400, description="Shortest wait of a device before it retries, in seconds, sent in `task`."
@@ -318,6 +323,12 @@ class Settings(PublicLogSettings):
     @classmethod
     def _check_proxies(cls, text: str) -> str:
         TrustedProxies.parse(text)
+        return text
+
+    @field_validator("device_origins")
+    @classmethod
+    def _check_device_origins(cls, text: str) -> str:
+        DeviceOrigins.parse(text)
         return text
 
     @field_validator("public_hosts")

@@ -38,6 +38,7 @@ Settings are environment variables that begin with SORDINO_SHUFFLER_:
   HOST, PORT        where devices are served (default: 127.0.0.1, 8100)
   METRICS_HOST, METRICS_PORT    for your Prometheus; port 0 turns it off (default: 127.0.0.1, 9100)
   TRUSTED_PROXIES   addresses and networks whose X-Forwarded-For is believed, or none (default: none)
+  DEVICE_ORIGINS    origins whose pages may be devices in a browser, * for all, or none (default: none)
   UPLOADS_PER_S, UPLOADS_BURST  of one address; 0 a second: no limit (default: 50, 500)
   LEAST_FREE_MB     left free on FOLDER's disk (default: 500)
   REFRESH_S         how often tasks are fetched (default: 15)

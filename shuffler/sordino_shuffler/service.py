@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 import uvicorn
 import uvloop
 
+from sordino_shared.http.device_origins import DeviceDoor
 from sordino_shared.protocol import CampaignId
 from sordino_shared.randomness import SystemRandomness
 from sordino_shuffler.admission import AddressRates
@@ -76,7 +77,7 @@ class ShufflerService:
         settings = self._settings
         listener = _listen(settings.host, settings.port)
         config = uvicorn.Config(
-            self.app,
+            DeviceDoor(self.app, settings.origins) if settings.origins else self.app,
             http="httptools",
             ws="none",
             lifespan="off",

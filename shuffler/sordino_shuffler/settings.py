@@ -10,6 +10,7 @@ from typing import Any
 
 from sordino_shared.errors import InvalidValue
 from sordino_shared.http.address import Address
+from sordino_shared.http.device_origins import NO_ORIGIN, DeviceOrigins
 from sordino_shared.http.senders import NO_PROXY, TrustedProxies
 from sordino_shared.protocol import CampaignId
 from sordino_shuffler.errors import WrongSetting
@@ -35,6 +36,7 @@ class ShufflerSettings:
     # 0: no metrics.
     metrics_port: int = 9100
     trusted_proxies: str = NO_PROXY
+    device_origins: str = NO_ORIGIN
     # Of one address, in requests; 0: any number.
     uploads_per_s: int = 50
     uploads_burst: int = 500
@@ -48,7 +50,7 @@ class ShufflerSettings:
             if not least <= getattr(self, name) <= most:
                 raise WrongSetting(f"{variable(name)} is a number from {least} to {most}, got {getattr(self, name)}")
         # Refused at the start, not at the first upload.
-        _ = self.proxies
+        _ = self.proxies, self.origins
 
     @property
     def store(self) -> Path:
@@ -72,6 +74,14 @@ class ShufflerSettings:
             return TrustedProxies.parse(self.trusted_proxies)
         except InvalidValue as error:
             raise WrongSetting(f"{variable('trusted_proxies')}: {error}") from error
+
+    @property
+    def origins(self) -> DeviceOrigins:
+        """The origins whose pages may be devices."""
+        try:
+            return DeviceOrigins.parse(self.device_origins)
+        except InvalidValue as error:
+            raise WrongSetting(f"{variable('device_origins')}: {error}") from error
 
     def _check_folders(self) -> None:
         folder, kept = self.folder.resolve(), self.kept.resolve()

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
@@ -92,3 +93,28 @@ def test_check_finds_a_shuffler_that_takes_what_it_should_refuse(setup: Setup, m
     monkeypatch.setattr(CollectorLink, "refusal", lambda *_: "200")
     found = check_running(Address.parse(setup.url), [setup.campaign])
     assert found["campaigns"][0]["fault"] == "a report that is a byte too long is answered 200, not invalid-request"
+
+
+def test_pages_of_listed_origins_may_send_sealed_reports(tmp_path: Path):
+    page = "https://app.example"
+    made = Setup(tmp_path, end=int(time.time()) + 3600)
+    made.environment["SORDINO_SHUFFLER_DEVICE_ORIGINS"] = page
+    made.start("shuffler")
+    path = f"{made.url}/v1/campaigns/{made.campaign}/rounds/0/sealed"
+    try:
+        wait_for(lambda: allowed(path, page) == page, "the shuffler")
+        assert allowed(path, "https://elsewhere.example") is None
+        assert allowed(f"{made.url}/health", page) is None
+    finally:
+        made.close()
+
+
+def allowed(url: str, origin: str) -> str | None:
+    """The origin that a preflight allows; None too where nothing answers yet."""
+    headers = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+    request = urllib.request.Request(url, method="OPTIONS", headers=headers)
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
+            return str(answer.headers["Access-Control-Allow-Origin"])
+    except urllib.error.URLError as error:
+        return getattr(error, "headers", {}).get("Access-Control-Allow-Origin")

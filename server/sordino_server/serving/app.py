@@ -30,6 +30,7 @@ from sordino_server.reports.upload_endpoint import UploadEndpoint
 from sordino_server.serving.api import all_routes
 from sordino_server.serving.description import Description
 from sordino_server.work.fork_server import preload, start_importing
+from sordino_shared.http.device_origins import DeviceDoor, DeviceOrigins
 
 # Importing them takes half a second each time otherwise. The planner is named by its requests, since
 # `sordino_analysis.requests` imports them when they are asked for.
@@ -130,7 +131,10 @@ class _Application(FastAPI):
             from sordino_server.console.live_counts import LiveCounts
 
             pages = LiveCounts(pages, self.state)
-        return RequestObserver(UploadEndpoint(pages, self.state), observe=self.state.metrics.request)
+        answering: ASGIApp = UploadEndpoint(pages, self.state)
+        if origins := DeviceOrigins.parse(self.state.context.settings.device_origins):
+            answering = DeviceDoor(answering, origins)
+        return RequestObserver(answering, observe=self.state.metrics.request)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await self._outermost(scope, receive, send)
