@@ -31,7 +31,7 @@ DEVICE = """async ({server, campaign, plan, body, media}) => {
   };
   const cbor = {headers: {Accept: media}}, base = `/v1/campaigns/${campaign}`;
   const upload = {method: "POST", body: new Uint8Array(body), headers: {"Content-Type": media}};
-  const withToken = {...upload, headers: {...upload.headers, Authorization: "Bearer no"}};
+  const withToken = {...upload, body: "no report", headers: {...upload.headers, Authorization: "Bearer no"}};
   return {
     manifest: await send(base, cbor), task: await send(`${base}/task`, cbor), plan: await send(`/v1/plans/${plan}`),
     refused: await send(`${base}/rounds/0/reports`, withToken),
@@ -100,6 +100,6 @@ def test_pages_of_two_origins(chromium: Any, pages: tuple[str, str], migrated_sq
     date, _, request = found["task"]["headers"]
     assert date.endswith("GMT")
     assert request is None
-    assert json.loads(bytes(found["refused"]["content"]))["status"] == found["refused"]["status"] == 401
+    assert json.loads(bytes(found["refused"]["content"]))["status"] == found["refused"]["status"] == 400
     assert [found[name] for name in ("credentials", "operator", "status")] == [FAILED] * 3
     assert set(elsewhere.values()) == {FAILED}
