@@ -25,6 +25,7 @@ from typing import Any
 from sordino_server.public_log.files import CHECKPOINT, KnownTree, tile_name
 from sordino_server.public_log.signing import NoteSigner
 from sordino_server.public_log.tree import TILE, TileTree
+from sordino_shared import ed25519
 from sordino_shared.protocol import Digest, LogEntry
 from sordino_shared.protocol.log_days import MAX_DAYS, LogDay, LogDays, days_text
 from sordino_shared.protocol.log_entries import EndState, LoggedAttribute, LoggedCampaign, LoggedEnd
@@ -119,8 +120,23 @@ def _device() -> None:
         ("proof read, with its path", lambda: LogProof.read(proof)),
         ("list of days read, with its paths", lambda: LogDays.read(listed)),
         ("signatures of the log and of a witness", lambda: pins.accept(checkpoint, NOW)),
+        ("the same in a process that saw neither key before", lambda: _first(lambda: pins.accept(checkpoint, NOW))),
+        ("all of a join in a new process", lambda: _first(lambda: _join(proof, listed, pins))),
     ):
         print(f"{what}: {_milliseconds(work):.3f} ms")
+
+
+def _join(proof: bytes, listed: bytes, pins: LogPins) -> None:
+    """What a device computes when it joins."""
+    pins.accept(LogProof.read(proof).checkpoint, NOW)
+    LogDays.read(listed)
+
+
+def _first(work: Callable[[], object]) -> None:
+    """Without the multiples of keys and of the base point that a process keeps."""
+    ed25519._negative_multiples.cache_clear()
+    ed25519._base_multiples.cache_clear()
+    work()
 
 
 def _entry() -> bytes:

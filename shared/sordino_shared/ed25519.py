@@ -8,29 +8,38 @@ order; and S·B = R + k·A, without a factor of 8. Nothing here is secret, so no
 from __future__ import annotations
 
 import hashlib
+from functools import cache, lru_cache
 
 KEY_BYTES = 32
 SIGNATURE_BYTES = 64
 _P = 2**255 - 19
 _L = 2**252 + 27742317777372353535851937790883648493
 _D = -121665 * pow(121666, -1, _P) % _P
+_LOW = 2**255 - 1
 _ROOT_OF_MINUS_ONE = pow(2, (_P - 1) // 4, _P)
-# Extended coordinates (X, Y, Z, T): x = X/Z, y = Y/Z, x·y = T/Z.
-_Point = tuple[int, int, int, int]
-_NEUTRAL: _Point = (0, 1, 1, 0)
+# Digits of scalars are odd and below 2^(width − 1): wider ones are fewer, and need more points prepared. A device that
+# joins checks two signatures; a width of 6 for the base took as long (`python -m benchmarks.public_log`).
+_WIDTH = 5
+# The keys that an app pins, with those of a shuffler's tasks.
+_KEYS_KEPT = 32
+# Projective coordinates (X, Y, Z): x = X/Z, y = Y/Z.
+_Point = tuple[int, int, int]
+# A point that is added often: Y + X, Y − X, 2Z and 2d·XY/Z.
+_Summand = tuple[int, int, int, int]
+_NEUTRAL: _Point = (0, 1, 1)
 
 
 def verify(key: bytes, signature: bytes, message: bytes) -> bool:
     """Whether `signature` (64 bytes) is one of `message` by the public key (32 bytes)."""
     if len(key) != KEY_BYTES or len(signature) != SIGNATURE_BYTES:
         return False
-    first, s = signature[:32], int.from_bytes(signature[32:], "little")
-    a, r = _decoded(key), _decoded(first)
-    if s >= _L or a is None or r is None or _has_small_order(a) or _has_small_order(r):
+    first, s, multiples = signature[:32], int.from_bytes(signature[32:], "little"), _negative_multiples(key)
+    if s >= _L or multiples is None:
         return False
     k = int.from_bytes(hashlib.sha512(first + key + message).digest(), "little") % _L
-    # S·B − k·A = R, both multiples in one pass.
-    return _same(_sum_of_multiples(s, _BASE, k, _negative(a)), r)
+    found = _sum(_digits(s, _base_multiples()), _digits(k, multiples))
+    # The encoding of a point is canonical, so R is compared without being decoded.
+    return _encoded(found) == first and not _has_small_order(found)
 
 
 def is_point(key: bytes) -> bool:
@@ -39,64 +48,111 @@ def is_point(key: bytes) -> bool:
     return found is not None and not _has_small_order(found)
 
 
+@lru_cache(_KEYS_KEPT)
+def _negative_multiples(key: bytes) -> tuple[_Summand, ...] | None:
+    """−A, −3A, −5A … of a public key A; None for one by which nothing holds."""
+    a = _decoded(key)
+    if a is None or _has_small_order(a):
+        return None
+    x, y, z = a
+    return _odd_multiples((_P - x, y, z))
+
+
+@cache
+def _base_multiples() -> tuple[_Summand, ...]:
+    base = _decoded(_BASE)
+    assert base is not None
+    return _odd_multiples(base)
+
+
 def _decoded(encoded: bytes) -> _Point | None:
     """The point of a canonical encoding; None for any other bytes."""
     number = int.from_bytes(encoded, "little")
-    y, sign = number & ((1 << 255) - 1), number >> 255
+    y, sign = number & _LOW, number >> 255
     if y >= _P:
         return None
     x = _x_of(y)
     if x is None or (x == 0 and sign):
         return None
-    if x & 1 != sign:
-        x = _P - x
-    return x, y, 1, x * y % _P
+    return (_P - x if x & 1 != sign else x), y, 1
 
 
 def _x_of(y: int) -> int | None:
-    """A root x of (y² − 1)/(d·y² + 1); None where there is none."""
-    square = (y * y - 1) * pow(_D * y * y + 1, -1, _P) % _P
-    root = pow(square, (_P + 3) // 8, _P)
-    if (root * root - square) % _P:
-        root = root * _ROOT_OF_MINUS_ONE % _P
-    return None if (root * root - square) % _P else root
+    """A root x of (y² − 1)/(d·y² + 1), None where there is none; with one power (RFC 8032, section 5.1.3)."""
+    u, v = (y * y - 1) % _P, (_D * y * y + 1) % _P
+    cube = v * v * v % _P
+    root = u * cube * pow(u * cube * cube * v, (_P - 5) // 8, _P) % _P
+    square = v * root * root % _P
+    if square == _P - u and u:
+        return root * _ROOT_OF_MINUS_ONE % _P
+    return root if square == u else None
 
 
-def _add(first: _Point, second: _Point) -> _Point:
-    """The sum of two points: complete formulas, for all pairs (Hisil, Wong, Carter and Dawson 2008)."""
-    x1, y1, z1, t1 = first
-    x2, y2, z2, t2 = second
-    a, b = (y1 - x1) * (y2 - x2) % _P, (y1 + x1) * (y2 + x2) % _P
-    c, d = 2 * t1 * t2 * _D % _P, 2 * z1 * z2 % _P
-    e, f, g, h = b - a, d - c, d + c, b + a
-    return e * f % _P, g * h % _P, f * g % _P, e * h % _P
+def _encoded(point: _Point) -> bytes:
+    x, y, z = point
+    inverse = pow(z, -1, _P)
+    return (y * inverse % _P | (x * inverse % _P & 1) << 255).to_bytes(32, "little")
 
 
-def _negative(point: _Point) -> _Point:
-    x, y, z, t = point
-    return -x % _P, y, z, -t % _P
+def _odd_multiples(point: _Point) -> tuple[_Summand, ...]:
+    """1, 3, 5 … times a point, as many as there are positive digits."""
+    found = [point]
+    double = _summand(_sum({1: _summand(point)}, {}))
+    while len(found) < 1 << _WIDTH - 2:
+        found.append(_sum({0: double}, {0: _summand(found[-1])}))
+    return tuple(map(_summand, found))
 
 
-def _sum_of_multiples(m: int, first: _Point, n: int, second: _Point) -> _Point:
-    """m·first + n·second, a doubling for each bit of the longer one (Straus 1964)."""
-    table = (_NEUTRAL, first, second, _add(first, second))
-    total = _NEUTRAL
-    for bit in reversed(range(max(m.bit_length(), n.bit_length()))):
-        total = _add(total, total)
-        if chosen := (m >> bit & 1) | (n >> bit & 1) << 1:
-            total = _add(total, table[chosen])
-    return total
+def _summand(point: _Point) -> _Summand:
+    x, y, z = point
+    # All four times Z, so that nothing is divided by it.
+    return (y + x) * z % _P, (y - x) * z % _P, 2 * z * z % _P, 2 * _D * x * y % _P
+
+
+def _digits(number: int, multiples: tuple[_Summand, ...]) -> dict[int, _Summand]:
+    """By place, what is added there: signed odd digits with _WIDTH − 1 zeros at least between two (Solinas 2000)."""
+    found, place = {}, 0
+    while number:
+        zeros = (number & -number).bit_length() - 1
+        number, place = number >> zeros, place + zeros
+        digit = number & ((1 << _WIDTH) - 1)
+        if digit >> _WIDTH - 1:
+            plus, minus, double, product = multiples[(1 << _WIDTH) - digit >> 1]
+            found[place] = minus, plus, double, -product
+            number += (1 << _WIDTH) - digit
+        else:
+            found[place] = multiples[digit >> 1]
+            number -= digit
+    return found
+
+
+def _sum(first: dict[int, _Summand], second: dict[int, _Summand]) -> _Point:
+    """The sum of the summands of both, each times 2^place: one doubling a place (Straus 1964).
+
+    Complete formulas, for all points (Hisil, Wong, Carter and Dawson 2008).
+    """
+    (x, y, z), p, low = _NEUTRAL, _P, _LOW
+    for place in range(max((*first, *second), default=0), -1, -1):
+        # n & low + 19·(n >> 255) is n mod p up to a few bits, and takes a third of the time of n % p.
+        xx, yy, xy, zz = x * x, y * y, 2 * x * y, 2 * z * z
+        xx, yy = (xx & low) + 19 * (xx >> 255), (yy & low) + 19 * (yy >> 255)
+        e, f, g, h = (xy & low) + 19 * (xy >> 255), yy - xx - zz, yy - xx, -xx - yy
+        f = (f & low) + 19 * (f >> 255)
+        for summands in (first, second):
+            if place in summands:
+                plus, minus, double, product = summands[place]
+                x, y, t, z = e * f % p, g * h % p, e * h % p, f * g % p
+                a, b, c, d = (y - x) * minus % p, (y + x) * plus % p, t * product % p, z * double % p
+                e, f, g, h = b - a, d - c, d + c, b + a
+        # x = e/g and y = h/f; a product e·h is made where something is added.
+        x, y, z = e * f % p, g * h % p, f * g % p
+    return x, y, z
 
 
 def _has_small_order(point: _Point) -> bool:
-    for _ in range(3):
-        point = _add(point, point)
-    return _same(point, _NEUTRAL)
+    """Whether eight times the point is the neutral one."""
+    x, y, z = _sum({3: _summand(point)}, {})
+    return x == 0 and y == z
 
 
-def _same(first: _Point, second: _Point) -> bool:
-    return (first[0] * second[2] - second[0] * first[2]) % _P == 0 == (first[1] * second[2] - second[1] * first[2]) % _P
-
-
-_BASE_Y = 4 * pow(5, -1, _P) % _P
-_BASE = _decoded(_BASE_Y.to_bytes(32, "little")) or _NEUTRAL
+_BASE = (4 * pow(5, -1, _P) % _P).to_bytes(32, "little")

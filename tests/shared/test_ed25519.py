@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-
 import pytest
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from sordino_shared import ed25519
 from sordino_shared.ed25519 import verify
+from tests.vectors.signature_rule import NEUTRAL, added, challenge, decoded, encoded, times
 
 P, L = ed25519._P, ed25519._L
 
@@ -75,19 +74,12 @@ def test_s_is_below_the_order_of_the_group() -> None:
 
 def small_order() -> list[bytes]:
     """Canonical encodings of the points of orders 1, 2, 4 and 8."""
-    neutral, two = (0, 1, 1, 0), (0, P - 1, 1, 0)
-    found = {encoded(neutral), encoded(two)}
+    found = {encoded(NEUTRAL)}
     for y in range(2, 200):
-        if (point := ed25519._decoded(y.to_bytes(32, "little"))) is not None:
+        if (point := decoded(y.to_bytes(32, "little"))) is not None:
             # L times any point is one of the eight.
-            found.add(encoded(ed25519._sum_of_multiples(L, point, 0, neutral)))
+            found.add(encoded(times(L, point)))
     return sorted(found)
-
-
-def encoded(point: tuple[int, int, int, int]) -> bytes:
-    x, y, z, _ = point
-    inverse = pow(z, -1, P)
-    return ((y * inverse % P) | (x * inverse % P & 1) << 255).to_bytes(32, "little")
 
 
 def test_points_of_small_order_are_refused_wherever_they_stand() -> None:
@@ -112,16 +104,28 @@ def test_points_have_one_encoding() -> None:
 
 def test_the_equation_has_no_factor_of_eight() -> None:
     """R + T with T of order 8 passes where both sides are multiplied by 8, and does not hold here."""
-    torsion = next(point for point in small_order() if point != encoded((0, 1, 1, 0)))
-    secret, message = 12345, b"m"
-    base, extra = ed25519._BASE, ed25519._decoded(torsion)
+    torsion = next(point for point in small_order() if point != encoded(NEUTRAL))
+    secret, nonce, message = 12345, 6789, b"m"
+    base, extra = decoded(ed25519._BASE), decoded(torsion)
+    assert base is not None
     assert extra is not None
-    key = encoded(ed25519._sum_of_multiples(secret, base, 0, base))
-    nonce = 6789
-    first = encoded(ed25519._add(ed25519._sum_of_multiples(nonce, base, 0, base), extra))
-    k = int.from_bytes(hashlib.sha512(first + key + message).digest(), "little") % L
-    s = (nonce + k * secret) % L
-    assert not verify(key, first + s.to_bytes(32, "little"), message)
-    plain = encoded(ed25519._sum_of_multiples(nonce, base, 0, base))
-    k = int.from_bytes(hashlib.sha512(plain + key + message).digest(), "little") % L
-    assert verify(key, plain + ((nonce + k * secret) % L).to_bytes(32, "little"), message)
+    key, plain = encoded(times(secret, base)), times(nonce, base)
+    for first, holds in ((encoded(added(plain, extra)), False), (encoded(plain), True)):
+        s = (nonce + challenge(first, key, message) * secret) % L
+        assert verify(key, first + s.to_bytes(32, "little"), message) == holds
+
+
+@pytest.mark.parametrize("scalar", [0, 1, 2, 31, 32, L - 1, 2**252 - 1, 2**252, int("10" * 126, 2)])
+def test_sums_of_multiples_are_those_of_plain_arithmetic(scalar: int) -> None:
+    """S·B − k·A, at the ends of S and where digits carry."""
+    base, secret = decoded(ed25519._BASE), 2**251 + 9
+    assert base is not None
+    a = times(secret, base)
+    digits, multiples = ed25519._digits, ed25519._negative_multiples(encoded(a))
+    assert multiples is not None
+    for k in (0, 1, 2**251 + 12345, L - 2):
+        ours = digits(scalar, ed25519._base_multiples())
+        x, y, z = ed25519._sum(ours, digits(k, multiples))
+        assert encoded((x * pow(z, -1, P) % P, y * pow(z, -1, P) % P)) == encoded(
+            times((scalar - k * secret) % L, base)
+        )

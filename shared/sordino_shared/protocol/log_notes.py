@@ -12,6 +12,7 @@ from sordino_shared.protocol.ids import Digest
 
 MAX_SIGNATURES = 16
 _NUMBER = re.compile(r"0|[1-9][0-9]{0,18}")
+_ASCII = re.compile(r"[ -~\n]*")
 _MAX_SIZE = 2**63 - 1
 _DASH = "\N{EM DASH} "
 _LEAST_SIGNATURE = 5
@@ -68,7 +69,7 @@ def read_text(content: bytes) -> str:
         text = content.decode("utf-8")
     except UnicodeDecodeError as error:
         raise MalformedDocument("a proof is text in UTF-8") from error
-    if any(not (" " <= letter <= "~" or letter == "\n") for letter in text.replace(_DASH, "")):
+    if not _ASCII.fullmatch(text.replace(_DASH, "")):
         raise MalformedDocument("a proof has characters of ASCII, line feeds, and dashes before signatures")
     return text
 
@@ -83,10 +84,11 @@ def read_number(text: str) -> int:
 def read_base64(text: str) -> bytes:
     """The bytes of base64 in its one spelling; raises `MalformedDocument`."""
     try:
-        found = base64.b64decode(text, validate=True)
+        found = binascii.a2b_base64(text, strict_mode=True)
     except (binascii.Error, ValueError) as error:
         raise MalformedDocument("bytes of a proof are in base64") from error
-    if base64.b64encode(found).decode() != text:
+    # The unused bits of the last character are zero.
+    if binascii.b2a_base64(found, newline=False).decode() != text:
         raise MalformedDocument("base64 has one spelling")
     return found
 

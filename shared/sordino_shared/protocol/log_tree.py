@@ -15,7 +15,11 @@ def leaf_hash(entry: bytes) -> Digest:
 
 def node_hash(left: bytes, right: bytes) -> Digest:
     """SHA-256(1 ‖ left ‖ right)."""
-    return Digest(hashlib.sha256(b"\x01" + left + right).digest())
+    return Digest(_node(left, right))
+
+
+def _node(left: bytes, right: bytes) -> bytes:
+    return hashlib.sha256(b"\x01" + left + right).digest()
 
 
 def root_of_path(index: int, size: int, leaf: Digest, path: tuple[Digest, ...]) -> Digest | None:
@@ -53,15 +57,16 @@ def is_consistent(first: tuple[int, Digest], second: tuple[int, Digest], path: t
     place, last = size - 1, later_size - 1
     trailing = len(list(takewhile(lambda bit: place >> bit & 1, range(64))))
     place, last = place >> trailing, last >> trailing
-    old = new = hashes[0]
+    old: bytes = hashes[0]
+    new = old
     for sibling in hashes[1:]:
         if last == 0:
             return False
         if place & 1 or place == last:
-            old, new = node_hash(sibling, old), node_hash(sibling, new)
+            old, new = _node(sibling, old), _node(sibling, new)
             while not place & 1 and place:
                 place, last = place >> 1, last >> 1
         else:
-            new = node_hash(new, sibling)
+            new = _node(new, sibling)
         place, last = place >> 1, last >> 1
     return last == 0 and old == root and new == later_root
