@@ -15,7 +15,7 @@ from sordino_server.kit.logs import logger
 from sordino_server.models import Log
 from sordino_server.public_log import repository, setup
 from sordino_server.public_log.cosigning import Unseen, ask_witnesses
-from sordino_server.public_log.integration import LogAhead, WitnessesSilent, integrate
+from sordino_server.public_log.integration import LogAhead, WitnessesSilent, empty_checkpoint, integrate
 from sordino_server.public_log.signing import NoteSigner
 from sordino_shared.errors import SordinoError
 
@@ -72,7 +72,9 @@ class LogKeeper:
         witnesses = self._settings.witnesses_asked
         if not witnesses or not (soon or monotonic() >= self._ask_at):
             return
-        unseen = frozenset(ask_witnesses(self._database, witnesses, again=again))
+        # Before the first checkpoint of a database too, which may be a backup of before it.
+        empty = (lambda log: empty_checkpoint(log, self._signer_of(log))) if again else None
+        unseen = frozenset(ask_witnesses(self._database, witnesses, again=again, empty=empty))
         for each in unseen - self._unseen:
             log.warning("a witness did not cosign the public log", witness=each.witness, reason=each.reason)
         self._unseen = unseen

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from urllib.parse import quote
 
 from sqlalchemy.orm import Session
 
@@ -20,12 +21,13 @@ from sordino_shared._records import replace
 from sordino_shared.errors import MalformedDocument, NoAnswer, OversizedDocument
 from sordino_shared.http.exchange import HttpRequest
 from sordino_shared.protocol import Problem
-from sordino_shared.protocol.log_keys import signature_line
-from sordino_shared.protocol.log_notes import read_checkpoint, read_number
+from sordino_shared.protocol.log_keys import LOG_KIND, NoteKey, signature_line
+from sordino_shared.protocol.log_notes import read_checkpoint, read_number, read_text
 
 _WITHIN_S = 5.0
 _MOST_BYTES = 4096
-_CONFLICT = 409
+_MOST_NOTE = 16 << 10
+_CONFLICT, _FAILED = 409, 500
 
 
 @dataclass(frozen=True)
@@ -41,19 +43,29 @@ Connect = Callable[[str], Exchanger]
 
 
 def ask_witnesses(
-    database: Database, witnesses: Sequence[AskedWitness], *, again: bool = False, connect: Connect = server_at
+    database: Database,
+    witnesses: Sequence[AskedWitness],
+    *,
+    again: bool = False,
+    empty: Callable[[Log], LogCheckpoint] | None = None,
+    connect: Connect = server_at,
 ) -> list[Unseen]:
     """Have each witness cosign the newest checkpoint; with `again` also those that did, to hear what they know.
 
-    A witness that knows more entries than this database marks the log as behind: from then on nothing is signed.
+    Before the first checkpoint they are offered that of the `empty` tree, which is stored nowhere. A witness that shows
+    a checkpoint of more entries than this database has, signed by this log, marks the log as behind: from then on
+    nothing is signed.
     """
     with database.read("what is cosigned") as session:
         log = repository.current(session)
         newest = None if log is None else repository.newest_checkpoint(session, log)
-        if log is None or newest is None:
+        if log is None or (newest is None and empty is None):
             return []
-        done = {each.witness for each in repository.cosignatures(session, newest)}
+        done = set() if newest is None else {each.witness for each in repository.cosignatures(session, newest)}
         sizes = repository.largest_cosigned(session, log)
+    if newest is None:
+        assert empty is not None
+        newest = empty(log)
     unseen = []
     for each in witnesses:
         if again or each.key.name not in done:
@@ -81,8 +93,7 @@ class _Asked:
             if known is None:
                 return None
             if known > self.checkpoint.size:
-                self.database.run("log is behind", partial(_mark_ahead, log=self.log.id, size=known))
-                return Unseen(name, f"it knows {known} entries of the log, more than this database")
+                return self._larger(name, known)
             known = self._offer(known)
         except (NoAnswer, OversizedDocument, MalformedDocument) as error:
             return Unseen(name, str(error), silent=True)
@@ -91,6 +102,22 @@ class _Asked:
         if known is None:
             return None
         return Unseen(name, f"it has cosigned another tree of {known} entries: the log was forked")
+
+    def _larger(self, name: str, claimed: int) -> Unseen:
+        """A witness says that it knows more entries; it is believed once it shows that this log signed them."""
+        path = f"/witness/checkpoint?origin={quote(self.log.origin, safe='')}"
+        answer = self.server.exchange(HttpRequest(method="GET", path=path, limit=_MOST_NOTE, within_s=_WITHIN_S))
+        content, shown = answer.content(), 0
+        if answer.is_success:
+            note = read_checkpoint(read_text(content))
+            key = NoteKey(self.log.origin, LOG_KIND, self.log.key)
+            shown = note.size if note.origin == key.name and key.signed(note) else 0
+        if shown > self.checkpoint.size:
+            self.database.run("log is behind", partial(_mark_ahead, log=self.log.id, size=shown))
+            return Unseen(name, f"it has a checkpoint of {shown} entries that this log signed: more than this database")
+        # As one that is down: it stops no log that others cosign, and nothing of it is taken for true.
+        reason = f"it says that it knows {claimed} entries, and shows no checkpoint of so many that this log signed"
+        return Unseen(name, reason, silent=True)
 
     def _offer(self, old: int) -> int | None:
         """Store the cosignature. Where the witness builds on another size, return that size."""
@@ -110,6 +137,9 @@ class _Asked:
         text = answer.content().decode("utf-8", "replace")
         if answer.status == _CONFLICT:
             return read_number(text.strip())
+        if self.checkpoint.size == 0 and answer.status < _FAILED:
+            # Cosigned or not, it builds on nothing.
+            return None
         if not answer.is_success:
             raise ServerError(Problem.UNAVAILABLE, f"it answers {answer.status}: {text[:200]}")
         self._store(text)

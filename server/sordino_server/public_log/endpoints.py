@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Annotated, Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Request, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, Field
 
 from sordino_server.context import Context, Injected
@@ -14,7 +14,7 @@ from sordino_server.errors import ServerError
 from sordino_server.kit.arriving_body import ArrivingBody
 from sordino_server.kit.immutable import MAX_AGE_S
 from sordino_server.kit.path_parameters import DigestPath, RoundPath
-from sordino_server.public_log import service
+from sordino_server.public_log import repository, service
 from sordino_server.public_log.tree import TILE
 from sordino_shared.protocol import Problem
 from sordino_shared.protocol.log_keys import LOG_KIND, NoteKey
@@ -120,6 +120,18 @@ async def add_checkpoint(context: Injected, request: Request) -> Response:
         content = body.content
     assert isinstance(content, bytes)
     return await anyio.to_thread.run_sync(_cosigned, context, content)
+
+
+@witness.get("/checkpoint", response_class=Response, responses=_IS_TEXT)
+def get_witnessed_checkpoint(
+    context: Injected, origin: Annotated[str, Query(max_length=200, description="Name of the log.")]
+) -> Response:
+    """The last checkpoint of another log that this server cosigned, as that log signed it. Public."""
+    with context.database.read("get witnessed checkpoint") as session:
+        found = repository.last_witnessed(session, origin)
+    if found is None:
+        raise ServerError(Problem.NOT_FOUND, "this server cosigned no checkpoint of a log of this name")
+    return Response(found.note, headers={"Cache-Control": "no-store"}, media_type=TEXT)
 
 
 def _cosigned(context: Context, content: bytes) -> Response:

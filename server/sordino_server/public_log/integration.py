@@ -11,7 +11,7 @@ from sordino_server.kit.db import Database
 from sordino_server.models import Log, LogCheckpoint
 from sordino_server.public_log import repository
 from sordino_server.public_log.signing import NoteSigner
-from sordino_server.public_log.tree import TILE, TileTree, folded
+from sordino_server.public_log.tree import EMPTY_ROOT, TILE, TileTree, folded
 from sordino_shared.protocol import Problem
 from sordino_shared.protocol.log_notes import checkpoint_text
 
@@ -42,8 +42,9 @@ class WitnessesSilent(ServerError):
     def __init__(self, silent: Sequence[str]) -> None:
         super().__init__(
             Problem.UNAVAILABLE,
-            f"{', '.join(silent)} cannot be asked what they know of the public log: a restored backup would fork "
-            "it; the worker asks again",
+            f"{', '.join(silent)} cannot be asked what they know of the public log, or do not show it: a restored "
+            "backup would fork the log; the worker asks again; take a witness that is gone, or lies, out of "
+            "SORDINO_WITNESSES",
             missing=list(silent),
         )
 
@@ -77,6 +78,12 @@ def integrate(
         return after
 
     return database.run("integrate log", work)
+
+
+def empty_checkpoint(log: Log, signer: NoteSigner) -> LogCheckpoint:
+    """The signed checkpoint of no entries, which every tree continues: it asks a witness what it knows of the log."""
+    text = checkpoint_text(log.origin, 0, EMPTY_ROOT)
+    return LogCheckpoint(log_id=log.id, size=0, root=bytes(EMPTY_ROOT), note=f"{text}\n{signer.signed(text)}", at=0)
 
 
 def locked(database: Database, session: Session) -> Log:

@@ -8,6 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 from sordino_server.config import Settings
 from sordino_server.errors import ServerError
+from sordino_server.jobs import log_keeper
 from sordino_server.jobs.log_keeper import LogKeeper
 from sordino_server.kit.db import Database
 from sordino_server.kit.log_settings import AskedWitness
@@ -260,6 +262,41 @@ def test_a_restored_backup_hears_of_it_from_its_witness_and_signs_nothing(
             assert service.state(session).checkpoint.size == 1
 
 
+def test_a_backup_from_before_the_first_checkpoint_signs_nothing(
+    witnessed: tuple[RunningServer, RunningServer], tmp_path: Path
+) -> None:
+    """It has the log and not one entry; the witness has checkpoints of it."""
+    server, _ = witnessed
+    with closing(sqlite3.connect(str(server.database.url.database))) as raw:
+        raw.execute("VACUUM INTO ?", (f"{tmp_path}/backup.sqlite3",))
+    for name in ("first", "second"):
+        server.campaign(name=name)
+    assert LogKeeper(server.database, server.clock, server.settings).step() == 2
+    with served(f"sqlite:///{tmp_path}/backup.sqlite3", **restored_settings(server)) as restored:
+        restored.campaign(name="another")
+        keeper = LogKeeper(restored.database, restored.clock, restored.settings)
+        with pytest.raises(LogAhead, match="2 entries elsewhere and 0 here"):
+            keeper.step()
+        assert restored.api.get("/v1/log").json()["size"] == 0
+
+
+@pytest.mark.parametrize(("status", "begins"), [(400, True), (403, True), (404, True), (422, True), (503, False)])
+def test_a_new_log_begins_where_witnesses_know_nothing_of_it(
+    logging_server: RunningServer, witness: NoteSigner, monkeypatch: pytest.MonkeyPatch, status: int, begins: bool
+) -> None:
+    """Other programs may refuse the checkpoint of no entries: that says that they have none."""
+    logging_server.campaign()
+    asking = partial(ask_witnesses, connect=lambda address: _Answering(status, ""))
+    monkeypatch.setattr(log_keeper, "ask_witnesses", asking)
+    settings = logging_server.settings.model_copy(update={"witnesses": f"http://127.0.0.1:9 {witness.key}"})
+    keeper = LogKeeper(logging_server.database, logging_server.clock, settings)
+    if begins:
+        assert keeper.step() == 1
+    else:
+        with pytest.raises(WitnessesSilent):
+            keeper.step()
+
+
 def restored_settings(server: RunningServer) -> dict[str, Any]:
     return {"log_key": server.settings.log_key, "witnesses": server.settings.witnesses}
 
@@ -320,6 +357,64 @@ def test_a_size_that_no_log_has_stops_no_log(logging_server: RunningServer, witn
     [unseen] = ask_witnesses(logging_server.database, asked, connect=lambda address: _Answering(409, size))
     assert unseen.silent
     assert logging_server.api.get("/v1/log").json()["ahead"] is None
+
+
+class _Claiming:
+    """A witness that says it knows so many entries, and shows a note for it."""
+
+    def __init__(self, size: int, shown: str | None) -> None:
+        self.size, self.shown = size, shown
+
+    def exchange(self, request: HttpRequest) -> HttpAnswer:
+        if request.method == "POST":
+            return HttpAnswer(409, {}, BytesIO(f"{self.size}\n".encode()))
+        found = self.shown is not None
+        return HttpAnswer(200 if found else 404, {}, BytesIO((self.shown or "").encode()))
+
+
+def test_a_witness_that_claims_more_shows_what_the_log_signed(
+    logging_server: RunningServer, witness: NoteSigner, key: Path
+) -> None:
+    """A lie about a size stops no log; a checkpoint of it, signed by its key, does."""
+    logging_server.campaign()
+    LogKeeper(logging_server.database, logging_server.clock, logging_server.settings).step()
+    asked = [AskedWitness("http://w.example", witness.key)]
+    own = ForgedLog(NoteSigner.of_log(ORIGIN, read_key_file(key)), [bytes([each]) for each in range(9)])
+    stranger = ForgedLog(NoteSigner.of_log(ORIGIN, SEED), own.entries)
+    another = ForgedLog(NoteSigner.of_log("other.example/log", read_key_file(key)), own.entries)
+    for shown in (
+        None,
+        "",
+        "nonsense",
+        stranger.note(9),
+        another.note(9),
+        own.note(1),
+        own.note(9).replace("\n9\n", "\n8\n"),
+    ):
+        claiming = _Claiming(9, shown)
+        [unseen] = ask_witnesses(logging_server.database, asked, connect=lambda address, found=claiming: found)
+        assert unseen.silent, shown
+        assert logging_server.api.get("/v1/log").json()["ahead"] is None
+    assert "signed" in unseen.reason
+    logging_server.campaign(name="goes on")
+    assert LogKeeper(logging_server.database, logging_server.clock, logging_server.settings).step() == 2
+    [unseen] = ask_witnesses(logging_server.database, asked, connect=lambda address: _Claiming(9, own.note(9)))
+    assert (unseen.silent, logging_server.api.get("/v1/log").json()["ahead"]) == (False, 9)
+
+
+def test_a_witness_shows_the_last_checkpoint_that_it_cosigned(
+    witnessed: tuple[RunningServer, RunningServer], check_problem: Callable[..., dict[str, Any]]
+) -> None:
+    server, witness = witnessed
+    path = f"/witness/checkpoint?origin={ORIGIN.replace('/', '%2F')}"
+    check_problem(witness.anonymous.get(path), Problem.NOT_FOUND, "no checkpoint")
+    server.campaign()
+    LogKeeper(server.database, server.clock, server.settings).step()
+    found = witness.anonymous.get(path)
+    with server.database.read() as session:
+        newest = repository.newest_checkpoint(session, service.the_log(session))
+    assert (found.status_code, found.text) == (200, newest.note)
+    assert found.headers["content-type"] == "text/plain; charset=utf-8"
 
 
 def test_nothing_is_signed_until_a_witness_says_what_it_knows(
