@@ -10,33 +10,37 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.strings.chances import StringChances
 from sordino_analysis.strings.level_counts import Integers, LevelRows, Words, child_counts
-from sordino_analysis.text_codes.reading import CodeReader, End
+from sordino_analysis.strings.possible_children import PossibleChildren
+from sordino_analysis.text_codes.reading import CodeReader, End, ReadBits
 from sordino_shared.domains import Text, TextPrefix
 
 # One string that everybody has would have infinite odds.
 _SURE = 1 - 1e-12
+# Children are looked at, best first, until so many times the beam: of some codes a half splits tokens into their parts.
+_CHECKED = 2
 # Odds of exp(−700) are not told from none.
 _LEAST = 1e-300
 
 
 @dataclass(frozen=True, eq=False)
 class Paths:
-    """m prefixes of a code: their bits as integers, best first, (m,) λ, the log odds of each, and how they end."""
+    """m prefixes of a code: their bits as integers, best first, (m,) λ, the log odds of each, and what they say."""
 
     codes: tuple[int, ...]
     odds: Floats
-    ends: tuple[End, ...]
+    reads: tuple[ReadBits, ...]
 
     @classmethod
     def root(cls) -> Paths:
         """The empty prefix, which every device has."""
-        return cls((0,), np.array([math.inf]), (End.OPEN,))
+        return cls((0,), np.array([math.inf]), (ReadBits(b"", End.OPEN),))
 
     @property
     def chances(self) -> Floats:
@@ -57,17 +61,19 @@ class PathSearch:
     def extended(self, paths: Paths, prefix: TextPrefix, reports: LevelRows) -> Paths:
         """The best children of the paths by the reports of a level."""
         piece = prefix.last - prefix.first
-        best, prior = _Best(self.beam), paths.chances
+        # After END all bits are zeros: one child has all of the chance, and there are no others.
+        spread = np.array([2.0**-piece if read.end is End.OPEN else 1.0 for read in paths.reads])
+        best, prior = _Best(_CHECKED * self.beam), _log_odds(paths.chances * spread)
         for block, counts in child_counts(reports, piece, self._parents(paths, prefix)):
-            scores = self._gain(counts, len(reports)) + _log_odds(prior[block] * 2.0**-piece)
-            for place in range(block.start, block.stop):
-                if paths.ends[place] is not End.OPEN:
-                    # After END all bits are zeros: one child has all of the chance, and there are no others.
-                    only = scores[0, place - block.start] - _log_odds(prior[place] * 2.0**-piece)
-                    scores[:, place - block.start] = -math.inf
-                    scores[0, place - block.start] = only + _log_odds(prior[place])
+            scores = self._gain(counts, len(reports)) + prior[block]
+            for column, read in enumerate(paths.reads[block]):
+                scores[~self._possible.of(read, piece), column] = -math.inf
             best.add(scores, block.start)
         return self._read(paths, best, prefix)
+
+    @cached_property
+    def _possible(self) -> PossibleChildren:
+        return PossibleChildren(self.text.code)
 
     def _parents(self, paths: Paths, prefix: TextPrefix) -> Words:
         piece = prefix.last - prefix.first
@@ -85,15 +91,15 @@ class PathSearch:
 
     def _read(self, paths: Paths, best: _Best, prefix: TextPrefix) -> Paths:
         piece = prefix.last - prefix.first
-        codes, odds, ends = list[int](), list[float](), list[End]()
+        codes, odds, reads = list[int](), list[float](), list[ReadBits]()
         for score, parent, child in best.ranked():
             code = paths.codes[parent] << piece | child
-            end = self.reader.read(code, prefix.last).end
-            if end is not End.IMPOSSIBLE:
+            read = self.reader.read(code, prefix.last)
+            if read.end is not End.IMPOSSIBLE and len(codes) < self.beam:
                 codes.append(code)
                 odds.append(score)
-                ends.append(end)
-        return Paths(tuple(codes), np.array(odds), tuple(ends))
+                reads.append(read)
+        return Paths(tuple(codes), np.array(odds), tuple(reads))
 
 
 class _Best:

@@ -97,7 +97,7 @@ def find_strings(
     found = certify(counts, len(held_out), strings.chances, weights_of(leaves.chances), error)
     progress(Progress(1.0))
     return FoundStrings(
-        texts=tuple(map(strings.read, leaves.codes)),
+        texts=leaves.reads,
         chances=leaves.chances,
         counts=counts,
         certified=found,
@@ -125,12 +125,12 @@ def _seen(strings: StringDomain, shorter: list[Paths], leaves: Paths, found: Cer
     for at in heavy:
         if not found.certified[at] and told < MOST_SEEN:
             told += 1
-            yield strings.read(leaves.codes[at]).shown
+            yield leaves.reads[at].shown
     if not shorter:
         return
     last = strings.prefixes[-1].first
     covered = {leaves.codes[at] >> (depth - last) for at in heavy}
-    for code, chance, end in zip(shorter[-1].codes, shorter[-1].chances.tolist(), shorter[-1].ends, strict=True):
-        if chance >= _SEEN and code not in covered and end is End.OPEN and told < MOST_SEEN:
+    for code, chance, read in zip(shorter[-1].codes, shorter[-1].chances.tolist(), shorter[-1].reads, strict=True):
+        if chance >= _SEEN and code not in covered and read.end is End.OPEN and told < MOST_SEEN:
             told += 1
-            yield strings.reader.read(code, last).shown
+            yield read.shown

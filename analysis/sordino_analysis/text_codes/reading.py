@@ -62,7 +62,7 @@ class CodeReader:
 
     def read(self, bits: int, count: int) -> ReadBits:
         """The first `count` bits of a code, as an integer."""
-        text, word, length = list[bytes](), 0, 0
+        places, word, length = list[int](), 0, 0
         for left in range(count - 1, -1, -1):
             word, length = word << 1 | bits >> left & 1, length + 1
             place = self._places.get((length, word))
@@ -71,12 +71,18 @@ class CodeReader:
             if place >= len(self._pieces):
                 is_end, rest = place == len(self._pieces), bits & ((1 << left) - 1)
                 # NONE stands alone, and zeros follow both.
-                possible = not rest and (is_end or not text)
-                kind = End.ENDED if is_end else End.NO_TEXT
-                return ReadBits(b"".join(text), kind if possible else End.IMPOSSIBLE)
-            text.append(self._pieces[place])
+                if rest or not (is_end or not places):
+                    return self._of(places, End.IMPOSSIBLE)
+                return self._of(places, End.ENDED if is_end else End.NO_TEXT)
+            places.append(place)
             word, length = 0, 0
-        return ReadBits(b"".join(text), End.OPEN, f"{word:0{length}b}" if length else "")
+        return self._of(places, End.OPEN, f"{word:0{length}b}" if length else "")
+
+    def _of(self, places: list[int], end: End, bits: str = "") -> ReadBits:
+        """Whole words at these places; no device splits a token into its parts."""
+        text = b"".join(self._pieces[place] for place in places)
+        *whole, _ = self.code.places(text)
+        return ReadBits(text, end if whole == places else End.IMPOSSIBLE, bits)
 
 
 def _begun(text: bytes) -> bytes:

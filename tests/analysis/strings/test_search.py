@@ -110,11 +110,14 @@ def test_children_of_a_path_that_has_ended_take_no_place() -> None:
     campaign = DrawnStrings(code="bytes", beam=2)
     strings, text = campaign.strings, campaign.strings.text
     ended, going = text.code.first_bits(b"a", 20), text.code.first_bits(b"ab\0", 20)
-    paths = Paths((ended, going), np.array([40.0, -30.0]), (End.ENDED, End.OPEN))
+    reads = tuple(strings.reader.read(code, 20) for code in (ended, going))
+    assert [read.end for read in reads] == [End.ENDED, End.OPEN]
+    paths = Paths((ended, going), np.array([40.0, -30.0]), reads)
     search = PathSearch(text=text, reader=strings.reader, chances=strings.chances, beam=2, sought=0.1)
     none = StringReports.of(strings.randomizer, []).rows(2)
     found = search.extended(paths, strings.prefixes[1], none)
-    assert (found.codes, found.ends) == ((ended << 4, going << 4), (End.ENDED, End.OPEN))
+    assert found.codes == (ended << 4, going << 4)
+    assert [read.end for read in found.reads] == [End.ENDED, End.OPEN]
     # All of the chance, up to 10^-12, and a sixteenth.
     assert found.odds == pytest.approx([np.log(1e12), -30 - np.log(16)], rel=1e-4)
 
