@@ -34,6 +34,9 @@ if TYPE_CHECKING:
     from sordino_analysis.analyst.rules import RankedRules, best_rules, rule_on_average
     from sordino_analysis.analyst.series import rotation, series
     from sordino_analysis.analyst.simulation import Simulation, read_csv, simulate
+    from sordino_analysis.analyst.string_estimates import AskedStrings, StringEstimate
+    from sordino_analysis.analyst.string_plans import StringPlan, common_strings, read_string_plan
+    from sordino_analysis.analyst.string_simulation import StringSimulation
     from sordino_analysis.analyst.tables import ColumnError
     from sordino_analysis.analyst.workloads import histogram, pairwise_statistic, prefix, ranges, workload
     from sordino_analysis.average_case.answers import AverageCaseAnswer
@@ -71,6 +74,9 @@ _MODULES = {
     "sordino_analysis.analyst.rules": ("RankedRules", "best_rules", "rule_on_average"),
     "sordino_analysis.analyst.series": ("rotation", "series"),
     "sordino_analysis.analyst.simulation": ("Simulation", "read_csv", "simulate"),
+    "sordino_analysis.analyst.string_estimates": ("AskedStrings", "StringEstimate"),
+    "sordino_analysis.analyst.string_plans": ("StringPlan", "common_strings", "read_string_plan"),
+    "sordino_analysis.analyst.string_simulation": ("StringSimulation",),
     "sordino_analysis.analyst.tables": ("ColumnError",),
     "sordino_analysis.analyst.workloads": ("histogram", "pairwise_statistic", "prefix", "ranges", "workload"),
     "sordino_analysis.estimation.linear": ("EstimationError",),
@@ -88,6 +94,7 @@ _PLACES = {name: module for module, names in _MODULES.items() for name in names}
 
 __all__ = [
     "Aggregate",
+    "AskedStrings",
     "AverageCaseAnswer",
     "ColumnError",
     "Contrast",
@@ -108,11 +115,15 @@ __all__ = [
     "Simulation",
     "SordinoError",
     "StringCode",
+    "StringEstimate",
+    "StringPlan",
+    "StringSimulation",
     "Workload",
     "WorkloadError",
     "aggregate",
     "best_rules",
     "chart",
+    "common_strings",
     "compare",
     "estimate",
     "experiment",
@@ -129,6 +140,7 @@ __all__ = [
     "read_estimates",
     "read_pairwise_plan",
     "read_plan",
+    "read_string_plan",
     "rotation",
     "rule_on_average",
     "series",

@@ -19,9 +19,11 @@ PACKAGES = (sordino_client, sordino_analysis, simulation)
 _KNOWN = re.compile(r"(builtins\.)?tuple\[Any, \.\.\.\]|Coroutine\[Any, Any, ")
 # Values of an app, and documents as JSON has them, may be anything.
 ANYTHING = {
-    *(f"sordino_analysis.{name}" for name in ("aggregate", "items", "simulate", "simulate_pairwise")),  # data frames
+    *(f"sordino_analysis.{name}" for name in ("aggregate", "estimate", "items")),  # data frames
+    *(f"sordino_analysis.{name}" for name in ("simulate", "simulate_pairwise")),  # data frames
     *(f"sordino_analysis.{name}" for name in ("pairwise_statistic", "workload")),  # a YAML document
     "sordino_analysis.Experiment.simulate",  # data frames
+    "sordino_analysis.StringCode.document",
     "sordino_analysis.read_csv",  # values of any attributes
     "sordino_analysis.read_estimates",  # a frame of whichever library is installed
     "sordino_analysis.Workload.truth",  # numbers of any size

@@ -96,15 +96,19 @@ def takes(**kinds: Kind) -> Callable[[Callable[P, R]], Callable[P, R]]:
         def checked(*args: P.args, **kwargs: P.kwargs) -> R:
             given: dict[str, Any] = dict(zip(names, args, strict=False)) | kwargs
             for name, kind in kinds.items():
-                if name in given and not kind.accepts(given[name]):
-                    raise WrongType(
-                        f"{function.__name__}: {name} must be {kind.name}, not {_described(given[name])}", given[name]
-                    )
+                if name in given:
+                    check_argument(function.__name__, name, kind, given[name])
             return function(*args, **kwargs)
 
         return checked
 
     return decorate
+
+
+def check_argument(function: str, name: str, kind: Kind, value: object) -> None:
+    """Raise WrongType where an argument is of another kind."""
+    if not kind.accepts(value):
+        raise WrongType(f"{function}: {name} must be {kind.name}, not {_described(value)}", value)
 
 
 def _described(value: object) -> str:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from sordino_analysis.analyst.answers import AskedAnswers
-from sordino_analysis.analyst.arguments import NAMES, NUMBER, WHOLE, WrongType, instance, takes
+from sordino_analysis.analyst.arguments import NAMES, NUMBER, WHOLE, WrongType, check_argument, instance, takes
 from sordino_analysis.analyst.chosen_items import workload_of_items
 from sordino_analysis.analyst.contrasts import Asked, Contrast, contrast, covariance
 from sordino_analysis.analyst.display import AnswersShown, shown
-from sordino_analysis.analyst.frames import is_series, values_of_series
 from sordino_analysis.analyst.plans import Plan
+from sordino_analysis.analyst.reports import Reports, checked_reports
+from sordino_analysis.analyst.string_estimates import StringEstimate, estimate_strings
+from sordino_analysis.analyst.string_plans import StringPlan
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.filling import cells_of_estimate
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
@@ -34,11 +35,7 @@ from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.columns import columns_of_queries
 from sordino_analysis.questions.linear.on_demand import QUESTION_KINDS, QuestionKind
 from sordino_analysis.questions.linear.units import units_of
-from sordino_analysis.vectorized.randomizers import in_alphabet
 from sordino_shared.errors import InvalidValue
-
-# (n, width) bytes, or n payloads: a list, or a column of a data frame.
-Reports = NDArray[np.uint8] | Sequence[bytes] | Any
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -272,20 +269,30 @@ class NumberEstimate(Estimate):
         return np.array([ends or (-np.inf, np.inf) for ends in self.table.ends(prefix)])
 
 
+# Of intervals, unless somebody says another one.
+_LEVEL = 0.95
 # What other functions of the analyst take, too.
 PLAN = instance(Plan, advice=", which plan and read_plan make")
+ANY_PLAN = instance(Plan, StringPlan, advice=", which plan and read_plan make")
 AGGREGATE = instance(Aggregate, advice="(count, sums), or what aggregate(plan, reports) makes")
 
 
-@takes(plan=PLAN, aggregate=AGGREGATE, level=NUMBER, blanket=WHOLE)
-def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95, *, blanket: int = 0) -> Estimate:
+@overload
+def estimate(plan: Plan, aggregate: Aggregate, level: float = ..., *, blanket: int = ...) -> Estimate: ...
+@overload
+def estimate(plan: StringPlan, aggregate: Reports) -> StringEstimate: ...
+@takes(plan=ANY_PLAN, level=NUMBER, blanket=WHOLE)
+def estimate(
+    plan: Plan | StringPlan, aggregate: Aggregate | Reports, level: float = _LEVEL, *, blanket: int = 0
+) -> Estimate | StringEstimate:
     """Unbiased answers to the plan's queries from what the reports of one round add up to.
 
     `aggregate` holds the count n and the (p,) integer sums of the accumulator. Intervals have probability `level`. Of a
     histogram that is too long to list the answers are those of the 1,000 largest items, whose intervals are the band.
     `blanket` of the reports are random ones of a shuffler: their expected sum is subtracted, and their variance is
-    part of every error. Raises EstimationError where there are no reports, where the sums are of another plan, and
-    where items are counted in the reports one by one, as `items` does.
+    part of every error. Strings are found in the reports themselves: with a `StringPlan` give (n, width) bytes, or a
+    list or column of n `bytes`; the level is the plan's. Raises EstimationError where there are no reports, where the
+    sums are of another plan, and where items are counted in the reports one by one, as `items` does.
 
     >>> answers = estimate(three, Aggregate(600, np.array([300, 200, 100])))
     >>> answers.values.round(2)
@@ -293,6 +300,12 @@ def estimate(plan: Plan, aggregate: Aggregate, level: float = 0.95, *, blanket: 
     >>> answers.uncut.round(2)
     array([ 0.79,  0.33, -0.12])
     """
+    if isinstance(plan, StringPlan):
+        if blanket or level != _LEVEL:
+            raise InvalidValue("a plan of strings has its own level: ask with common_strings(error=...)", level)
+        return estimate_strings(plan, aggregate)
+    check_argument("estimate", "aggregate", AGGREGATE, aggregate)
+    assert isinstance(aggregate, Aggregate), "checked"
     if blanket < 0:
         raise InvalidValue(f"a blanket has at least 0 reports, got {blanket}", blanket)
     if not plan.workload.is_listed:
@@ -339,37 +352,3 @@ def aggregate(plan: Plan, reports: Reports) -> Aggregate:
     """
     payloads = checked_reports(plan, reports)
     return Aggregate(len(payloads), accumulate(plan.device.randomizer, payloads))
-
-
-def checked_reports(plan: Plan, reports: Reports) -> NDArray[np.uint8]:
-    """The (n, width) reports; raises InvalidValue where one cannot be of the plan."""
-    randomizer = plan.device.randomizer
-    payloads = _rows_of_bytes(reports)
-    if payloads.ndim != 2 or payloads.shape[1] != randomizer.payload_bytes or payloads.dtype != np.uint8:
-        raise InvalidValue(
-            f"reports must be an (n, {randomizer.payload_bytes}) array of uint8, got {payloads.shape} of "
-            f"{payloads.dtype}",
-            payloads.shape,
-        )
-    outside = np.flatnonzero(~in_alphabet(randomizer, payloads))
-    if len(outside):
-        raise InvalidValue(
-            f"{len(outside)} of {len(payloads)} reports are none of this plan, the first in row {outside[0]}: "
-            "leave them out, or use the plan that they were made with",
-            int(outside[0]),
-        )
-    return payloads
-
-
-def _rows_of_bytes(reports: Reports) -> NDArray[Any]:
-    """(n, width) of n payloads of one length; anything else as an array that is refused."""
-    listed: Any = values_of_series(reports) if is_series(reports) else reports
-    if isinstance(listed, list) and listed and all(isinstance(one, bytes) for one in listed):
-        lengths = sorted({len(one) for one in listed})
-        if len(lengths) > 1:
-            raise InvalidValue(f"the reports of a plan have one length, these have {lengths[0]} to {lengths[-1]} bytes")
-        return np.frombuffer(b"".join(listed), dtype=np.uint8).reshape(len(listed), lengths[0])
-    try:
-        return np.asarray(listed)
-    except ValueError as error:
-        raise InvalidValue("reports must be an (n, width) array of uint8, or n payloads of bytes") from error

@@ -12,7 +12,7 @@ from sordino_analysis.analyst.comparisons import EstimateComparison, asked_side_
 from sordino_analysis.analyst.estimates import PLAN, estimate
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.simulated_experiments import ExperimentUsers, SimulatedExperiments
-from sordino_analysis.analyst.simulation import Values, codes_of
+from sordino_analysis.analyst.users import Values, codes_of
 from sordino_analysis.comparisons.measures import compared_arms
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate

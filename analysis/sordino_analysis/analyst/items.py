@@ -8,9 +8,10 @@ from typing import Any
 
 from sordino_analysis.analyst.arguments import NUMBER, takes
 from sordino_analysis.analyst.display import AnswersShown, shown
-from sordino_analysis.analyst.estimates import PLAN, Reports, checked_reports
+from sordino_analysis.analyst.estimates import PLAN
 from sordino_analysis.analyst.frames import values_of
 from sordino_analysis.analyst.plans import Plan
+from sordino_analysis.analyst.reports import Reports, checked_reports
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.filling import cells_of_estimate
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers

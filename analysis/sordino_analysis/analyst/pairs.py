@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from sordino_analysis.analyst.arguments import FLAG, FUNCTION, NONE, NUMBER, PATH, SEED, TEXT, instance, takes
 from sordino_analysis.analyst.display import AnswersShown, Facts
-from sordino_analysis.analyst.plans import chosen_effort, planned, written_epsilon
-from sordino_analysis.analyst.simulation import Values, codes_of
+from sordino_analysis.analyst.planning_calls import chosen_effort, planned, written_epsilon
+from sordino_analysis.analyst.users import Values, codes_of
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.filling import cells_of_answers
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers

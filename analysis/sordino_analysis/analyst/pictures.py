@@ -12,6 +12,7 @@ from sordino_analysis.analyst.estimates import Estimate
 from sordino_analysis.analyst.items import Items
 from sordino_analysis.analyst.plans import Plan
 from sordino_analysis.analyst.rules import RankedRules
+from sordino_analysis.analyst.string_estimates import StringEstimate
 from sordino_analysis.answers.svg import draw_answers_of
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.charts import (
@@ -48,13 +49,15 @@ class Picture:
 def chart(of: object) -> Picture:
     """The picture of an Estimate, an EstimateComparison, Items, RankedRules, a Plan (its kernel), plans, or a series.
 
-    Several plans of one question show their variances against ε with the bounds. Raises TypeError for anything else,
-    InvalidValue for a plan whose reports are too many to draw.
+    A StringEstimate is drawn, too. Several plans of one question show their variances against ε with the bounds.
+    Raises TypeError for anything else, InvalidValue for a plan whose reports are too many to draw.
 
     >>> chart(estimate(three, Aggregate(600, np.array([300, 200, 100])))).svg[:4]
     '<svg'
     """
-    known = "an Estimate, an EstimateComparison, Items, RankedRules, a Plan, a list of plans or a series"
+    known = (
+        "an Estimate, an EstimateComparison, Items, RankedRules, a Plan, a list of plans, a StringEstimate or a series"
+    )
     raise TypeError(f"chart draws {known}, not a {type(of).__name__}")
 
 
@@ -62,6 +65,12 @@ def chart(of: object) -> Picture:
 def _of_estimate(of: Estimate) -> Picture:
     subtitle = f"{quantity(of.users, 'user')}, ε = {chosen(of.plan.epsilon)}"
     return Picture(draw_answers_of(of.table, of.workload.name, subtitle))
+
+
+@chart.register
+def _of_strings(of: StringEstimate) -> Picture:
+    subtitle = f"{quantity(of.users, 'user')}, ε = {chosen(of.plan.epsilon)}"
+    return Picture(draw_answers_of(of.table, of.plan.analyst.workload, subtitle))
 
 
 @chart.register

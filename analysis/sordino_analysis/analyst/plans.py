@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
+from typing import overload
 
 import numpy as np
 
@@ -21,14 +21,16 @@ from sordino_analysis.analyst.arguments import (
     PATH,
     TEXT,
     WHOLE,
-    WrongType,
     instance,
     takes,
 )
-from sordino_analysis.analyst.display import Facts
+from sordino_analysis.analyst.planning_calls import chosen_effort, planned, written_epsilon
+from sordino_analysis.analyst.published_plans import PublishedPlan
+from sordino_analysis.analyst.string_plans import StringPlan
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.blanket_terms import BlanketTerms
+from sordino_analysis.documents.string_queries import StringQueries
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
@@ -37,26 +39,22 @@ from sordino_analysis.figures import amount, chosen, figure, ratio
 from sordino_analysis.guarantees.approximate import DELTA
 from sordino_analysis.guarantees.shuffled import FAKE_SHARE, Shuffled
 from sordino_analysis.guarantees.written_chance import chance_of
-from sordino_analysis.percentages import percent
 from sordino_analysis.planning.audit import Check, audit_plan
-from sordino_analysis.planning.finished_plan import FinishedPlan, users_needed
+from sordino_analysis.planning.finished_plan import users_needed
 from sordino_analysis.planning.linear_request import LinearRequest
 from sordino_analysis.planning.measures import behind_blanket
-from sordino_analysis.planning.plan_cache import PlanCache
-from sordino_analysis.planning.plan_folder import read_round, write_parts
+from sordino_analysis.planning.plan_folder import read_round
 from sordino_analysis.planning.plan_warnings import error_warnings, quality_warnings
-from sordino_analysis.planning.planning_request import PlanningRequest
-from sordino_analysis.planning.rounds import RoundPlan
 from sordino_analysis.planning.sample_size import SampleSizes, Statement
 from sordino_analysis.planning.shuffling import shuffled_guarantee
 from sordino_analysis.planning_options import PlanningOptions
-from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
+from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.building import build_workload
 from sordino_analysis.questions.linear.units import units_of
 from sordino_analysis.request_terms import Effort, Objective
-from sordino_shared.audit import check_guarantee
-from sordino_shared.domains import Domain
+from sordino_analysis.strings.request import StringsRequest
+from sordino_analysis.strings.specification import StringsSpecification
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
 from sordino_shared.quantities import quantity
@@ -66,41 +64,17 @@ _USERS_SHOWN = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Facts):
+class Plan(PublishedPlan):
     """A published mechanism: the part that devices verify and run, and the part that analysts decode with.
 
     Everything below follows from the bytes of the two parts. Raises InvalidValue where they are not of one plan, and
     GuaranteeNotMet where the integers of the device part prove a larger ε than it claims.
     """
 
-    device: DevicePart
-    analyst: AnalystPart
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.device, DevicePart) and isinstance(self.analyst, AnalystPart)):
-            raise WrongType("a Plan has a DevicePart and an AnalystPart: read_plan makes one of files or bytes")
-        RoundPlan(self.device, self.analyst)
-        check_guarantee(self.device)
-
-    @property
-    def epsilon(self) -> float:
-        """ε of one report."""
-        return self.device.guarantee.epsilon
-
     @property
     def blanket(self) -> BlanketTerms | None:
         """The random reports that a shuffler adds and what they hide; None where devices report to the server."""
         return self.analyst.blanket
-
-    @property
-    def domain(self) -> Domain:
-        """What a user holds: attributes and their members."""
-        return self.device.domain
-
-    @property
-    def mechanism(self) -> str:
-        """Name of the mechanism; docs/mechanisms.md describes each."""
-        return self.analyst.mechanism
 
     @property
     def objective(self) -> str:
@@ -233,11 +207,6 @@ class Plan(Facts):
         """Every claim of the plan recomputed from its bytes: ε, variances, bias, factors, both bounds."""
         return tuple(audit_plan(self.device, self.analyst))
 
-    @takes(folder=PATH)
-    def save(self, folder: Path | str) -> None:
-        """Write `device.cbor` and `analyst.cbor`, which `read_plan` reads; raises OSError."""
-        write_parts(Path(folder), {"device": self.device, "analyst": self.analyst})
-
     @cached_property
     def _moments(self) -> AnswerMoments:
         return answer_moments(self.device.randomizer, self.analyst.decoder, self._whole)
@@ -270,10 +239,37 @@ class Plan(Facts):
         ]
 
 
+@overload
+def plan(
+    workload: Workload,
+    epsilon: float | str | Decimal,
+    *,
+    objective: Objective = ...,
+    users: int | None = ...,
+    mechanism: str | None = ...,
+    robust: float | None = ...,
+    seed: int = ...,
+    effort: Effort | str = ...,
+    time_limit: float | None = ...,
+    collector: tuple[float | str, float | str] | None = ...,
+    target_error: float | None = ...,
+    progress: ProgressCallback | bool = ...,
+    cache: Path | str | None = ...,
+) -> Plan: ...
+@overload
+def plan(
+    workload: StringsSpecification,
+    epsilon: float | str | Decimal,
+    *,
+    users: int | None = ...,
+    progress: ProgressCallback | bool = ...,
+    cache: Path | str | None = ...,
+) -> StringPlan: ...
 @takes(
     workload=instance(
         Workload,
-        advice=", which prefix, histogram, ranges and workload make (plan_pairwise plans a pairwise statistic)",
+        StringsSpecification,
+        advice=", which prefix, histogram, workload and common_strings make (plan_pairwise plans a pairwise statistic)",
     ),
     epsilon=NUMBER | TEXT,
     collector=PAIR | NONE,
@@ -282,7 +278,7 @@ class Plan(Facts):
     cache=PATH | NONE,
 )
 def plan(
-    workload: Workload,
+    workload: Workload | StringsSpecification,
     epsilon: float | str | Decimal,
     *,
     objective: Objective = "max",
@@ -296,7 +292,7 @@ def plan(
     target_error: float | None = None,
     progress: ProgressCallback | bool = False,
     cache: Path | str | None = None,
-) -> Plan:
+) -> Plan | StringPlan:
     """The mechanism with the least exact variance for a workload, proved ε-LDP in integers, with a certified bound.
 
     `objective` "max" makes the worst query's variance small, "mean" the mean over queries. `users` is how many reports
@@ -306,7 +302,8 @@ def plan(
     `collector` = (ε, δ) plans for a shuffler that adds random reports: what takes the fewest users for `target_error`
     is chosen, and `epsilon` is the most that a device spends. After `time_limit` seconds the best plan so far is taken.
     `progress=True` prints each stage to stderr, a function is called with a `Progress`. `cache` is a folder where plans
-    are kept; `sordino plan` uses ~/.cache/sordino.
+    are kept; `sordino plan` uses ~/.cache/sordino. Of `common_strings` the plan is a `StringPlan` with a fresh public
+    salt, which takes `users`, `progress` and `cache`.
 
     Raises PlanError where no mechanism applies, and InvalidValue for an ε outside [.001, 16].
 
@@ -326,6 +323,9 @@ def plan(
         collector=None if collector is None else {"epsilon": collector[0], "delta": collector[1]},
         target_error=target_error,
     )
+    if isinstance(workload, StringsSpecification):
+        finished = planned(StringsRequest(workload, options), progress, cache)
+        return StringPlan(finished.device, finished.analyst)
     finished = planned(LinearRequest(workload, options), progress, cache)
     return Plan(finished.device, finished.analyst)
 
@@ -334,58 +334,19 @@ def plan(
 def read_plan(device: Path | str | bytes, analyst: bytes | None = None) -> Plan:
     """The plan that two parts or a folder hold: `read_plan(device_bytes, analyst_bytes)` or `read_plan(folder)`.
 
-    A folder is one that `Plan.save` or `sordino plan --output` wrote. ε is proved again. Raises ProtocolError for
+    A folder is one that `Plan.save` or `sordino plan --output` wrote; `read_string_plan` reads those of strings.
+    ε is proved again. Raises ProtocolError for
     bytes that are not a plan, InvalidValue for parts of two plans, GuaranteeNotMet, and OSError.
     """
     if isinstance(device, bytes):
         if analyst is None:
             raise InvalidValue("give both parts of the plan: read_plan(device_bytes, analyst_bytes)")
-        return Plan(DevicePart.read(device), AnalystPart.read(analyst))
+        return _linear(DevicePart.read(device), AnalystPart.read(analyst))
     parts = read_round(Path(device))
-    return Plan(parts.device, parts.analyst)
+    return _linear(parts.device, parts.analyst)
 
 
-def chosen_effort(effort: Effort | str) -> Effort:
-    """The effort of this name; raises InvalidValue."""
-    try:
-        return Effort(effort)
-    except ValueError as error:
-        raise InvalidValue(f"effort must be one of {', '.join(Effort)}, got {effort!r}", effort) from error
-
-
-def written_epsilon(epsilon: float | str | Decimal) -> float | str:
-    """ε as a number or as text, so that no digit of a Decimal is lost."""
-    return str(epsilon) if isinstance(epsilon, Decimal) else epsilon
-
-
-def planned(request: PlanningRequest, progress: ProgressCallback | bool, cache: Path | str | None) -> FinishedPlan:
-    """The plan that `cache` has of the request, else computed and kept there."""
-    kept = None if cache is None else PlanCache(Path(cache))
-    finished = None if kept is None else kept.find(request)
-    if finished is None:
-        finished = request.compile(_callback(progress))
-        if kept is not None:
-            kept.keep(request, finished)
-    return finished
-
-
-def _callback(progress: ProgressCallback | bool) -> ProgressCallback:
-    """The function that planning calls: the given one, one that prints stages (True), or one that does nothing."""
-    if callable(progress):
-        return progress
-    return _StageLines() if progress else ignore_progress
-
-
-@dataclass
-class _StageLines:
-    """Prints a line to stderr when a new stage begins."""
-
-    stage: str | None = None
-
-    def __call__(self, progress: Progress) -> None:
-        if progress.stage in ("", self.stage):
-            return
-        self.stage = progress.stage
-        variance = "" if progress.variance is None else f", variance {figure(progress.variance)}"
-        above = "" if progress.ratio is None else f", {ratio(progress.ratio)} times the bound"
-        print(f"{percent(progress.fraction, 0):>5}  {progress.stage}{variance}{above}", file=sys.stderr)
+def _linear(device: DevicePart, analyst: AnalystPart) -> Plan:
+    if isinstance(analyst.queries, StringQueries):
+        raise InvalidValue("the plan finds strings: read it with read_string_plan", analyst)
+    return Plan(device, analyst)

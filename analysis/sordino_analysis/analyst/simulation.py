@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Protocol, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,17 +14,12 @@ from numpy.typing import NDArray
 from sordino_analysis.analyst.arguments import FLAG, MAPPING, NONE, PATH, SEED, WrongType, takes
 from sordino_analysis.analyst.chosen_items import SimulatedItems, simulated_items
 from sordino_analysis.analyst.display import AnswersShown, shown
-from sordino_analysis.analyst.estimates import PLAN, Estimate, estimate
-from sordino_analysis.analyst.frames import (
-    adopted,
-    check_collected,
-    is_frame,
-    rows_of_columns,
-    rows_of_frame,
-    values_of,
-)
+from sordino_analysis.analyst.estimates import ANY_PLAN, Estimate, estimate
 from sordino_analysis.analyst.plans import Plan
+from sordino_analysis.analyst.string_plans import StringPlan
+from sordino_analysis.analyst.string_simulation import StringSimulation, simulate_strings
 from sordino_analysis.analyst.tables import device_values, read_table
+from sordino_analysis.analyst.users import Values, codes_of, rows_of
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.arrays import Floats
@@ -35,14 +30,10 @@ from sordino_analysis.kinds.true_measures import measures_of, true_measures
 from sordino_analysis.percentages import percent
 from sordino_analysis.questions.linear.concepts.indicators import held_domain
 from sordino_analysis.questions.linear.numbers.clipping import ClippedNumbers, clipped_numbers
-from sordino_analysis.vectorized.domains import codes_many
 from sordino_analysis.vectorized.randomizers import draw_blanket
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.domains import Domain
-from sordino_shared.errors import InvalidValue, OutsideDomain
-
-# The last are data frames and series, which are told by their methods.
-Values = Sequence[object] | NDArray[Any] | Mapping[str, Sequence[object]] | Any
+from sordino_shared.errors import InvalidValue
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -128,8 +119,14 @@ def _cells(numbers: Floats) -> list[float | None]:
     return [None if np.isnan(number) else number for number in numbers.tolist()]
 
 
-@takes(plan=PLAN, seed=SEED, strict=FLAG)
-def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> Simulation:
+@overload
+def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = ...) -> Simulation: ...
+@overload
+def simulate(plan: StringPlan, values: Values, *, seed: int, strict: bool = ...) -> StringSimulation: ...
+@takes(plan=ANY_PLAN, seed=SEED, strict=FLAG)
+def simulate(
+    plan: Plan | StringPlan, values: Values, *, seed: int, strict: bool = True
+) -> Simulation | StringSimulation:
     """One report of each user through the plan's own randomizer, added up, answered and compared with the truth.
 
     A plan for a shuffler has its random reports added and subtracted, as in a campaign.
@@ -139,8 +136,9 @@ def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> S
     pandas or polars, an Arrow table, an array with fields, or what has `__dataframe__` or `to_dict`; for one attribute
     a series, too. Other columns are left out, and an empty cell of a frame or series is a missing value. The same
     `seed` gives the same reports. Of a histogram that is too long to list the up to 100 items that most users
-    hold are answered. With `strict` a value that the domain does not list raises InvalidValue; without, it becomes what
-    a device reports. Raises InvalidValue, too, for no values and for shapes that do not fit the domain.
+    hold are answered, and a `StringPlan` finds the common strings. With `strict` a value that the domain does not list
+    raises InvalidValue; without, it becomes what a device reports. Raises InvalidValue, too, for no values and for
+    shapes that do not fit the domain.
 
     >>> run = simulate(three, np.array([.5, .5, 1.5, 2.5] * 5000), seed=1)
     >>> run.truth
@@ -148,7 +146,9 @@ def simulate(plan: Plan, values: Values, *, seed: int, strict: bool = True) -> S
     >>> run.aggregate.count
     20000
     """
-    rows = _rows(plan.domain, values)
+    if isinstance(plan, StringPlan):
+        return simulate_strings(plan, values, seed=seed, strict=strict)
+    rows = rows_of(plan.domain, values)
     codes = codes_of(plan.domain, rows, strict=strict)
     # What `strict` takes is within the ranges.
     clipped = () if strict else clipped_numbers(plan.domain, rows)
@@ -168,25 +168,6 @@ def _truth(plan: Plan, codes: NDArray[np.uint64]) -> Floats:
     if plan.workload.has_units:
         return np.array(true_measures(measures_of(plan.workload), codes))
     return plan.workload.truth_of_codes(codes)
-
-
-def codes_of(domain: Domain, values: Values, *, strict: bool) -> NDArray[np.uint64]:
-    """(n, attributes) the members that each user's value has.
-
-    Raises InvalidValue with the place of a value that does not fit.
-    """
-    rows = _rows(domain, values)
-    if not rows:
-        raise InvalidValue("there are no values: give one for each user")
-    for index, row in enumerate(rows):
-        try:
-            domain.check_shape(row)
-        except InvalidValue as error:
-            raise InvalidValue(f"value {index}: {error}", index) from error
-    try:
-        return codes_many(domain, rows, strict=strict)
-    except OutsideDomain as error:
-        raise InvalidValue(f"{error}; strict=False simulates what a device reports for it", error.value) from error
 
 
 class HasDomain(Protocol):
@@ -216,23 +197,3 @@ def read_csv(path: Path | str, question: HasDomain, columns: Mapping[str, str] |
     names |= columns or {}
     table = read_table(Path(path), list(names.values()))
     return list(device_values(table, domain, names))
-
-
-def _rows(domain: Domain, values: Values) -> Sequence[object]:
-    """One value for each user: columns by name become rows, arrays and series become plain values."""
-    check_collected(values)
-    values = adopted(values)
-    names = [attribute.name for attribute in held_domain(domain).attributes]
-    if is_frame(values):
-        return rows_of_frame(values, names)
-    if isinstance(values, Mapping):
-        return rows_of_columns(values, names)
-    if isinstance(values, np.ndarray):
-        wanted = (1,) if len(domain.attributes) == 1 else (2,)
-        if values.ndim not in wanted:
-            raise InvalidValue(
-                f"an array of values must have shape (n,) for one attribute and (n, attributes) for several, "
-                f"got {values.shape}",
-                values.shape,
-            )
-    return values_of(values)

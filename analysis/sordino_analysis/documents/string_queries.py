@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -47,3 +48,15 @@ class StringsDecoder:
         set_finite_floats(self, "variance", "held_out", "found", "sought")
         if not (0 < self.held_out < 1 and min(self.variance, self.found, self.sought) > 0):
             raise InvalidValue("figures of a plan for strings are above 0, and the held-out share is below 1", self)
+
+    def share_found(self, users: float) -> float:
+        """The share of the devices from which on a string is listed with 90 % by so many users; at most 1."""
+        return min(1.0, self.found * math.sqrt(self.variance / users))
+
+    def users_for(self, share: float) -> int:
+        """Users with whom a string of that share is listed with 90 %."""
+        return max(1, math.ceil(self.variance * (self.found / share) ** 2))
+
+    def share_error(self, users: float) -> float:
+        """Standard error of the share of a rare string."""
+        return math.sqrt(self.variance / (users * self.held_out))

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.document import EstimateDocument, ends
+from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.string_queries import StringQueries, StringsDecoder
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.figures import SHARE
@@ -20,7 +24,7 @@ from sordino_analysis.strings.reports import HELD_OUT, StringReports
 from sordino_analysis.strings.search import FoundStrings, StringDomain, find_strings
 from sordino_analysis.text_codes.reading import CodeReader
 from sordino_shared.domains import Domain, Text
-from sordino_shared.protocol import Manifest
+from sordino_shared.protocol import DevicePart, Manifest
 from sordino_shared.randomizers import Coarsened
 
 # Below so many reports of a level shares of levels are not judged.
@@ -31,17 +35,24 @@ _SUSPICIOUS = 0.001
 
 def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
     """The document of a closed round; raises EstimationError without its reports."""
-    device, analyst = closed.plan.device, closed.plan.analyst
+    if closed.payloads is None:
+        raise EstimationError("strings are found in the reports themselves, which are not at hand")
+    plan, campaign = closed.plan, str(manifest.campaign)
+    return strings_document(plan.device, plan.analyst, closed.payloads(), campaign_id=campaign, **digests_of(plan))
+
+
+def strings_document(
+    device: DevicePart, analyst: AnalystPart, pages: Iterable[NDArray[np.uint8]], **terms: Cell
+) -> EstimateDocument:
+    """The document of what is found in (n, width) payloads, with further terms; raises EstimationError."""
     queries, decoder = analyst.queries, analyst.decoder
     if not isinstance(queries, StringQueries) or not isinstance(decoder, StringsDecoder):
         raise EstimationError("the plan finds no strings")
-    if closed.payloads is None:
-        raise EstimationError("strings are found in the reports themselves, which are not at hand")
-    if not closed.aggregate.count:
-        raise EstimationError("no report was counted in this round, so there is nothing to find")
     assert isinstance(device.randomizer, Coarsened), "as every device part of strings"
     strings = StringDomain(device.domain, device.randomizer)
-    reports = StringReports.of(device.randomizer, closed.payloads())
+    reports = StringReports.of(device.randomizer, pages)
+    if not reports.count:
+        raise EstimationError("no report was counted in this round, so there is nothing to find")
     if not len(reports.levels[HELD_OUT]):
         raise EstimationError("no report certifies: of so few none is of the held-out level")
     found = find_strings(strings, reports, queries.beam, queries.error, decoder.sought)
@@ -52,7 +63,7 @@ def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
         beam=queries.beam,
         candidates=len(found.texts),
         reports=found.reports,
-        found=min(1.0, decoder.found * math.sqrt(decoder.variance / reports.count)),
+        found=decoder.share_found(reports.count),
         forged=gain,
         forged_held_out=gain_held_out,
         seen=tuple(map(legible, found.seen)),
@@ -61,7 +72,6 @@ def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
         "strings",
         _columns(strings, found),
         extras,
-        campaign_id=str(manifest.campaign),
         users=reports.count,
         epsilon=device.guarantee.epsilon,
         level=found.certified.level,
@@ -70,7 +80,7 @@ def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
         validity="worst_case",
         mechanism=analyst.mechanism,
         compared=len(found.texts),
-        **digests_of(closed.plan),
+        **terms,
     )
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -64,14 +64,17 @@ class StringCode:
     @cached_property
     def json(self) -> str:
         """The file of the code: one line."""
-        written = {
+        return json.dumps(self.document(), separators=(",", ":"))
+
+    def document(self) -> dict[str, Any]:
+        """The code as JSON has it, which workloads take in place of a name."""
+        return {
             "format": "sordino-text-code-1",
             "source": self.source,
             "bits": list(self.bits),
             "tokens": [token.decode("latin-1") for token in self.code.tokens],
             "lengths": "".join(_DIGITS[length] for length in self.code.lengths),
         }
-        return json.dumps(written, separators=(",", ":"))
 
     @classmethod
     def read(cls, text: str | bytes) -> StringCode:

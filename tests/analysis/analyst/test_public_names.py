@@ -27,22 +27,24 @@ from sordino_analysis.analyst import (
     rules,
     series,
     simulation,
+    string_plans,
     tables,
     workloads,
 )
 
 PUBLIC = {
-    "Aggregate", "AverageCaseAnswer", "ColumnError", "Contrast", "Estimate", "EstimateComparison", "EstimationError",
-    "Experiment", "Items", "PairwisePlan", "PairwiseSimulation", "Picture", "Plan", "PlanError", "Progress",
-    "RankedRules", "Rotation", "SeriesEstimates", "Simulation", "SordinoError", "StringCode", "Workload",
-    "WorkloadError", "aggregate", "best_rules", "chart", "compare", "estimate", "experiment", "histogram", "items",
-    "marginal", "pairwise_statistic", "plan", "plan_pairwise", "prefix", "quantile_shift", "ranges", "read_csv",
-    "read_estimates", "read_pairwise_plan", "read_plan", "rotation", "rule_on_average", "series", "simulate",
-    "simulate_pairwise", "text_code", "workload",
+    "Aggregate", "AskedStrings", "AverageCaseAnswer", "ColumnError", "Contrast", "Estimate", "EstimateComparison",
+    "EstimationError", "Experiment", "Items", "PairwisePlan", "PairwiseSimulation", "Picture", "Plan", "PlanError",
+    "Progress", "RankedRules", "Rotation", "SeriesEstimates", "Simulation", "SordinoError", "StringCode",
+    "StringEstimate", "StringPlan", "StringSimulation", "Workload", "WorkloadError", "aggregate", "best_rules",
+    "chart", "common_strings", "compare", "estimate", "experiment", "histogram", "items", "marginal",
+    "pairwise_statistic", "plan", "plan_pairwise", "prefix", "quantile_shift", "ranges", "read_csv",
+    "read_estimates", "read_pairwise_plan", "read_plan", "read_string_plan", "rotation", "rule_on_average",
+    "series", "simulate", "simulate_pairwise", "text_code", "workload",
 }  # fmt: skip
 MODULES = (
     comparisons, contrasts, estimates, experiments, items, pairs, pictures, plans, quantile_shifts, results, rules,
-    series, simulation, tables, workloads,
+    series, simulation, string_plans, tables, workloads,
 )  # fmt: skip
 FUNCTIONS = sorted(name for name in PUBLIC if inspect.isfunction(getattr(sa, name)))
 

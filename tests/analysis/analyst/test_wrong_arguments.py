@@ -53,6 +53,11 @@ def pairwise_plan() -> sa.PairwisePlan:
     return sa.plan_pairwise(pairs(), epsilon=1, users=1000)
 
 
+@cache
+def string_plan() -> sa.StringPlan:
+    return sa.plan(sa.common_strings("words", depth=20), epsilon=4)
+
+
 Call = tuple[Callable[..., object], dict[str, Any]]
 LEVEL = {"level": 0.95}
 
@@ -81,6 +86,7 @@ def questions() -> dict[str, Call]:
         "ranges": (sa.ranges, bins),
         "workload": (sa.workload, {"source": {}}),
         "pairwise_statistic": (sa.pairwise_statistic, {"source": {}}),
+        "common_strings": (sa.common_strings, {"code": "words", "name": "w", "depth": 24, "beam": 9, "error": 0.1}),
         "text_code": (sa.text_code, {"texts": ["ab", "abc"], "tokens": 2, "source": ""}),
     }
 
@@ -106,6 +112,7 @@ def files() -> dict[str, Call]:
     plan = planned("prefix")
     return {
         "read_plan": (sa.read_plan, {"device": plan.device.content, "analyst": plan.analyst.content}),
+        "read_string_plan": (sa.read_string_plan, {"folder": "nowhere"}),
         "read_pairwise_plan": (sa.read_pairwise_plan, {"folder": "nowhere"}),
         "read_csv": (sa.read_csv, {"path": "nowhere.csv", "question": plan, "columns": None}),
         "read_estimates": (sa.read_estimates, {"source": "nowhere.csv", "key": None, "frame": None}),
@@ -158,6 +165,9 @@ def methods_of_plans() -> dict[str, Call]:
         "Plan.errors": (plan.errors, {"users": 10}),
         "Plan.users_needed": (plan.users_needed, {"error": 0.1}),
         "Plan.sample_sizes": (plan.sample_sizes, sizes | LEVEL),
+        "StringPlan.share_found": (string_plan().share_found, {"users": 10}),
+        "StringPlan.users_needed": (string_plan().users_needed, {"share": 0.1}),
+        "StringPlan.standard_error": (string_plan().standard_error, {"users": 10}),
         "Plan.shuffled": (lambda **given: plan.shuffled(100, **given), {"delta": 1e-6, "fake": 0.1}),
         "Plan.warnings": (plan.warnings, {"users": 10}),
     }
