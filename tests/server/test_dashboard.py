@@ -11,9 +11,15 @@ from typing import Any
 import pytest
 import yaml
 
+from sordino_server.config import Settings
 from sordino_server.jobs.worker_metrics import WorkerMetrics
+from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
 from sordino_server.metrics import Metrics
+from sordino_server.public_log import setup
+from sordino_server.public_log.signing import NoteSigner
+from sordino_server.public_log.watching import LogMetrics, LogWatch
+from tests.ports import free_port
 
 DASHBOARD = Path(__file__).parents[2] / "deploy" / "grafana" / "sordino.json"
 ALERTS = DASHBOARD.parents[1] / "prometheus" / "alerts.yml"
@@ -38,6 +44,10 @@ def exported(migrated_sqlite_url: str) -> dict[str, tuple[str, set[str]]]:
     server, worker = Metrics(database), WorkerMetrics(database)
     server.request("GET", "/livez", 200, 0.1)
     server._reports.labels("accepted").inc()
+    witness = NoteSigner.of_witness("witness.example/log", bytes(32)).key
+    settings = Settings(witnesses=f"http://127.0.0.1:{free_port()} {witness}")
+    setup.prepare(settings, database, 0)
+    server.registry.register(LogMetrics(LogWatch(database, WallClock(), settings)))
     families = [family for each in (server, worker) for family in each.registry.collect()]
     database.close()
     samples = {}

@@ -17,6 +17,7 @@ from sordino_server.kit.log_settings import check_origin
 from sordino_server.models import Log
 from sordino_server.public_log import repository, service, setup
 from sordino_server.public_log.entries import policy_published
+from sordino_server.public_log.sentences import sentence
 from sordino_server.public_log.signing import NoteSigner, make_key_file
 from sordino_shared.errors import InvalidValue, MalformedDocument, NoAnswer
 from sordino_shared.protocol import Problem
@@ -256,7 +257,7 @@ def verify(
     else:
         lines = [f"not true: {each}" for each in found.lies]
         lines += [f"{len(found.entries)} new entries"] if found.entries else []
-        lines += [f"  {log_monitor.sentence(each)}" for each in found.entries]
+        lines += [f"  {sentence(each)}" for each in found.entries]
         for line in lines or ["nothing is new"]:
             console.print(line, highlight=False, markup=False, soft_wrap=True)
     raise typer.Exit(_LIE if found.lies else int(bool(found.entries)))

@@ -12,6 +12,7 @@ from urllib.parse import quote
 from sordino_server.cli.audited_campaign import fetched
 from sordino_server.kit.clock import WallClock
 from sordino_server.public_log.files import CHECKPOINT, MOST_CHECKPOINT, KnownTree, ServedFiles, read_entries
+from sordino_server.public_log.sentences import sentence
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue, NoAnswer, SordinoError
 from sordino_shared.guarantees import exact_decimal
@@ -21,7 +22,6 @@ from sordino_shared.protocol.log_entries import (
     LoggedCampaign,
     LoggedEnd,
     LoggedPlan,
-    LoggedPolicy,
     entry_fault,
 )
 from sordino_shared.protocol.log_keys import LogPins, TooFewWitnesses
@@ -217,24 +217,6 @@ def _part_fault(address: str, digest: str, manifest: Manifest | None) -> str | N
     if manifest is not None and proved.nano > manifest.rounds[0].guarantee.nano:
         return f"the plan {digest} has ε {exact_decimal(proved.nano)}, more than its campaign says"
     return None
-
-
-def sentence(entry: LogEntry) -> str:
-    """What an entry says, in words."""
-    event = entry.event
-    if isinstance(event, LoggedCampaign):
-        names = ", ".join(f"{each.name} ({each.largest + 1:,} values)" for each in event.named)
-        more = event.attributes - len(event.named)
-        further = f" and {more} more" if more else ""
-        return (
-            f"campaign {event.name!r} asks {event.population!r}, ε {exact_decimal(event.nano_epsilon)} a device, for "
-            f"{names}{further}"
-        )
-    if isinstance(event, LoggedPlan):
-        return f"round {event.round} of campaign {event.campaign} has plan {entry.subject.hex()}"
-    if isinstance(event, LoggedEnd):
-        return f"campaign {entry.subject.hex()} was {event.state}"
-    return f"policy: {event.text}" if isinstance(event, LoggedPolicy) else f"{event.kind} {entry.subject.hex()}"
 
 
 def document(found: Look) -> dict[str, Any]:

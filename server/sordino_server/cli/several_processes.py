@@ -16,8 +16,10 @@ from sordino_server.cli.json_lines import announce
 from sordino_server.cli.server_process import address_of, listening, reserved
 from sordino_server.cli.supervision import Process, start_command, supervised
 from sordino_server.config import Settings
+from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
 from sordino_server.metrics import MULTIPROCESS_FOLDER, MergedMetrics
+from sordino_server.public_log.watching import LogMetrics, LogWatch
 from sordino_shared.errors import NoAnswer
 from sordino_shared.http.address import Address
 from sordino_shared.http.exchange import HttpRequest, HttpServer
@@ -46,6 +48,7 @@ def serve_several(
         listener = stack.enter_context(reserved(host, port))
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="sordino-metrics-"))
         metrics = MergedMetrics(database, folder, settings.raw_report_retention_days)
+        metrics.registry.register(LogMetrics(LogWatch(database, WallClock(), settings)))
         stack.enter_context(metrics.served(settings.metrics_host, settings.metrics_port))
         stack.enter_context(worker)
         command = ["serve", "--host", host, "--port", str(port), "--no-worker", "--no-migrate"]

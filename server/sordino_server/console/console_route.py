@@ -60,6 +60,7 @@ _READABLE = (
     Link("/console/experiments", "Experiments"),
     Link("/console/plans", "Plans"),
     Link("/console/populations", "Populations"),
+    Link("/console/log", "Log"),
 )
 _LINKS = {
     Role.ANALYST: _READABLE,

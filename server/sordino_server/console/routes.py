@@ -14,6 +14,7 @@ from sordino_server.console import (
     experiment_pages,
     key_pages,
     live_counts,
+    log_pages,
     new_campaign_pages,
     new_question_pages,
     picture_endpoints,
@@ -45,6 +46,7 @@ PARTS = (
     new_campaign_pages,
     plan_pages,
     population_pages,
+    log_pages,
     key_pages,
 )
 for part in PARTS:

@@ -7,17 +7,17 @@ from typing import Annotated, Any
 
 import anyio.to_thread
 from fastapi import APIRouter, Query, Request, Response
-from pydantic import BaseModel, Field
 
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.kit.arriving_body import ArrivingBody
 from sordino_server.kit.immutable import MAX_AGE_S
+from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath, RoundPath
-from sordino_server.public_log import repository, service
+from sordino_server.public_log import repository, service, standing
+from sordino_server.public_log.schemas import LogDocument, LogEntries, LogWitnesses
 from sordino_server.public_log.tree import TILE
 from sordino_shared.protocol import Problem
-from sordino_shared.protocol.log_keys import LOG_KIND, NoteKey
 
 TEXT = "text/plain; charset=utf-8"
 # A proof is the same for all between two checkpoints, and an older one holds as well.
@@ -38,35 +38,25 @@ proofs = APIRouter(prefix="/campaigns", tags=["log"])
 witness = APIRouter(prefix="/witness", tags=["log"])
 
 
-class LogDocument(BaseModel):
-    """The public log of this server: what apps pin, and its newest checkpoint."""
-
-    origin: str = Field(description="Name of the log, the first line of its checkpoints.")
-    key: str = Field(description="Verifier key, as apps pin it: name+id+base64.")
-    size: int = Field(description="Entries of the newest checkpoint.")
-    root: str | None = Field(description="Its root in hexadecimal digits, null before the first entry.")
-    at: int | None = Field(description="When it was signed, in Unix seconds.")
-    witnesses: list[str] = Field(description="Names of the witnesses that cosigned it.")
-    ahead: int | None = Field(
-        description="Entries that are known elsewhere and not here: the database was restored. Null as a rule."
-    )
-
-
 @router.get("")
 def get_log(context: Injected) -> LogDocument:
     """The log's verifier key and its newest checkpoint. Public."""
     with context.database.read("get log") as session:
-        found = service.state(session)
-    log, newest = found.log, found.checkpoint
-    return LogDocument(
-        origin=log.origin,
-        key=str(NoteKey(log.origin, LOG_KIND, log.key)),
-        size=0 if newest is None else newest.size,
-        root=None if newest is None else newest.root.hex(),
-        at=None if newest is None else newest.at,
-        witnesses=list(found.witnesses),
-        ahead=log.ahead,
-    )
+        return standing.document(session)
+
+
+@router.get("/entries")
+def list_log_entries(context: Injected, page: PageQuery) -> LogEntries:
+    """The entries of the public log in words, newest first. Public; the bytes that are hashed are in `/log/tile`."""
+    with context.database.read("list log entries") as session:
+        return standing.entries_page(session, service.the_log(session), page)
+
+
+@router.get("/witnesses")
+def get_log_witnesses(context: Injected) -> LogWitnesses:
+    """The witnesses of this log with their last cosignature, and the logs that this server witnesses. Public."""
+    with context.database.read("get log witnesses") as session:
+        return standing.witnesses(session, context.settings)
 
 
 @router.get("/days", response_class=Response, responses=_IS_TEXT)

@@ -34,6 +34,11 @@ def has_campaigns(session: Session) -> bool:
     return session.execute(select(Campaign.id).limit(1)).first() is not None
 
 
+def kept_campaigns(session: Session, ids: Iterable[str]) -> set[str]:
+    """Those of the ids whose campaigns are in the database: one that was deleted stays in the log."""
+    return set(session.scalars(select(Campaign.id).where(Campaign.id.in_(list(ids)))))
+
+
 def unfinished_campaigns(session: Session) -> Sequence[Campaign]:
     """Ready and open ones, the oldest first."""
     states = (CampaignState.READY, CampaignState.OPEN)
@@ -73,6 +78,25 @@ def waiting_entries(session: Session, log: Log) -> Sequence[LogEntryRow]:
     """All entries without a number, the first to be written first."""
     query = select(LogEntryRow).where(LogEntryRow.log_id == log.id, LogEntryRow.number.is_(None))
     return session.scalars(query.order_by(LogEntryRow.id)).all()
+
+
+def count_waiting(session: Session, log: Log) -> int:
+    """How many entries have no number."""
+    return session.scalar(select(func.count()).select_from(_waiting(log).subquery())) or 0
+
+
+def oldest_waiting(session: Session, log: Log) -> int | None:
+    """When the first entry without a number was written; None where there is none."""
+    query = select(func.min(LogEntryRow.at)).where(LogEntryRow.log_id == log.id, LogEntryRow.number.is_(None))
+    return session.scalar(query)
+
+
+def numbered_before(session: Session, log: Log, before: int | None, most: int) -> Sequence[LogEntryRow]:
+    """Numbered entries below `before`, or all of them, the newest first."""
+    query = select(LogEntryRow).where(LogEntryRow.log_id == log.id, LogEntryRow.number.is_not(None))
+    if before is not None:
+        query = query.where(LogEntryRow.number < before)
+    return session.scalars(query.order_by(LogEntryRow.number.desc()).limit(most)).all()
 
 
 def last_witnessed(session: Session, origin: str) -> WitnessedCheckpoint | None:
@@ -157,6 +181,20 @@ def largest_cosigned(session: Session, log: Log) -> dict[str, int]:
     """By witness, the largest size that it cosigned."""
     query = select(LogCosignature.witness, func.max(LogCosignature.size)).where(LogCosignature.log_id == log.id)
     return {row[0]: row[1] for row in session.execute(query.group_by(LogCosignature.witness))}
+
+
+def last_lines(session: Session, log: Log) -> dict[str, LogCosignature]:
+    """By witness, its line below the largest checkpoint that it cosigned."""
+    owned = LogCosignature.log_id == log.id
+    largest = (
+        select(LogCosignature.witness, func.max(LogCosignature.size).label("size"))
+        .where(owned)
+        .group_by(LogCosignature.witness)
+        .subquery()
+    )
+    same = (LogCosignature.witness == largest.c.witness) & (LogCosignature.size == largest.c.size)
+    query = select(LogCosignature).join(largest, same).where(owned)
+    return {each.witness: each for each in session.scalars(query)}
 
 
 def first_of_days(session: Session, log: Log, size: int, most: int) -> list[LogCheckpoint]:

@@ -24,6 +24,7 @@ from sordino_server.kit.request_observer import RequestObserver
 from sordino_server.kit.single_flight import SingleFlight
 from sordino_server.metrics import Metrics
 from sordino_server.problem_details import ProblemDocument
+from sordino_server.public_log.watching import LogMetrics, LogWatch
 from sordino_server.reports import ReportWriter
 from sordino_server.reports.admission import Admission
 from sordino_server.reports.upload_endpoint import UploadEndpoint
@@ -57,6 +58,8 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     context = Context(settings=settings, database=opened, clock=clock or WallClock())
 
     metrics = Metrics(context.database, context.clock, settings.raw_report_retention_days)
+    log_watch = LogWatch(context.database, context.clock, settings)
+    metrics.registry.register(LogMetrics(log_watch))
     with_console = settings.has_console
 
     @asynccontextmanager
@@ -93,6 +96,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     )
     app.state.context = context
     app.state.metrics = metrics
+    app.state.log_watch = log_watch
     app.state.draining = False
     app.state.describing = SingleFlight[Description]()
     app.state.description = None

@@ -5,15 +5,19 @@ from __future__ import annotations
 import asyncio
 import shutil
 from pathlib import Path
+from typing import Annotated
 
-from fastapi import APIRouter, Request
-from pydantic import BaseModel
+from fastapi import APIRouter, Query, Request
+from pydantic import BaseModel, Field
 
 from sordino_server import __version__
 from sordino_server.context import Injected
 from sordino_server.errors import ServerError
+from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
 from sordino_server.kit.schema_version import check_schema
+from sordino_server.public_log.schemas import LogHealth
+from sordino_server.public_log.watching import LOOK_WITHIN_S, LogWatch
 from sordino_shared.protocol import PROTOCOL_VERSION, Problem
 
 # As much as one process may hold in its queue of uploads.
@@ -31,6 +35,17 @@ class Health(BaseModel):
     status: str
 
 
+class Readiness(Health):
+    """The answer of /readyz, with how the public log does where `verbose` is given."""
+
+    log: LogHealth | None = Field(None, description="Null where no log is kept, or where it could not be looked at.")
+
+
+_Verbose = Annotated[
+    str | None, Query(description="Also how the public log and its witnesses do, as in `/readyz?verbose`.")
+]
+
+
 class Version(BaseModel):
     """Which software answers, and which protocol it speaks."""
 
@@ -46,11 +61,12 @@ async def live() -> Health:
 
 
 @probes.head("/readyz", include_in_schema=False)
-@probes.get("/readyz")
-async def ready(context: Injected, request: Request) -> Health:
+@probes.get("/readyz", response_model_exclude_unset=True)
+async def ready(context: Injected, request: Request, verbose: _Verbose = None) -> Readiness:
     """The database answers with this version's schema, there is room on its disk, and the process is not ending.
 
-    Send no traffic while this fails. How full the disk of a PostgreSQL server is cannot be seen from here.
+    Send no traffic while this fails. How full the disk of a PostgreSQL server is cannot be seen from here. With
+    `verbose` the answer has how the public log and its witnesses do, which never makes it fail.
     """
     if request.app.state.draining:
         raise ServerError(Problem.UNAVAILABLE, "the server is shutting down")
@@ -60,7 +76,16 @@ async def ready(context: Injected, request: Request) -> Health:
     except TimeoutError:
         detail = f"the database does not answer within {READY_WITHIN_S:g} seconds"
         raise ServerError(Problem.UNAVAILABLE, detail) from None
-    return Health(status="ok")
+    if verbose is None or verbose == "false":
+        return Readiness(status="ok")
+    return Readiness(status="ok", log=await _log_health(request.app.state.log_watch))
+
+
+async def _log_health(watch: LogWatch) -> LogHealth | None:
+    try:
+        return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(watch.outcome())), LOOK_WITHIN_S)
+    except (TimeoutError, DatabaseError):
+        return None
 
 
 def _check(database: Database) -> None:

@@ -19,7 +19,9 @@ from sordino_analysis.figures import SHARE, amount
 from sordino_server.console.rendering import POLICY, _moment
 from sordino_server.console.routes import PARTS
 from sordino_server.console.shared_texts import SharedTexts
+from sordino_server.jobs.log_keeper import LogKeeper
 from sordino_server.models import Role
+from sordino_server.public_log import setup
 from tests.server.console.conftest import HIDDEN, Browsers
 
 FORMS = ("", ".json", ".csv")
@@ -38,6 +40,7 @@ PAGES: dict[str, dict[Role | None, int]] = {
     "/console/plans/{request_id}": READ,
     "/console/populations": READ,
     "/console/populations/{population_id}": READ,
+    "/console/log": READ,
     "/console/keys": READ_BY_ADMIN,
     "/console/audit-log": READ_BY_ADMIN,
 }
@@ -140,11 +143,13 @@ class Checked(HTMLParser):
 
 @pytest.fixture
 def known(running: Any) -> dict[str, str]:
-    """Ids of a campaign with an estimate, and of what belongs to it."""
+    """Ids of a campaign with an estimate, and of what belongs to it; the server keeps a log."""
+    setup.prepare(running.settings, running.database, running.clock.now())
     campaign = running.campaign("open")
     running.report(campaign, [0] * 60 + [1] * 40)
     running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
     running.work()
+    LogKeeper(running.database, running.clock, running.settings).step()
     population = running.api.get("/v1/populations").json()["populations"][0]["id"]
     plan = running.api.get("/v1/plan-requests").json()["plan_requests"][0]["id"]
     key = running.key(Role.UPLOADER).split("_")[2]
@@ -232,6 +237,16 @@ def test_the_data_of_a_page_is_that_of_the_api(running: Any, browsers: Any, know
     assert picture.text.count('class="band"') == 1 + len(estimate.json()["table"]["value"])
     for noun in ("keys", "audit-log"):
         assert browser.http.get(f"/console/{noun}.json").json() == running.api.get(f"/v1/{noun}").json()
+    log = browser.http.get("/console/log.json").json()
+    assert log == {
+        "log": running.api.get("/v1/log").json(),
+        "vouching": running.api.get("/v1/log/witnesses").json(),
+        "entries": running.api.get("/v1/log/entries").json(),
+    }
+    assert [each["kind"] for each in csv.DictReader(io.StringIO(browser.page("/console/log.csv")))] == [
+        "end",
+        "campaign",
+    ]
     plan = running.api.get(f"/v1/plan-requests/{known['request_id']}").json()
     assert browser.http.get(f"/console/plans/{known['request_id']}.json").json() == plan
     candidates = [

@@ -13,13 +13,14 @@ from typer.testing import CliRunner
 
 from sordino_server.cli import audited_campaign, log_monitor
 from sordino_server.cli.log import app
-from sordino_server.cli.log_monitor import Forked, Monitored, look, sentence
+from sordino_server.cli.log_monitor import Forked, Monitored, look
 from sordino_server.jobs.log_keeper import LogKeeper
 from sordino_server.kit.db import Database
 from sordino_server.models import Log
 from sordino_server.public_log import entries, files, repository, restoring, service
 from sordino_server.public_log.files import FolderFiles, KnownTree, tile_name
 from sordino_server.public_log.integration import LogAhead, integrate
+from sordino_server.public_log.sentences import sentence
 from sordino_server.public_log.signing import NoteSigner, read_key_file
 from sordino_server.public_log.tree import TILE
 from sordino_shared.errors import InvalidValue, MalformedDocument, NoAnswer
@@ -66,7 +67,7 @@ def test_a_monitor_reads_everything_once_and_then_what_is_new(
     sign(logging_server)
     found = look(logging_server.address, pins, known, now)
     assert (len(found.entries), found.lies, known.size, len(known.tiles)) == (TILE + 1, [], TILE + 1, 1)
-    assert sentence(found.entries[0]) == "campaign 'delays' asks 'travellers', ε 1 a device, for delay (4 values)"
+    assert sentence(found.entries[0]) == "campaign 'delays' asks 'travellers' for delay (4 values); ε 1 a device"
     state = tmp_path / "seen.json"
     known.write(state)
     again = Monitored.read(state)
@@ -285,7 +286,7 @@ def test_known_trees_are_those_of_their_leaves() -> None:
     from tests.server.public_log.test_tree import LEAVES, naive
 
     tree = KnownTree([], [])
-    for size in range(1, 700):
+    for size in range(1, 600):
         tree.add(LEAVES[size - 1 : size])
-        if size % 50 in (0, 6, 12):
+        if size in (1, 6, 255, 256, 257, 511, 512, 513, 599):
             assert (tree.size, tree.root()) == (size, naive(0, size))
