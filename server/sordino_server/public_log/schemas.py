@@ -65,20 +65,3 @@ class LogWitnesses(BaseModel):
     waiting: int = Field(description="Entries that are not in the tree yet.")
     witnesses: list[WitnessDocument]
     witnessed: list[WitnessedLogDocument]
-
-
-class WitnessHealth(WitnessDocument):
-    """A witness of the settings, and whether it answers now."""
-
-    answers: bool
-    problem: str | None = Field(description="Why it does not; null where it does.")
-
-
-class LogHealth(BaseModel):
-    """How the public log does; nothing of it makes a server unready."""
-
-    size: int = Field(description="Entries of the newest checkpoint.")
-    waiting: int = Field(description="Entries that are not in the tree yet.")
-    waiting_s: int = Field(description="Seconds since the first of them was written, 0 without any.")
-    ahead: int = Field(description="Entries that are known elsewhere and not here: above 0 nothing is signed.")
-    witnesses: list[WitnessHealth]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
@@ -13,29 +15,56 @@ from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
 from sordino_server.kit.log_settings import AskedWitness, PublicLogSettings
-from sordino_server.kit.outgoing import Exchanger, server_at
 from sordino_server.kit.single_flight import SingleFlight
-from sordino_server.public_log import repository, standing
-from sordino_server.public_log.schemas import LogHealth, WitnessHealth
+from sordino_server.public_log import repository
 from sordino_shared.errors import NoAnswer, OversizedDocument
-from sordino_shared.http.exchange import HttpRequest
 
-# Whoever looks, witnesses are asked this often.
+if TYPE_CHECKING:
+    # Imported where witnesses are asked: most servers have none.
+    from sordino_server.kit.outgoing import Exchanger
+
+# Witnesses are asked as often at most, however many look.
 _PROBE_EVERY_S = 30.0
 _PROBE_WITHIN_S = 1.5
-# A scraper, or an operator, gives up soon after.
-LOOK_WITHIN_S = 3.0
+# A scraper gives up after ten seconds, and waits for what the database holds as well.
+LOOK_WITHIN_S = 2.0
 _MOST_BYTES = 4096
 _MALFORMED = 400
 
-Connect = Callable[[str], Exchanger]
+Connect = Callable[[str], "Exchanger"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WitnessHealth:
+    """Whether a witness answers now, and the largest checkpoint that it cosigned.
+
+    `size` and `missing` in entries, `cosigned_at` in Unix seconds, None for never; `problem` is why it does not answer.
+    """
+
+    name: str
+    answers: bool
+    problem: str | None
+    size: int
+    missing: int
+    cosigned_at: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class LogHealth:
+    """How the public log does: entries that are signed, that wait, for how many seconds, and that others alone know."""
+
+    size: int
+    waiting: int
+    waiting_s: int
+    ahead: int
+    witnesses: list[WitnessHealth]
 
 
 class LogWatch:
     """Looks at the log and at its witnesses; one look at a time, however many ask."""
 
     def __init__(
-        self, database: Database, clock: ServerClock, settings: PublicLogSettings, connect: Connect = server_at
+        self, database: Database, clock: ServerClock, settings: PublicLogSettings, connect: Connect | None = None
     ) -> None:
         self._database = database
         self._clock = clock
@@ -50,6 +79,9 @@ class LogWatch:
         return self._looking.outcome(self._look)
 
     def _look(self) -> LogHealth | None:
+        # Imported here: it makes the documents of the API, which a worker has no use for.
+        from sordino_server.public_log.standing import standing_of
+
         with self._database.read("look at log") as session:
             log = repository.current(session)
             if log is None:
@@ -57,7 +89,7 @@ class LogWatch:
             newest = repository.newest_checkpoint(session, log)
             since = repository.oldest_waiting(session, log)
             waiting = repository.count_waiting(session, log)
-            known = [each for each in standing.standing_of(session, log, self._settings) if each.asked]
+            known = [each for each in standing_of(session, log, self._settings) if each.asked]
             ahead = log.ahead or 0
         size = 0 if newest is None else newest.size
         problems = self._probed(self._settings.witnesses_asked)
@@ -67,7 +99,14 @@ class LogWatch:
             waiting_s=0 if since is None else max(0, self._clock.now() - since),
             ahead=max(0, ahead - size),
             witnesses=[
-                WitnessHealth(**dict(each), answers=problems[each.name] is None, problem=problems[each.name])
+                WitnessHealth(
+                    name=each.name,
+                    answers=problems[each.name] is None,
+                    problem=problems[each.name],
+                    size=each.size,
+                    missing=each.missing,
+                    cosigned_at=each.cosigned_at,
+                )
                 for each in known
             ],
         )
@@ -83,6 +122,10 @@ class LogWatch:
 
     def _problem(self, witness: AskedWitness) -> str | None:
         """An empty offer costs a witness nothing: it answers 400, as C2SP says, and anything else is no witness."""
+        from sordino_server.kit.outgoing import server_at
+        from sordino_shared.http.exchange import HttpRequest
+
+        connect = self._connect or server_at
         request = HttpRequest(
             method="POST",
             path="/witness/add-checkpoint",
@@ -92,7 +135,7 @@ class LogWatch:
             content=b"",
         )
         try:
-            status = self._connect(witness.address).exchange(request).status
+            status = connect(witness.address).exchange(request).status
         except (NoAnswer, OversizedDocument) as error:
             return str(error)
         return None if status == _MALFORMED else f"it answers {status} to an empty offer, where a witness answers 400"

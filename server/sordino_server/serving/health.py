@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import shutil
+from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request
 from pydantic import BaseModel, Field
@@ -16,7 +17,6 @@ from sordino_server.errors import ServerError
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
 from sordino_server.kit.schema_version import check_schema
-from sordino_server.public_log.schemas import LogHealth
 from sordino_server.public_log.watching import LOOK_WITHIN_S, LogWatch
 from sordino_shared.protocol import PROTOCOL_VERSION, Problem
 
@@ -38,7 +38,12 @@ class Health(BaseModel):
 class Readiness(Health):
     """The answer of /readyz, with how the public log does where `verbose` is given."""
 
-    log: LogHealth | None = Field(None, description="Null where no log is kept, or where it could not be looked at.")
+    log: dict[str, Any] | None = Field(
+        None,
+        description="`size` of the log, entries `waiting` for `waiting_s` seconds; `ahead`: entries known elsewhere "
+        "alone; `witnesses`: of each its `name`, whether it `answers`, else the `problem`, the `size` that it cosigned "
+        "last with `cosigned_at`, and the entries `missing`. Null without a log, and where it could not be looked at.",
+    )
 
 
 _Verbose = Annotated[
@@ -81,11 +86,12 @@ async def ready(context: Injected, request: Request, verbose: _Verbose = None) -
     return Readiness(status="ok", log=await _log_health(request.app.state.log_watch))
 
 
-async def _log_health(watch: LogWatch) -> LogHealth | None:
+async def _log_health(watch: LogWatch) -> dict[str, Any] | None:
     try:
-        return await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(watch.outcome())), LOOK_WITHIN_S)
+        found = await asyncio.wait_for(asyncio.shield(asyncio.wrap_future(watch.outcome())), LOOK_WITHIN_S)
     except (TimeoutError, DatabaseError):
         return None
+    return None if found is None else asdict(found)
 
 
 def _check(database: Database) -> None:

@@ -34,6 +34,8 @@ ANYBODYS = {
     "GET /v1/campaigns/{campaign_id}/log-proof",
     "GET /v1/campaigns/{campaign_id}/rounds/{index}/log-proof",
     "GET /v1/log",
+    "GET /v1/log/entries",
+    "GET /v1/log/witnesses",
     "GET /v1/log/days",
     "GET /log/checkpoint",
     "GET /log/tile/{tile}",
