@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 from sordino_server import aggregates, archives
 from sordino_server.campaigns import repository
 from sordino_server.config import Retention
+from sordino_server.keys import service as keys
 from sordino_server.kit.db import Database
 from sordino_server.models import KeptDefault
 from sordino_server.plans import service as plans
@@ -18,6 +19,7 @@ _DAY_S = 86400
 DEFAULT_DAYS = 30
 # The name under which a migration keeps what a database did before there was a default.
 RETENTION = "raw_report_retention_days"
+_CHANGED = "change retention"
 # Several times what a worker may take to begin.
 _OVERDUE_S = 3600
 
@@ -54,6 +56,26 @@ def days_kept(session: Session, setting: Retention) -> int | None:
         kept = session.get(KeptDefault, RETENTION)
         setting = DEFAULT_DAYS if kept is None else "forever"
     return None if setting == "forever" else setting
+
+
+def record_change(database: Database, setting: Retention, now: int) -> None:
+    """Note in the audit log that reports are kept for another time than the log says, or than is the default."""
+    with database.write("record retention") as session:
+        before = keys.last_change(session, _CHANGED) or _days(days_kept(session, None))
+        after = _days(days_kept(session, setting))
+        if before != after:
+            keys.record(session, None, _CHANGED, "SORDINO_RAW_REPORT_RETENTION_DAYS", now, before=before, after=after)
+
+
+def _days(days: int | None) -> dict[str, int | str]:
+    return {"days": "forever" if days is None else days}
+
+
+def record_purge(database: Database, old: OldReports, now: int) -> None:
+    """Note in the audit log that the reports of a round were deleted."""
+    path = f"/v1/campaigns/{old.campaign}/rounds/{old.index}/reports"
+    with database.write("record purge") as session:
+        keys.record(session, None, "delete reports", path, now, before={"reports": old.reports}, after={"reports": 0})
 
 
 def old_reports(database: Database, days: int, now: int) -> list[OldReports]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sordino_server.campaigns.retention import DEFAULT_DAYS, days_kept
 from sordino_server.config import Settings
-from sordino_server.keys import service as keys
-from sordino_server.kit.clock import WallClock, iso_8601
+from sordino_server.keys.ending_keys import warn_of_ending_keys
+from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import logger
 from sordino_server.populations.service import from_before_caps
@@ -16,7 +16,7 @@ log = logger(__name__)
 def warn_at_start(settings: Settings, database: Database) -> None:
     """Log a line for everything that somebody should decide."""
     warn_of_kept_defaults(settings, database)
-    warn_of_ending_keys(database)
+    warn_of_ending_keys(database, WallClock().now())
 
 
 def warn_of_kept_defaults(settings: Settings, database: Database) -> None:
@@ -35,22 +35,4 @@ def warn_of_kept_defaults(settings: Settings, database: Database) -> None:
             "update NAME --per-period 1 --period-days 28 --lifetime 12`, or confirm that it has none with "
             "`--lifetime none`",
             populations=", ".join(uncapped),
-        )
-
-
-def warn_of_ending_keys(database: Database) -> None:
-    """Log a line for each key of a person that ends within 30 days, and one where no admin's key is left."""
-    now = WallClock().now()
-    with database.read("ending keys") as session:
-        ending = [(key.id, key.name, key.expires_at or 0) for key in keys.ending(session, now)]
-        lacks_admin = keys.lacks_admin(session, now)
-    if lacks_admin:
-        log.warning(
-            "no key of role admin is in use, so that nobody can create keys or set caps: make one on this machine with "
-            "`sordino keys create --role admin`"
-        )
-    for identifier, name, end in ending:
-        log.warning(
-            f"key {identifier} ends at {iso_8601(end)}: make a successor with `sordino keys rotate {identifier}`",
-            name=name,
         )

@@ -82,7 +82,7 @@ def create(
     with database.write("create key") as session:
         whole = None if campaign is None else campaign_in(session, campaign)
         new = service.create(session, name, role, now, whole, terms, expires_at=expires_at)
-        _record(session, new.key, "create key", now)
+        _record(session, new.key, "create key", now, after=service.terms_of(new.key))
         document = _plain(KeyDocument.of(new.key))
     if as_json:
         print_json(document | {"key": new.text})
@@ -109,13 +109,19 @@ def revoke(
     key_id: Annotated[str, typer.Argument(metavar="KEY_ID", help="Id of the key, from `sordino keys list`.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Revoke a key permanently."""
+    """Revoke a key permanently, or keep a person out.
+
+    The last admin's key too, which the API and the console refuse.
+    """
     now = WallClock().now()
     with _database().write("revoke key") as session:
-        key, changed = service.revoke(session, key_id, now)
+        key, changed = service.revoke(session, key_id, now, on_machine=True)
         if changed:
-            _record(session, key, "revoke key", now)
+            _record(session, key, "revoke key", now, before=service.terms_of(key), after={"revoked_at": now})
         document = KeyDocument.of(key)
+        lacks_admin = service.lacks_admin(session, now)
+    if lacks_admin:
+        say("no key of role admin is left: nobody can create keys or set caps until `sordino keys create --role admin`")
     if as_json:
         print_json(_plain(document))
         return
@@ -137,12 +143,13 @@ def rotate(
 
         sordino keys rotate 5d41402abc4b2a76 --overlap-hours 24
 
-    Both open until the overlap is over. What was answered to an idempotency key of the old one is answered to the new.
+    Both open until the overlap is over. What was answered to an idempotency key of one is answered to the other. A key
+    that has a successor is not rotated again: rotate the successor.
     """
     now, overlap_s = WallClock().now(), round(overlap_hours * 3600)
     with _database().write("rotate key") as session:
         new = service.rotate(session, key_id, now, overlap_s)
-        _record(session, new.key, "rotate key", now)
+        _record(session, new.key, "rotate key", now, after=service.terms_of(new.key) | {"replaces": key_id})
         document = _plain(KeyDocument.of(new.key))
     if as_json:
         print_json(document | {"key": new.text, "replaces": key_id})
@@ -151,9 +158,9 @@ def rotate(
     typer.echo(new.text)
 
 
-def _record(session: Session, key: Key, action: str, now: int) -> None:
+def _record(session: Session, key: Key, action: str, now: int, **change: dict[str, Any]) -> None:
     """Into the audit log, as somebody on the server's machine."""
-    service.record(session, key, action, f"/v1/keys/{key.id}", now, actor=f"shell:{os.getuid()}")
+    service.record(session, key, action, f"/v1/keys/{key.id}", now, actor=f"shell:{os.getuid()}", **change)
 
 
 def _end(now: int, days: int) -> int | None:

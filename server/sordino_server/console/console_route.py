@@ -43,10 +43,11 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks: the key of the session, and the token of its forms."""
+    """Who asks: the key of the session, the token of its forms, and whether the key ends within 30 days."""
 
     key: Key
     form_token: str
+    ends_soon: bool = False
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -136,7 +137,8 @@ async def _admit(request: Request, wanted: Role) -> None:
     if not await sessions.is_made_here(request.app.state.known_keys, identifier):
         raise sessions.ended()
     key = await anyio.to_thread.run_sync(_key_of, request.app.state.context, request.app.state.key_uses, identifier)
-    request.state.visitor = Visitor(key, sessions.form_token(identifier))
+    soon = keys.ends_soon(key, request.app.state.context.clock.now())
+    request.state.visitor = Visitor(key, sessions.form_token(identifier), soon)
     keys.allow(key, wanted)
 
 

@@ -13,7 +13,7 @@ from sordino_server.console.form_once import FormOnce
 from sordino_server.console.pages import ConsolePage, page
 from sordino_server.console.rendering import render
 from sordino_server.context import Injected
-from sordino_server.keys import service
+from sordino_server.keys import WARNED_S, service
 from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.keys.schemas import KeyDocument
 from sordino_server.kit.page_parameters import PageQuery
@@ -35,7 +35,8 @@ def list_keys(_: Admin, context: Injected, requested: PageQuery) -> ConsolePage:
     with context.database.read("console keys") as session:
         document = service.listed(session, requested)
     # A key of a source needs more than a name: `sordino keys create` makes it.
-    values = {"now": context.clock.now(), "roles": [each.value for each in Role if each is not Role.AGGREGATOR]}
+    now = context.clock.now()
+    values = {"now": now, "soon": now + WARNED_S, "roles": [each.value for each in Role if each is not Role.AGGREGATOR]}
     return ConsolePage(title="Keys", document=document, rows=document.keys, values=values)
 
 
@@ -51,7 +52,8 @@ def create_key(visitor: Admin, context: Injected, once: FormOnce, form: Form) ->
         new = service.create(session, form.get("name", ""), role, now, expires_at=expires_at)
         shown = KeyDocument.of(new.key).model_dump(mode="json")
         changed = f"/v1/keys/{new.key.id}"
-        return PostAnswer(201, shown | {"key": new.text}, remembered=shown | {"key": None}, changed=changed)
+        remembered, after = shown | {"key": None}, service.terms_of(new.key)
+        return PostAnswer(201, shown | {"key": new.text}, remembered=remembered, changed=changed, after=after)
 
     document = once.answer("create key", act).document()
     return render("new_key.html", "New key", visitor=visitor, status=201, key=document, text=document["key"])
@@ -64,9 +66,10 @@ def revoke_key(visitor: Admin, context: Injected, key_id: _KeyPath, form: Form) 
         return render("revoke_own.html", "Revoke your own key", visitor=visitor, key=visitor.key)
     action, now = "revoke key", context.clock.now()
     with context.database.write(action) as session:
-        _, changed = service.revoke(session, key_id, now)
+        key, changed = service.revoke(session, key_id, now)
         if changed:
-            service.record(session, visitor.key, action, f"/v1/keys/{key_id}", now)
+            before, after = service.terms_of(key), {"revoked_at": now}
+            service.record(session, visitor.key, action, f"/v1/keys/{key_id}", now, before=before, after=after)
     return RedirectResponse("/console/keys", 303)
 
 

@@ -12,7 +12,7 @@ import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 from typing import Literal, TypedDict
 
@@ -28,6 +28,7 @@ from sordino_server.campaigns.retention import OldReports
 from sordino_server.config import Settings
 from sordino_server.datasets.sealing import sealer_of
 from sordino_server.experiments.repository import due as looks_are_due
+from sordino_server.jobs.audit_chores import AuditChores
 from sordino_server.jobs.pulse import Pulse
 from sordino_server.kit import leases
 from sordino_server.kit.clock import ServerClock
@@ -96,6 +97,7 @@ class Worker:
     owner: str
     finished: Finished
     pulse: Pulse
+    chores: AuditChores = field(default_factory=AuditChores)
 
     @classmethod
     def of(
@@ -141,8 +143,8 @@ class Worker:
     def purge(self) -> None:
         """Delete the reports that are kept no longer, if there is a limit; what fails is tried again the next time."""
         self._delete_ended_keys()
-        self._chain_audit_log()
         now, begun = self.clock.now(), monotonic()
+        self.chores.run(self.database, self.settings.raw_report_retention_days, now, self.pulse.beat)
         try:
             with self.database.read("retention") as session:
                 days = retention.days_kept(session, self.settings.raw_report_retention_days)
@@ -151,16 +153,6 @@ class Worker:
         except DatabaseError as error:
             self.finished("purge", "interrupted", monotonic() - begun)
             log.error("reports could not be purged", problem=str(error))
-
-    def _chain_audit_log(self) -> None:
-        # Imported here: most of the worker's work needs no keys.
-        from sordino_server.keys import audit_chain
-
-        try:
-            while audit_chain.extend(self.database):
-                self.pulse.beat()
-        except DatabaseError as error:
-            log.error("the audit log could not be chained", problem=str(error))
 
     def _purge_round(self, old: OldReports, now: int) -> None:
         """Delete the reports of a round; what is wrong with it keeps no other round from being purged."""
@@ -173,6 +165,7 @@ class Worker:
             self.finished("purge", "failed", monotonic() - begun)
             log.error("reports could not be purged", campaign=old.campaign, round=old.index, problem=str(error))
             return
+        retention.record_purge(self.database, old, now)
         self.finished("purge", "done", monotonic() - begun)
         log.info("reports purged", campaign=old.campaign, round=old.index, reports=old.reports, bytes=old.bytes)
 

@@ -37,7 +37,8 @@ def create_key(context: Injected, _: Admin, once: Once, body: KeyRequest) -> Res
         )
         shown = KeyDocument.of(new.key).model_dump(mode="json")
         changed = f"/v1/keys/{new.key.id}"
-        return PostAnswer(201, shown | {"key": new.text}, remembered=shown | {"key": None}, changed=changed)
+        remembered, after = shown | {"key": None}, service.terms_of(new.key)
+        return PostAnswer(201, shown | {"key": new.text}, remembered=remembered, changed=changed, after=after)
 
     return once.run("create key", act)
 
@@ -58,7 +59,8 @@ def revoke_key(
     with context.database.write(name) as session:
         key, changed = service.revoke(session, key_id, now)
         if changed:
-            service.record(session, operator, name, f"/v1/keys/{key_id}", now)
+            terms = service.terms_of(key)
+            service.record(session, operator, name, f"/v1/keys/{key_id}", now, before=terms, after={"revoked_at": now})
         return KeyDocument.of(key)
 
 

@@ -30,7 +30,8 @@ class PostAnswer:
     """Status and JSON body of a POST, written already where it may be large.
 
     `remembered` is stored in place of a body that holds a secret. `changed` is the path of what was changed, for the
-    audit log: `location` where it is None, or that of the request; it is empty where nothing was.
+    audit log: `location` where it is None, or that of the request; it is empty where nothing was. `before` and `after`
+    go there too.
     """
 
     status: int
@@ -39,6 +40,8 @@ class PostAnswer:
     location: str | None = None
     remembered: dict[str, Any] | None = None
     changed: str | None = None
+    before: dict[str, Any] | None = None
+    after: dict[str, Any] | None = None
 
     def response(self) -> Response:
         """The answer on the wire."""
@@ -101,14 +104,15 @@ class IdempotentPost:
     def _recorded(self, session: Session, name: str, answer: PostAnswer) -> PostAnswer:
         path = answer.location or self.method_path.partition(" ")[2] if answer.changed is None else answer.changed
         if path:
-            service.record(session, self.key, name, path, self.context.clock.now())
+            now = self.context.clock.now()
+            service.record(session, self.key, name, path, now, before=answer.before, after=answer.after)
         return answer
 
     def _claim(self, session: Session, token: str) -> IdempotencyKey:
         now = self.context.clock.now()
         session.execute(delete(IdempotencyKey).where(IdempotencyKey.created_at < now - REMEMBERED_S))
         row = IdempotencyKey(
-            key_id=self.key.id,
+            key_id=self.key.line or self.key.id,
             key=token,
             method_path=self.method_path,
             body_sha256=self.body_sha256,

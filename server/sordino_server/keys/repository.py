@@ -10,12 +10,11 @@ from sqlalchemy.orm import Session
 from sordino_server.kit import pagination
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page
-from sordino_server.models import AuditEntry, AuditLink, Campaign, IdempotencyKey, Key, Role, SeriesRow, Source
+from sordino_server.models import AuditEntry, AuditLink, Campaign, Key, Role, SeriesRow, Source
 from sordino_shared.protocol import Manifest
 
 # So long before its end a key is named at the start of the server and counted in a metric.
 WARNED_S = 30 * 86400
-_REMEMBERED = ("key", "method_path", "body_sha256", "status", "response", "created_at")
 
 
 def add(session: Session, key: Key) -> None:
@@ -29,15 +28,29 @@ def find(session: Session, identifier: str) -> Key | None:
     return session.get(Key, identifier)
 
 
+def locked(session: Session, identifier: str) -> Key | None:
+    """The key of this id as it is now, which nobody else changes until the transaction is over."""
+    query = select(Key).where(Key.id == identifier).with_for_update(key_share=True)
+    return session.scalars(query.execution_options(populate_existing=True)).first()
+
+
+def find_person(session: Session, person: str) -> Key | None:
+    """The person of this SHA-256."""
+    return session.scalars(select(Key).where(Key.person == person)).first()
+
+
 def in_use(session: Session, roles: Collection[Role], now: int) -> dict[str, str]:
-    """The SHA-256 of secrets by id, of the keys of these roles that are neither revoked nor expired."""
+    """The SHA-256 of secrets by id, of the keys and people of these roles that are neither revoked nor expired."""
     query = select(Key.id, Key.secret_sha256).where(Key.role.in_(roles), *Key.in_use(now))
     return {row.id: row.secret_sha256 for row in session.execute(query)}
 
 
-def has_role(session: Session, role: Role) -> bool:
-    """Whether there ever was a key of this role."""
-    return session.execute(select(Key.id).where(Key.role == role).limit(1)).first() is not None
+def has_admin(session: Session, now: int | None = None) -> bool:
+    """Whether there is an admin's key in use, or where no time is given, whether there ever was one."""
+    query = select(Key.id).where(Key.role == Role.ADMIN, Key.person.is_(None))
+    if now is not None:
+        query = query.where(*Key.in_use(now))
+    return session.execute(query.limit(1)).first() is not None
 
 
 def note_use(session: Session, identifier: str, now: int) -> None:
@@ -45,11 +58,15 @@ def note_use(session: Session, identifier: str, now: int) -> None:
     session.execute(update(Key).where(Key.id == identifier).values(last_used_at=now))
 
 
-def lock_admins(session: Session, now: int) -> list[str]:
-    """The ids of all admins' keys in use, whose rows are locked: of two who revoke each other's key one waits."""
-    query = select(Key.id).where(Key.role == Role.ADMIN, *Key.in_use(now)).order_by(Key.id)
+def lock_admins(session: Session, now: int) -> dict[str, int | None]:
+    """The ends of all admins' keys in use by id, whose rows are locked: of two who revoke each other's key one waits.
+
+    People are not among them: their issuer says from one quarter of an hour to the next who is an admin.
+    """
+    admins = (Key.role == Role.ADMIN, Key.person.is_(None), *Key.in_use(now))
+    query = select(Key.id, Key.expires_at).where(*admins).order_by(Key.id)
     # Not from entries of the audit log, which refer to a key.
-    return list(session.scalars(query.with_for_update(key_share=True)))
+    return {row.id: row.expires_at for row in session.execute(query.with_for_update(key_share=True))}
 
 
 def has_campaign(session: Session, identifier: str) -> bool:
@@ -86,17 +103,10 @@ def add_entry(session: Session, entry: AuditEntry) -> None:
     session.flush()
 
 
-def copy_idempotency_keys(session: Session, old: str, new: str) -> None:
-    """What was answered to the one key is answered to the other, too."""
-    for row in session.scalars(select(IdempotencyKey).where(IdempotencyKey.key_id == old)):
-        kept = {name: getattr(row, name) for name in _REMEMBERED}
-        session.add(IdempotencyKey(key_id=new, **kept))
-    session.flush()
-
-
 def ending_before(session: Session, now: int, end: int) -> Sequence[Key]:
-    """Keys of people that are in use and end before then, the next to end first."""
-    query = select(Key).where(Key.role.in_([Role.ADMIN, Role.ANALYST]), *Key.in_use(now), Key.expires_at < end)
+    """Keys of people that are in use, have no successor, and end before then, the next to end first."""
+    of_people = (Key.role.in_([Role.ADMIN, Role.ANALYST]), Key.replaced_by.is_(None))
+    query = select(Key).where(*of_people, *Key.in_use(now), Key.expires_at < end)
     return session.scalars(query.order_by(Key.expires_at)).all()
 
 
@@ -125,11 +135,19 @@ def add_link(session: Session, row: AuditLink) -> None:
     session.flush()
 
 
-def listed_entries(session: Session, size: int, before: int | None) -> Sequence[tuple[AuditEntry, Key, str | None]]:
+def newest_entry(session: Session, action: str) -> AuditEntry | None:
+    """The last entry of this action."""
+    query = select(AuditEntry).where(AuditEntry.action == action).order_by(AuditEntry.id.desc())
+    return session.scalars(query.limit(1)).first()
+
+
+def listed_entries(
+    session: Session, size: int, before: int | None
+) -> Sequence[tuple[AuditEntry, Key | None, str | None]]:
     """At most `size` entries of the audit log, newest first, with the key and the link of each; those of a number
     below `before`.
     """
-    query = select(AuditEntry, Key, AuditLink.sha256).join(Key, Key.id == AuditEntry.key_id)
+    query = select(AuditEntry, Key, AuditLink.sha256).outerjoin(Key, Key.id == AuditEntry.key_id)
     query = query.outerjoin(AuditLink, AuditLink.entry_id == AuditEntry.id).order_by(AuditEntry.id.desc()).limit(size)
     if before is not None:
         query = query.where(AuditEntry.id < before)

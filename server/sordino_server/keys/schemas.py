@@ -55,6 +55,8 @@ class KeyDocument(Created):
     revoked_at: int | None
     expires_at: int | None
     last_used_at: int | None = Field(description="Right to five minutes; null: never.")
+    replaced_by: str | None = Field(description="Its successor, where it was rotated.")
+    person: bool = Field(description="Whether it is a person who signed in, and no key.")
 
     @computed_field
     def revoked(self) -> str | None:
@@ -81,6 +83,8 @@ class KeyDocument(Created):
             revoked_at=key.revoked_at,
             expires_at=key.expires_at,
             last_used_at=key.last_used_at,
+            replaced_by=key.replaced_by,
+            person=key.person is not None,
         )
 
 
@@ -101,32 +105,36 @@ class AuditEntryDocument(Created):
     """One change that an operator made."""
 
     id: str
-    key_id: str
-    key_name: str
-    role: Role
+    key_id: str | None = Field(description="Null of a worker.")
+    key_name: str | None
+    role: Role | None
     action: str = Field(description="Such as `open campaign`.")
     path: str = Field(description="What was changed.")
-    actor: str = Field(description="`key:` and its name, or `shell:` and the user's number of a command on the server.")
+    actor: str = Field(
+        description="`key:` and its name, `person:` with issuer, `#` and subject, `worker`, or `shell:` and the user's "
+        "number of a command on the server."
+    )
     actor_recorded: bool = Field(description="False in entries of versions before, whose hash has no actor.")
     request_id: str | None = Field(
         description="The `X-Request-Id` of the request; null of a command on the server and in earlier versions."
     )
-    before: str | None = Field(description="What it was, as JSON, where caps change.")
+    before: str | None = Field(description="What it was, as JSON, where caps, roles, keys or retention change.")
     after: str | None = Field(description="What it became.")
     sha256: str | None = Field(description="Its link of the chain of hashes; null until a worker has made it.")
 
     @classmethod
-    def of(cls, entry: AuditEntry, key: Key, sha256: str | None) -> Self:
+    def of(cls, entry: AuditEntry, key: Key | None, sha256: str | None) -> Self:
         """What is shown of a row, its key and its link."""
+        by_key = "worker" if key is None else key.actor
         return cls(
             id=f"{entry.id:x}",
             created_at=entry.created_at,
-            key_id=key.id,
-            key_name=key.name,
-            role=Role(key.role),
+            key_id=entry.key_id,
+            key_name=None if key is None else key.name,
+            role=None if key is None else Role(key.role),
             action=entry.action,
             path=entry.path,
-            actor=entry.actor or f"key:{key.name}",
+            actor=entry.actor or by_key,
             actor_recorded=entry.actor is not None,
             request_id=entry.request_id,
             before=entry.before,

@@ -23,6 +23,8 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
 
 PREFIX = "sdo"
+# Who acts where no operator does.
+WORKER = "worker"
 PEOPLE = frozenset({Role.ADMIN, Role.ANALYST})
 # A key of a person that nobody renews in a year is one that nobody misses.
 PERSON_S = 365 * 86400
@@ -188,35 +190,59 @@ def allow(key: Key, wanted: Role) -> None:
         )
 
 
-def revoke(session: Session, identifier: str, now: int) -> tuple[Key, bool]:
-    """The key, which opens nothing from now on, and whether it did before: revoking again changes nothing.
+def revoke(session: Session, identifier: str, now: int, *, on_machine: bool = False) -> tuple[Key, bool]:
+    """The key or person, who opens nothing from now on, and whether it did before: revoking again changes nothing.
 
-    Raises `illegal-transition` for the last admin's key that opens something.
+    Raises `illegal-transition` for an admin's key without which nobody would be an admin within 30 days, unless
+    `on_machine`: who can log in to the server's machine can make another.
     """
-    key = found(repository.find(session, identifier), "there is no key of this id")
-    changed = key.revoked_at is None
-    if changed:
-        if Role(key.role) is Role.ADMIN and repository.lock_admins(session, now) == [identifier]:
-            raise ServerError(
-                Problem.ILLEGAL_TRANSITION,
-                f"{identifier} is the last key of role {Role.ADMIN}, and without one nobody can create keys or set "
-                f"caps: create another first, with `sordino keys create --role {Role.ADMIN}`",
-            )
-        key.revoked_at = now
-    return key, changed
+    found(repository.find(session, identifier), "there is no key of this id")
+    admins = repository.lock_admins(session, now)
+    key = repository.locked(session, identifier)
+    assert key is not None
+    if key.revoked_at is not None:
+        return key, False
+    if identifier in admins and not on_machine:
+        _check_leaves_admin(identifier, admins, now)
+    key.revoked_at = now
+    return key, True
+
+
+def _check_leaves_admin(identifier: str, admins: dict[str, int | None], now: int) -> None:
+    """Raise unless another admin's key lasts for 30 days, or as long as this one."""
+    never = now + 2 * _LONGEST_S
+    ends = {each: end or never for each, end in admins.items()}
+    own = ends.pop(identifier)
+    if max(ends.values(), default=now) >= min(own, now + repository.WARNED_S):
+        return
+    rest = "without one nobody can create keys or set caps"
+    if ends:
+        rest = f"the others end by {iso_8601(max(ends.values()))}, and then nobody can create keys or set caps"
+    raise ServerError(
+        Problem.ILLEGAL_TRANSITION,
+        f"{identifier} is the last key of role {Role.ADMIN}{' that lasts' if ends else ''}, and {rest}: create "
+        f"another first, with `sordino keys create --role {Role.ADMIN}`",
+    )
 
 
 def rotate(session: Session, identifier: str, now: int, overlap_s: int) -> NewKey:
     """A successor with the name, role, campaign and source of a key in use, which ends after so many seconds.
 
-    The successor lasts as long as the key was made for, and gets the answers that the key's idempotency keys got.
-    Raises `not-found`, and `illegal-transition` for a key that opens nothing any more.
+    The successor lasts as long as the key was made for, and gets the answers that idempotency keys of its line got.
+    Raises `not-found`, and `illegal-transition` for a key that opens nothing any more, or that has a successor.
     """
-    old = found(repository.find(session, identifier), "there is no key of this id")
-    if Role(old.role) is Role.ADMIN:
-        repository.lock_admins(session, now)
+    repository.lock_admins(session, now)
+    old = found(repository.locked(session, identifier), "there is no key of this id")
+    if old.person is not None:
+        raise ServerError(Problem.ILLEGAL_TRANSITION, f"{identifier} is a person, who has no key to rotate")
     if old.revoked_at is not None or old.has_expired(now):
         raise ServerError(Problem.ILLEGAL_TRANSITION, f"key {identifier} opens nothing any more: create another")
+    if old.replaced_by is not None:
+        raise ServerError(
+            Problem.ILLEGAL_TRANSITION,
+            f"key {identifier} has a successor, {old.replaced_by}, and ends at {iso_8601(old.expires_at or 0)}: rotate "
+            "the successor",
+        )
     lasts = None if old.expires_at is None else now + (old.expires_at - old.created_at)
     identifier, secret = secrets.token_hex(_ID_BYTES), secrets.token_hex(_SECRET_BYTES)
     new = Key(
@@ -228,11 +254,12 @@ def rotate(session: Session, identifier: str, now: int, overlap_s: int) -> NewKe
         secret_sha256=_hash(secret),
         created_at=now,
         expires_at=lasts,
+        line=old.line or old.id,
     )
     repository.add(session, new)
-    repository.copy_idempotency_keys(session, old.id, new.id)
     end = now + max(overlap_s, 1)
     old.expires_at = end if old.expires_at is None else min(old.expires_at, end)
+    old.replaced_by = new.id
     session.flush()
     return NewKey(new, f"{PREFIX}_{old.role}_{identifier}_{secret}")
 
@@ -242,6 +269,11 @@ def default_end(role: Role, now: int) -> int | None:
     return now + PERSON_S if role in PEOPLE else None
 
 
+def ends_soon(key: Key, now: int) -> bool:
+    """Whether the key ends within 30 days and has no successor."""
+    return key.expires_at is not None and key.replaced_by is None and key.expires_at < now + repository.WARNED_S
+
+
 def ending(session: Session, now: int) -> list[Key]:
     """Keys of people that are in use and end within 30 days, the next to end first."""
     return list(repository.ending_before(session, now, now + repository.WARNED_S))
@@ -249,7 +281,7 @@ def ending(session: Session, now: int) -> list[Key]:
 
 def lacks_admin(session: Session, now: int) -> bool:
     """Whether every admin's key that there ever was has ended: only `sordino keys` on the machine makes another."""
-    return not repository.in_use(session, [Role.ADMIN], now) and repository.has_role(session, Role.ADMIN)
+    return not repository.has_admin(session, now) and repository.has_admin(session)
 
 
 def operators(session: Session, now: int) -> dict[str, str]:
@@ -273,9 +305,23 @@ def read_audit_log(session: Session, page: Page) -> AuditLog:
     return AuditLog(entries=list(entries), next_page_token=token)
 
 
+def last_change(session: Session, action: str) -> dict[str, Any] | None:
+    """What the last entry of this action says of `after`; other writers wait until the transaction ends."""
+    repository.lock_audit_log(session)
+    newest = repository.newest_entry(session, action)
+    changed: dict[str, Any] | None = None if newest is None or newest.after is None else json.loads(newest.after)
+    return changed
+
+
+def terms_of(key: Key) -> dict[str, Any]:
+    """What a key opens and until when, for the audit log."""
+    terms = {"role": key.role, "campaign": key.campaign_id, "source": key.source, "expires_at": key.expires_at}
+    return {name: value for name, value in terms.items() if value is not None}
+
+
 def record(
     session: Session,
-    key: Key,
+    key: Key | None,
     action: str,
     path: str,
     now: int,
@@ -286,14 +332,15 @@ def record(
 ) -> None:
     """Write into the audit log, in the transaction of the change, that the operator of `key` changed `path`.
 
-    `actor` is who did it where that is not the key: `shell:uid` of a command on the server's machine.
+    `actor` is who did it where that is not the key: `shell:uid` of a command on the server's machine, and `worker`,
+    whose entries have no key.
     """
     entry = AuditEntry(
-        key_id=key.id,
+        key_id=None if key is None else key.id,
         action=action,
         path=path,
         created_at=now,
-        actor=actor or f"key:{key.name}",
+        actor=actor or (WORKER if key is None else key.actor),
         request_id=request_id.get() or None,
         before=None if before is None else json.dumps(before, sort_keys=True),
         after=None if after is None else json.dumps(after, sort_keys=True),

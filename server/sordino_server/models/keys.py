@@ -21,10 +21,14 @@ class Role(StrEnum):
 
 
 class Key(Base):
-    """A key by the SHA-256 of its secret; revoked ones stay, so that old entries still have a name.
+    """An operator: a key by the SHA-256 of its secret, or a person. Revoked ones stay, so that old entries have a name.
 
     An uploader's key may belong to one campaign: it is that campaign's upload token. An aggregator's key belongs to one
     campaign and one of its sources, a shuffler's to one campaign. `last_used_at` is right to some minutes.
+
+    A rotated key has its successor in `replaced_by`; `line` is the first key of a line of rotations, null of the first.
+    A person has the SHA-256 of issuer and subject in `person`, a secret that nobody has, and the role of the last
+    sign-in.
     """
 
     __tablename__ = "keys"
@@ -40,6 +44,14 @@ class Key(Base):
     revoked_at: Mapped[int | None] = mapped_column(BigInteger)
     expires_at: Mapped[int | None] = mapped_column(BigInteger)
     last_used_at: Mapped[int | None] = mapped_column(BigInteger)
+    line: Mapped[str | None] = mapped_column(String(64))
+    replaced_by: Mapped[str | None] = mapped_column(String(64))
+    person: Mapped[str | None] = mapped_column(String(64), index=True, unique=True)
+
+    @property
+    def actor(self) -> str:
+        """Who acts with it, in the audit log."""
+        return f"{'key' if self.person is None else 'person'}:{self.name}"
 
     @classmethod
     def in_use(cls, now: int) -> tuple[ColumnElement[bool], ...]:
@@ -52,7 +64,10 @@ class Key(Base):
 
 
 class IdempotencyKey(Base):
-    """The answer that one operator's idempotency key got, so that the same request is answered the same."""
+    """The answer that one operator's idempotency key got, so that the same request is answered the same.
+
+    `key_id` is the first key of its line, so that a rotated key and its successors know the same answers.
+    """
 
     __tablename__ = "idempotency_keys"
 
@@ -66,7 +81,11 @@ class IdempotencyKey(Base):
 
 
 class ConsoleSession(Base):
-    """A browser that signed in to the console with a key: its secret id as SHA-256. It ends with the key."""
+    """A browser that signed in to the console: its secret id as SHA-256. It ends with the key.
+
+    From `renew_at` on a person's session needs another look at who the person is; null of a key's. `shown_name` is what
+    the person reads on the pages.
+    """
 
     __tablename__ = "console_sessions"
 
@@ -74,6 +93,8 @@ class ConsoleSession(Base):
     key_id: Mapped[str] = mapped_column(ForeignKey("keys.id"))
     created_at: Mapped[int] = mapped_column(BigInteger)
     expires_at: Mapped[int] = mapped_column(BigInteger, index=True)
+    renew_at: Mapped[int | None] = mapped_column(BigInteger)
+    shown_name: Mapped[str | None] = mapped_column(String(200))
 
 
 class SignInLink(Base):
@@ -88,17 +109,18 @@ class SignInLink(Base):
 
 
 class AuditEntry(Base):
-    """One change that an operator made with a key; the database refuses to change a row.
+    """One change that an operator or a worker made; the database refuses to change a row.
 
-    `path` names what was changed, under which the API has it. `actor` is `key:name`, or `shell:uid` of a command on the
-    server's machine, whose `key_id` is the key that it changed; null in entries of earlier versions. `request_id` is
-    the `X-Request-Id` of the request, null of a command. `before` and `after` are JSON, where caps change.
+    `path` names what was changed, under which the API has it. `actor` is `key:name`, `person:issuer#subject`, `worker`,
+    or `shell:uid` of a command on the server's machine, whose `key_id` is the key that it changed; null in entries of
+    earlier versions. `key_id` is null of a worker. `request_id` is the `X-Request-Id` of the request, null of commands
+    and workers. `before` and `after` are JSON, where caps, roles, keys or retention change.
     """
 
     __tablename__ = "audit_log"
 
     id: Mapped[int] = mapped_column(RowNumber, primary_key=True)
-    key_id: Mapped[str] = mapped_column(ForeignKey("keys.id"))
+    key_id: Mapped[str | None] = mapped_column(ForeignKey("keys.id"))
     action: Mapped[str] = mapped_column(String(64))
     path: Mapped[str] = mapped_column(String(2048))
     created_at: Mapped[int] = mapped_column(BigInteger)

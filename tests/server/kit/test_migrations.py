@@ -192,6 +192,7 @@ KEPT = {
     "releases": "(id, dataset_id, workload_id, key, objective, nano, state, attempts, created_at)"
     " VALUES ('r', 'd', 'w', 'k', 'mean', 3, 'released', 1, 7)",
     "dataset_ledger": "(release_id, dataset_id, kind, nano, created_at) VALUES ('r', 'd', 'zcdp', 3, 7)",
+    "keys": "(id, name, role, secret_sha256, created_at) VALUES ('k', 'me', 'admin', '', 7)",
     "audit_log": "(id, key_id, action, path, created_at) VALUES (1, 'k', 'create population', '/v1/populations/p', 7)",
     "reports": "(round_id, report_id, content_hash) VALUES (7, '0123456789abcdef', '0123456789abcdef')",
     "accumulators": "(round_id, shard, count, sums) VALUES (7, 'whole', 3, '')",
@@ -216,7 +217,7 @@ def test_a_downgrade_refuses_to_drop_what_cannot_be_made_again(database):
     before = rows(database)
     for revision, lost in (
         ("base", set(KEPT)),
-        ("202611212200", set(KEPT) - {"reports", "accumulators"}),
+        ("202611212200", set(KEPT) - {"keys", "reports", "accumulators"}),
         ("202611221440", {"datasets", "releases", "dataset_ledger"}),
     ):
         # All but one of them are named: nothing goes.
