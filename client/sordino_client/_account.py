@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from sordino_client._account_document import account_document, told_by
 from sordino_client._config import Caps
 from sordino_client._ledger_view import Debit, Joined, LedgerView
+from sordino_client._log_marks import proof_of
 from sordino_client._shuffled import MixedGuarantee, mixed_guarantee
 from sordino_shared._records import dataclass, replace
 from sordino_shared.domains import Integers, Number
@@ -201,7 +202,7 @@ def account(ledger: Statements, caps: Caps, now: int, log: LogPins | None = None
     campaigns = tuple(
         replace(
             _campaign(each, [debit for debit in found.debits if debit.campaign == campaign], gone, now),
-            log=None if log is None else _logged(log, found.logged.get((str(log.log), campaign)), now),
+            log=None if log is None else _logged(log, proof_of(log, found.logged, campaign), now),
         )
         for campaign, each in found.joined.items()
     )

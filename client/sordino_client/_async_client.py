@@ -59,7 +59,7 @@ class AsyncClient:
         background: bool = False,
         joins_per_period: int = DEFAULT_JOINS_PER_PERIOD,
         manifest_keys: Sequence[str] = (),
-        log: str | None = None,
+        log: str | Sequence[str] | None = None,
         witnesses: Sequence[str] = (),
         quorum: int | None = None,
         log_policy: str = REQUIRE_LOG,

@@ -45,9 +45,9 @@ class Client:
     `ledger` is a path in the app's private folder, or ":memory:" for simulations. `strict` is for the app's tests.
     `background` sends by a thread of its own, each campaign over its own connection and at its own time of the retry
     window. `dry_run` answers up to the debit and sends nothing. With `log`, the verifier key of the server's public
-    log, only campaigns are joined that are in it, as `quorum` of the `witnesses` saw it; `log_policy` "prefer" joins
-    them also while the log gives no proof. `transport`, `randomness`, `clock` and `sleep` exist
-    for tests and simulations.
+    log (or several, of a rotation, the newest last), only campaigns are joined that are in it, as `quorum` of the
+    `witnesses` saw it; `log_policy` "prefer" joins them also while the log gives no proof. `transport`, `randomness`,
+    `clock` and `sleep` exist for tests and simulations.
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Client:
         background: bool = False,
         joins_per_period: int = DEFAULT_JOINS_PER_PERIOD,
         manifest_keys: Sequence[str] = (),
-        log: str | None = None,
+        log: str | Sequence[str] | None = None,
         witnesses: Sequence[str] = (),
         quorum: int | None = None,
         log_policy: str = REQUIRE_LOG,

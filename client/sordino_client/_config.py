@@ -99,8 +99,10 @@ class Config:
             raise WrongArgument("an upload token is printable ASCII without blanks")
 
 
-def pinned_log(log: str | None, witnesses: Iterable[str], quorum: int | None) -> LogPins | None:
+def pinned_log(log: str | Iterable[str] | None, witnesses: Iterable[str], quorum: int | None) -> LogPins | None:
     """What an app pins of the public log; `quorum` is 1 where there are witnesses and it is not given.
+
+    Several keys of one log are those of a rotation, the newest last.
 
     Raises `WrongArgument`.
     """
@@ -109,10 +111,14 @@ def pinned_log(log: str | None, witnesses: Iterable[str], quorum: int | None) ->
         if given or quorum is not None:
             raise WrongArgument("witnesses and quorum belong to a log: give log, its verifier key, too", given)
         return None
+    log_keys = (log,) if isinstance(log, str) else listed_keys(log, "log keys")
+    if not log_keys:
+        raise WrongArgument("log is a verifier key, or several of one log, got none", log)
     with checked_arguments():
         keys = tuple(map(NoteKey.parse, given))
         needed = (1 if keys else 0) if quorum is None else quorum
-        return LogPins(log=NoteKey.parse(log), witnesses=keys, quorum=needed)
+        first, *others = map(NoteKey.parse, log_keys)
+        return LogPins(log=first, others=tuple(others), witnesses=keys, quorum=needed)
 
 
 def _is_token(token: object) -> bool:

@@ -24,6 +24,7 @@ from sordino_client._flow import Flow, Pause
 from sordino_client._found_rows import FoundRows
 from sordino_client._kept import Kept, Prefetched
 from sordino_client._ledger import Ledger
+from sordino_client._log_marks import of_ledger
 from sordino_client._preview import Preview, codes_to_show
 from sordino_client._public_log import PublicLog
 from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload, campaign_of
@@ -72,7 +73,7 @@ class Device:
         self._ledger = Ledger(self._storage, self._spool, self._kept, self.origin, config, clock)
         self._series = Series(self._storage, self._ledger, config, randomness, clock)
         rows = FoundRows(self._storage, self._ledger, self.origin, config, clock)
-        self._log = PublicLog(self._storage, config, clock)
+        self._log = PublicLog(of_ledger(self._storage.read), of_ledger(self._storage.write), config, clock)
         self._finding = Finding(rows, self._log, config, randomness, clock)
 
     def close(self) -> None:

@@ -17,6 +17,7 @@ from sordino_client._errors import NotJoined, OptedOut, ServedElsewhere
 from sordino_client._former import read_kept_manifest
 from sordino_client._kept import Kept, Prefetched
 from sordino_client._ledger_view import Debit, Joined, LedgerView
+from sordino_client._log_marks import LedgerRows
 from sordino_client._log_marks import proofs as logged_proofs
 from sordino_client._marks import come_back, high_water, leave, leave_all, left, left_all, left_all_at, set_high_water
 from sordino_client._pins import is_pinned, pin_task, pinned_plans
@@ -302,7 +303,7 @@ class Ledger:
                 },
                 spending=self._spending(connection, None, now),
                 left_all_at=left_all_at(connection),
-                logged=logged_proofs(connection),
+                logged=logged_proofs(LedgerRows(connection)),
             )
 
     def _listed(

@@ -7,7 +7,6 @@ device has seen. See docs/log.md.
 from __future__ import annotations
 
 import logging
-import sqlite3
 from collections.abc import Callable
 
 from sordino_client import _log_marks as rows
@@ -16,11 +15,10 @@ from sordino_client._config import DAY_S, PREFER_LOG, Config
 from sordino_client._errors import PlanRefused, PlanUnavailable
 from sordino_client._fetching import fetch_text
 from sordino_client._flow import Flow
-from sordino_client._log_marks import LogMark
-from sordino_client._storage import Storage
+from sordino_client._log_marks import Begin, LogMark
 from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue, SordinoError
-from sordino_shared.protocol import CampaignId, Digest, LogEntry, Manifest
+from sordino_shared.protocol import CampaignId, Digest, LogEntry, Manifest, ShuffledRoute
 from sordino_shared.protocol.log_days import MAX_DAYS, MAX_DAYS_BYTES, LogDays
 from sordino_shared.protocol.log_entries import LoggedPlan, entry_fault
 from sordino_shared.protocol.log_keys import LogPins, TooFewWitnesses, Vouched
@@ -29,6 +27,7 @@ from sordino_shared.protocol.log_proofs import MAX_PROOF_BYTES, LogProof
 
 _LOG = logging.getLogger("sordino_client")
 _WHAT = "log proof"
+_DAYS = "/v1/log/days"
 # The log may have grown between the two requests: then both are made again, once.
 _TRIES = 2
 # The clock of a device may be behind the server's by so much.
@@ -48,8 +47,8 @@ class _Shown:
 class PublicLog:
     """The checks of one ledger; without a pinned log there are none, and no request."""
 
-    def __init__(self, storage: Storage, config: Config, clock: Clock) -> None:
-        self._storage = storage
+    def __init__(self, read: Begin, write: Begin, config: Config, clock: Clock) -> None:
+        self._read, self._write = read, write
         self._config = config
         self._clock = clock
 
@@ -63,13 +62,13 @@ class PublicLog:
         if pins is None:
             return
         try:
-            yield from self._prove(pins, campaign, "", lambda entry: entry_fault(entry, manifest))
+            yield from self._prove(pins, campaign, lambda entry: entry_fault(entry, manifest), days=_days_of(manifest))
         except PlanUnavailable as error:
             if self._config.log_policy != PREFER_LOG:
                 raise
             _LOG.warning("Campaign %s is not in the public log yet: %s.", campaign, error)
-            with self._storage.write() as connection:
-                rows.keep_trial(connection, campaign, seconds(self._clock))
+            with self._write() as database:
+                rows.keep_trial(database, campaign, seconds(self._clock))
 
     def check_again(self, manifest: Manifest) -> Flow[None]:
         """Ask once a day for the proof of a campaign that was joined without one; nothing stops its answers."""
@@ -80,8 +79,8 @@ class PublicLog:
             yield from self.check_manifest(manifest)
         except (PlanRefused, PlanUnavailable) as error:
             _LOG.warning("Campaign %s has no proof of the public log: %s.", campaign, error)
-            with self._storage.write() as connection:
-                rows.keep_trial(connection, campaign, seconds(self._clock))
+            with self._write() as database:
+                rows.keep_trial(database, campaign, seconds(self._clock))
 
     def check_plan(self, campaign: CampaignId, index: int, digest: Digest) -> Flow[None]:
         """Prove that a later round's plan is in the log; a log that is down stops nobody who joined.
@@ -98,43 +97,50 @@ class PublicLog:
             return f"the entry of the log is not that of plan {digest} for round {index}"
 
         try:
-            yield from self._prove(pins, campaign, f"/rounds/{index}", fault)
+            yield from self._prove(pins, campaign, fault, place=f"/rounds/{index}")
         except PlanUnavailable as error:
             _LOG.warning("The plan of round %s is not in the public log yet: %s.", index, error)
 
     def _is_due(self, campaign: CampaignId) -> bool:
         assert self._config.log is not None
-        with self._storage.read() as connection:
-            tried = rows.tried_at(connection, campaign)
+        with self._read() as database:
+            tried = rows.tried_at(database, campaign)
             # A clock that was set back does not hold it back for years.
             waits = 0 <= seconds(self._clock) - tried < DAY_S
-            return not waits and not _is_proved(connection, self._config.log, campaign)
+            return not waits and rows.proof_of(self._config.log, rows.proofs(database), campaign) is None
 
     def _prove(
-        self, pins: LogPins, campaign: CampaignId, place: str, fault: Callable[[LogEntry], str | None]
+        self,
+        pins: LogPins,
+        campaign: CampaignId,
+        fault: Callable[[LogEntry], str | None],
+        place: str = "",
+        days: str = _DAYS,
     ) -> Flow[None]:
-        shown, log = (yield from self._fetch(pins, campaign, place)), str(pins.log)
-        with self._storage.read() as connection:
-            known = rows.marks(connection, log)
+        path = f"/v1/campaigns/{campaign}{place}/log-proof"
+        # Kept under the newest key: an app that ships both goes on where the one before it was.
+        shown, log = (yield from self._fetch(pins, campaign, (path, days))), str(pins.keys[-1])
+        with self._read() as database:
+            known = rows.marks(database, list(map(str, pins.keys)))
         try:
             today = int(seconds(self._clock)) // DAY_S
             wrong = fault(shown.proof.entry) or _contradiction(pins, known, shown, today)
             if wrong is not None:
                 raise PlanRefused(_WHAT, wrong, campaign)
         except PlanRefused:
-            with self._storage.write() as connection:
-                rows.keep_evidence(connection, log, shown.proof, shown.content)
+            with self._write() as database:
+                rows.keep_evidence(database, log, shown.proof, shown.content)
             raise
-        with self._storage.write() as connection:
-            rows.keep_proof(connection, log, shown.proof, shown.content)
-            rows.keep_day(connection, log, shown.days.days[-1])
+        with self._write() as database:
+            rows.keep_proof(database, log, shown.proof, shown.content)
+            rows.keep_day(database, log, shown.days.days[-1])
 
-    def _fetch(self, pins: LogPins, campaign: CampaignId, place: str) -> Flow[_Shown]:
+    def _fetch(self, pins: LogPins, campaign: CampaignId, paths: tuple[str, str]) -> Flow[_Shown]:
         """A proof and the days that lead to its checkpoint, both accepted."""
+        path, days_path = paths
         for _ in range(_TRIES):
-            path = f"/v1/campaigns/{campaign}{place}/log-proof"
             content = yield from fetch_text(_WHAT, path, MAX_PROOF_BYTES, self._clock)
-            listed = yield from fetch_text("list of log days", "/v1/log/days", MAX_DAYS_BYTES, self._clock)
+            listed = yield from fetch_text("list of log days", days_path, MAX_DAYS_BYTES, self._clock)
             try:
                 proof = LogProof.read(content)
                 vouched = pins.accept(proof.checkpoint, int(seconds(self._clock)))
@@ -149,8 +155,9 @@ class PublicLog:
         raise PlanUnavailable(_WHAT, "the log's proof and its list of days are of two moments")
 
 
-def _is_proved(connection: sqlite3.Connection, pins: LogPins, campaign: CampaignId) -> bool:
-    return (str(pins.log), campaign) in rows.proofs(connection)
+def _days_of(manifest: Manifest) -> str:
+    """Where the list of days is; a shuffler may have campaigns of several logs, so it is told of which this one is."""
+    return f"{_DAYS}?campaign={manifest.campaign}" if isinstance(manifest.route, ShuffledRoute) else _DAYS
 
 
 def _contradiction(pins: LogPins, known: list[LogMark], shown: _Shown, today: int) -> str | None:

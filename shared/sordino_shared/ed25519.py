@@ -48,6 +48,11 @@ def is_point(key: bytes) -> bool:
     return found is not None and not _has_small_order(found)
 
 
+def times_base(scalar: int) -> bytes:
+    """The encoding of a multiple of the base point, in a time that tells the scalar: for keys that protect nothing."""
+    return _encoded(_sum(_digits(scalar % _L, _base_multiples()), {}))
+
+
 @lru_cache(_KEYS_KEPT)
 def _negative_multiples(key: bytes) -> tuple[_Summand, ...] | None:
     """−A, −3A, −5A … of a public key A; None for one by which nothing holds."""

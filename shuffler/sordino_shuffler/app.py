@@ -22,7 +22,7 @@ from sordino_shared.protocol import (
     SealedReports,
 )
 from sordino_shuffler.admission import AddressRates
-from sordino_shuffler.documents import CheckedCampaign
+from sordino_shuffler.documents import CheckedCampaign, LogTexts
 from sordino_shuffler.metrics import ShufflerCounts
 from sordino_shuffler.mirror import CampaignMirror
 from sordino_shuffler.problems import Headers, RequestRefused, refusal_of
@@ -40,6 +40,9 @@ _UPLOAD = re.compile(r"/v1/campaigns/([0-9a-f]{64})/rounds/([0-9]{1,16})/(sealed
 _DOCUMENT = re.compile(r"/v1/campaigns/([0-9a-f]{64})(/task|/signature)?")
 _PLAN = re.compile(r"/v1/plans/([0-9a-f]{64})")
 _HEALTH = re.compile(r"/health")
+_PROOF = re.compile(r"/v1/campaigns/([0-9a-f]{64})/log-proof")
+_DAYS = re.compile(r"/v1/log/days")
+_OF_CAMPAIGN = re.compile(rb"campaign=([0-9a-f]{64})")
 _LIST = re.compile(r"/v1/populations/([^/]{1,2000})/open")
 _CBOR = CBOR_MEDIA_TYPE.encode()
 _IMMUTABLE = b"public, max-age=31536000, immutable"
@@ -94,9 +97,13 @@ class ShufflerApp:
         if (found := _UPLOAD.fullmatch(path)) is not None:
             _check_method(scope, "POST")
             return await self._upload(scope, receive, found)
+        if _DAYS.fullmatch(path) is not None:
+            _check_method(scope, "GET", "HEAD")
+            return self._days(scope.get("query_string", b""))
         for pattern, answer in (
             (_DOCUMENT, self._document),
             (_PLAN, self._plan),
+            (_PROOF, self._proof),
             (_LIST, self._list),
             (_HEALTH, self._health),
         ):
@@ -124,6 +131,26 @@ class ShufflerApp:
             if mirror.documents is not None and found[1] == str(mirror.documents.plan):
                 return mirror.documents.part.content, _cbor(_IMMUTABLE)
         raise RequestRefused(Problem.NOT_FOUND, "no campaign of this shuffler has this plan")
+
+    async def _proof(self, found: re.Match[str]) -> tuple[bytes, Headers]:
+        """That the manifest, which names the plan of every round, is in the collector's public log."""
+        mirror, _ = self._served(found[1])
+        return _log_of(mirror).proof, _text(self._shared)
+
+    def _days(self, query: bytes) -> tuple[bytes, Headers]:
+        """The days of the log of `?campaign=`; without it those of the one log that all campaigns are in."""
+        if query:
+            asked = _OF_CAMPAIGN.fullmatch(query)
+            if asked is None:
+                raise RequestRefused(Problem.INVALID_REQUEST, "write ?campaign= and the id of a campaign, or nothing")
+            return _log_of(self._served(asked[1].decode())[0]).days, _text(self._shared)
+        logs = [mirror.log for mirror in self._mirrors.values() if mirror.log is not None]
+        if len({each.origin for each in logs}) > 1:
+            detail = "campaigns of several logs are shuffled here; write ?campaign= and the id of one"
+            raise RequestRefused(Problem.INVALID_REQUEST, detail)
+        if not logs:
+            raise RequestRefused(Problem.NOT_FOUND, "no campaign of this shuffler has a proof of a public log")
+        return logs[0].days, _text(self._shared)
 
     async def _list(self, found: re.Match[str]) -> tuple[bytes, Headers]:
         """The campaigns of one round that are open here for a population."""
@@ -189,6 +216,19 @@ def _outcomes(accepted: int, replayed: int) -> bytes:
 def _check_method(scope: Scope, *allowed: str) -> None:
     if scope["method"] not in allowed:
         raise RequestRefused(Problem.METHOD_NOT_ALLOWED, f"{scope['method']} is not known here: {', '.join(allowed)}")
+
+
+def _log_of(mirror: CampaignMirror) -> LogTexts:
+    """What the mirror has of the collector's log."""
+    if mirror.log is not None:
+        return mirror.log
+    if not mirror.keeps_log:
+        raise RequestRefused(Problem.NOT_FOUND, "the collector has no proof of a public log for the campaign")
+    raise RequestRefused(Problem.UNAVAILABLE, "the proof of the public log was not fetched yet; try again later")
+
+
+def _text(cache: bytes) -> Headers:
+    return [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", cache)]
 
 
 def _cbor(cache: bytes) -> Headers:

@@ -33,9 +33,9 @@ class CollectorLink:
         self._key = entry.key
         self._server: Exchange = HttpServer(address=entry.collector) if server is None else server
 
-    def document(self, path: str, limit: int) -> bytes | None:
+    def document(self, path: str, limit: int, media_type: str = CBOR_MEDIA_TYPE) -> bytes | None:
         """The bytes of a public document; None where there is none."""
-        answer = self._ask("GET", path, {"Accept": CBOR_MEDIA_TYPE}, limit=limit, within_s=_READ_S)
+        answer = self._ask("GET", path, {"Accept": media_type}, limit=limit, within_s=_READ_S)
         if answer.status == 404:
             answer.body.close()
             return None

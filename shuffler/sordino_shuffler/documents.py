@@ -18,6 +18,9 @@ from sordino_shared.protocol import (
     Task,
     check_built,
 )
+from sordino_shared.protocol.log_days import LogDays
+from sordino_shared.protocol.log_entries import entry_fault
+from sordino_shared.protocol.log_proofs import LogProof
 from sordino_shared.protocol.sealed import sealed_width
 from sordino_shared.quantities import quantity
 from sordino_shared.shuffling.claims import unproved
@@ -158,6 +161,28 @@ def _check_agrees(task: Task, manifest: Manifest) -> None:
             f"the collector signed a task that ends at {task.accept_until}, and the manifest ends at "
             f"{route_of(manifest).end}"
         )
+
+
+@dataclass(frozen=True)
+class LogTexts:
+    """The proof that a manifest is in the collector's public log, and the list of days to the same checkpoint."""
+
+    proof: bytes
+    days: bytes
+    origin: str
+
+
+def read_log(proof: bytes, days: bytes, manifest: Manifest) -> LogTexts | None:
+    """Both texts as they are served; devices check who signed them. None where they are of two moments."""
+    try:
+        found, listed = LogProof.read(proof), LogDays.read(days)
+    except SordinoError as error:
+        raise DocumentRefused(f"the proof of the public log is refused: {error}") from error
+    if (fault := entry_fault(found.entry, manifest)) is not None:
+        raise DocumentRefused(f"the proof of the public log is refused: {fault}")
+    if listed.newest.text != found.checkpoint.text:
+        return None
+    return LogTexts(proof, days, found.checkpoint.origin)
 
 
 def read_signatures(content: bytes, manifest: Manifest) -> bytes:

@@ -9,11 +9,15 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from sordino_shared.protocol import DevicePart, Manifest, ManifestSignatures, Task
+from sordino_shared.protocol.log_days import MAX_DAYS_BYTES
+from sordino_shared.protocol.log_proofs import MAX_PROOF_BYTES
 from sordino_shuffler.collector import CollectorLink
 from sordino_shuffler.documents import (
     CheckedCampaign,
+    LogTexts,
     check_claims,
     part_digest,
+    read_log,
     read_manifest,
     read_part,
     read_signatures,
@@ -55,6 +59,9 @@ class CampaignMirror:
         self.documents: CheckedCampaign | None = None
         self.task: Task | None = None
         self.signatures: bytes | None = None
+        # Of the collector's public log; None where it keeps none, or gave none yet.
+        self.log: LogTexts | None = None
+        self.keeps_log = True
         # What is wrong, by what it is about.
         self.troubles: dict[str, str] = {}
         self._refused: str | None = None
@@ -72,6 +79,29 @@ class CampaignMirror:
             await self.note_trouble("documents", str(error))
         else:
             await self.note_trouble("documents", None)
+            await self._refresh_log(documents.manifest)
+
+    async def _refresh_log(self, manifest: Manifest) -> None:
+        """Read proof and days where they changed; without them the last ones are served on."""
+        try:
+            await self._read_log(manifest)
+        except (CollectorTrouble, DocumentRefused) as error:
+            await self.note_trouble("log", str(error))
+        else:
+            await self.note_trouble("log", None)
+
+    async def _read_log(self, manifest: Manifest) -> None:
+        proof = await self._text(f"/v1/campaigns/{self.entry.campaign}/log-proof", MAX_PROOF_BYTES)
+        self.keeps_log = proof is not None
+        if proof is None or (self.log is not None and proof == self.log.proof):
+            return
+        days = await self._text("/v1/log/days", MAX_DAYS_BYTES)
+        # Where the log grew between the two, the next refresh has them of one moment.
+        found = None if days is None else read_log(proof, days, manifest)
+        self.log = found or self.log
+
+    async def _text(self, path: str, limit: int) -> bytes | None:
+        return await asyncio.to_thread(self.link.document, path, limit, "text/plain")
 
     async def note_trouble(self, about: str, sentence: str | None) -> None:
         """Keep what is wrong, and log it when it changes."""

@@ -155,12 +155,13 @@ def _planned(api: httpx.Client, wait_until: Callable[..., None]) -> str:
     return request
 
 
-def _answer(address: str, campaign: str, folder: Path) -> None:
-    """Devices, a third of them red; each answers once at the shuffler."""
+def _answer(address: str, campaign: str, folder: Path, log: str) -> None:
+    """Devices, a third of them red; each answers once at the shuffler, which has the proof of the collector's log."""
     for number in range(DEVICES):
-        client = Client(address, ledger=folder / f"device-{number}.sqlite3", caps=CAPS)
+        client = Client(address, ledger=folder / f"device-{number}.sqlite3", caps=CAPS, log=log)
         client.answer(client.join(campaign), "red" if number % 3 == 0 else "green")
         assert client.flush(5).delivered == 1
+        assert "log: entry 1 of 1" in str(client.account())
         client.close()
 
 
@@ -176,7 +177,10 @@ def test_a_campaign_through_both_programs(
     serve(campaign)
     manifest = _check_documents(api, both.shuffler, campaign)
     connected.clear()
-    _answer(both.shuffler, campaign, tmp_path)
+    log = api.get("/v1/log").raise_for_status().json()["key"]
+    wait_until(lambda: _answers(f"{both.shuffler}/v1/campaigns/{campaign}/log-proof"), "in the log")
+    connected.clear()
+    _answer(both.shuffler, campaign, tmp_path, log)
     assert time.time() < end, "the machine was too slow for the round"
     # Not one socket of a device reached the collector, and none joins there.
     assert connected == {both.port}

@@ -80,7 +80,15 @@ class LocalShuffler:
             else:
                 answered.content += message.get("body", b"")
 
-        scope = {"type": "http", "method": method, "path": path, "headers": list(headers), "client": ("192.0.2.1", 1)}
+        path, _, query = path.partition("?")
+        scope = {
+            "type": "http",
+            "method": method,
+            "path": path,
+            "query_string": query.encode(),
+            "headers": list(headers),
+        }
+        scope |= {"client": ("192.0.2.1", 1)}
         await self.app(scope, receive or whole, send)
         return answered
 

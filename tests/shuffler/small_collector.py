@@ -18,6 +18,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
+from sordino_client.testing._fake_log import FakeLog
 from sordino_shared import sealing
 from sordino_shared.domains import Domain, Ordinal
 from sordino_shared.ed25519 import verify
@@ -42,6 +43,7 @@ from sordino_shared.protocol import (
     Shuffler,
     Task,
 )
+from sordino_shared.protocol.log_entries import entry_of_manifest, logged_parts
 from sordino_shared.protocol.routes import SIGNATURE_BYTES
 from sordino_shared.protocol.sealed import sealed_id, sealed_plaintext, sealing_info
 from sordino_shared.randomizers import RandomizedResponse
@@ -79,6 +81,8 @@ class SmallCollector:
     failures: list[tuple[int, str]] = field(default_factory=list)
     # Where what is taken is written before it is answered, for a collector that is killed.
     folder: Path | None = None
+    # Its public log; None where it keeps none, which is what most tests need.
+    log: FakeLog | None = None
     secrets: bytes = field(default_factory=lambda: os.urandom(64))
     created_at: int = field(default_factory=lambda: int(time.time()))
     task: Task = field(init=False)
@@ -151,6 +155,17 @@ class SmallCollector:
         route = self.manifest.route
         assert isinstance(route, ShuffledRoute)
         return sealing.seal(route.key_of(number), info, sealed_plaintext(arm, len(self.arms), payload))
+
+    def log_texts(self) -> dict[str, str]:
+        """Proof and days of the log by their paths."""
+        if self.log is None:
+            return {}
+        entry = entry_of_manifest(self.manifest, logged_parts(self.manifest), self.created_at)
+        index = self.log.add(entry)
+        return {
+            f"/v1/campaigns/{self.campaign}/log-proof": self.log.proof(index),
+            "/v1/log/days": self.log.days(),
+        }
 
     def batch(self, number: int = 0) -> list[bytes]:
         """All reports of a batch in order."""
@@ -239,6 +254,9 @@ def _handler(collector: SmallCollector) -> type[BaseHTTPRequestHandler]:
                 f"/v1/plans/{PART.digest}": PART.content,
             }
             content = documents.get(self.path)
+            if "log" in self.path and (text := collector.log_texts().get(self.path)) is not None:
+                self._answer(200, text.encode(), "text/plain; charset=utf-8")
+                return
             self._answer(404) if content is None else self._answer(200, content)
 
         def do_POST(self) -> None:

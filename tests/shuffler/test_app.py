@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from sordino_client.testing._fake_log import FakeLog
 from sordino_shared.protocol import (
+    LogEntry,
     Manifest,
     OpenCampaigns,
     PrivacyClaim,
@@ -21,7 +23,10 @@ from sordino_shared.protocol import (
     SealedReports,
     Task,
 )
+from sordino_shared.protocol.log_entries import LoggedKey
 from sordino_shuffler.app import read_reports
+from sordino_shuffler.documents import read_log
+from sordino_shuffler.errors import DocumentRefused
 from sordino_shuffler.problems import RequestRefused
 from sordino_shuffler.statements import SigningKey
 from tests.shuffler.conftest import END, Collecting, LocalShuffler, local_shuffler
@@ -335,3 +340,54 @@ async def test_one_report_is_read_as_any_number_is(width: int):
     spoiled = upload_body(report).replace(b"sealed_reports", b"sealed_report_")
     with pytest.raises(RequestRefused):
         read_reports(spoiled, width)
+
+
+async def test_the_proof_of_the_collectors_log_is_served_with_its_days(
+    shuffler: LocalShuffler, collecting: Collecting
+) -> None:
+    log = FakeLog("https://collector.example")
+    async with collecting(log=log) as collector:
+        path = f"/v1/campaigns/{collector.campaign}/log-proof"
+        for _ in range(2):
+            proof, days = await shuffler.ask("GET", path), await shuffler.ask("GET", "/v1/log/days")
+            assert {path: proof.content.decode(), "/v1/log/days": days.content.decode()} == collector.log_texts()
+            assert proof.headers[b"content-type"] == days.headers[b"content-type"] == b"text/plain; charset=utf-8"
+            # The log grows: both change at the next look.
+            log.add(LogEntry(collector.created_at, bytes(32), LoggedKey()))
+            await shuffler.refresh()
+        assert _problem((await shuffler.ask("GET", f"{path}x")).content) == "not-found"
+        assert _problem((await shuffler.ask("POST", "/v1/log/days")).content) == "method-not-allowed"
+
+
+async def test_each_campaign_has_the_days_of_its_own_log(shuffler: LocalShuffler, collecting: Collecting) -> None:
+    async with (
+        collecting(log=FakeLog("https://one.example")) as one,
+        collecting(log=FakeLog("https://two.example")) as two,
+        collecting(created_at=7) as none,
+    ):
+        for collector in (one, two):
+            found = await shuffler.ask("GET", f"/v1/log/days?campaign={collector.campaign}")
+            assert found.content.decode() == collector.log_texts()["/v1/log/days"]
+        for path, slug in (
+            ("/v1/log/days", "invalid-request"),
+            ("/v1/log/days?campaign=7", "invalid-request"),
+            (f"/v1/log/days?campaign={'0' * 64}", "not-found"),
+            (f"/v1/log/days?campaign={none.campaign}", "not-found"),
+            (f"/v1/campaigns/{none.campaign}/log-proof", "not-found"),
+        ):
+            assert _problem((await shuffler.ask("GET", path)).content) == slug
+
+
+async def test_a_proof_that_is_not_the_manifests_is_not_served(shuffler: LocalShuffler, collecting: Collecting) -> None:
+    """Devices would refuse it; the operator reads it in the status."""
+    async with collecting() as collector:
+        other = SmallCollector(shuffler.key.public, created_at=7, log=FakeLog("https://collector.example"))
+        texts = [text.encode() for text in other.log_texts().values()]
+        with pytest.raises(DocumentRefused, match="about another thing"):
+            read_log(texts[0], texts[1], collector.manifest)
+        with pytest.raises(DocumentRefused, match="refused"):
+            read_log(b"", texts[1], collector.manifest)
+        assert read_log(texts[0], texts[1], other.manifest) is not None
+        assert other.log is not None
+        other.log.add(LogEntry(7, bytes(32), LoggedKey()))
+        assert read_log(texts[0], other.log.days().encode(), other.manifest) is None

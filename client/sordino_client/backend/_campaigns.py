@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from sordino_client._clock import Clock, seconds
+from sordino_client._config import Config
 from sordino_client._delivery import server_time
 from sordino_client._errors import NotJoined, PlanRefused, PlanUnavailable, ServedElsewhere
 from sordino_client._fetching import fetch, fetch_plan, fetch_response
 from sordino_client._flow import Flow
 from sordino_client._former import read_kept_manifest
+from sordino_client._public_log import PublicLog
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, check_joinable, pin_manifest, verify_part
 from sordino_client.backend._databases import StoreDatabase
 from sordino_shared._records import dataclass
@@ -48,11 +50,12 @@ class KeptCampaign:
 class StoreCampaigns:
     """Joined campaigns, in memory and in the database."""
 
-    def __init__(self, database: StoreDatabase, origin: str, clock: Clock, largest_part: int) -> None:
+    def __init__(self, database: StoreDatabase, origin: str, clock: Clock, config: Config) -> None:
         self._database = database
         self._origin = origin
         self._clock = clock
-        self._largest_part = largest_part
+        self._config = config
+        self._log = PublicLog(database.transaction, database.transaction, config, clock)
         self._known: dict[CampaignId, KeptCampaign] = {}
 
     def join(self, campaign: CampaignId) -> Flow[KeptCampaign]:
@@ -64,11 +67,12 @@ class StoreCampaigns:
         manifest = pin_manifest(content, campaign)
         check_joinable(manifest)
         _check_answered_by_stores(manifest)
+        yield from self._log.check_manifest(manifest)
         session = Session(manifest, None)
         task = session.read_task((yield from fetch("task", f"/v1/campaigns/{campaign}/task", Task.limit, self._clock)))
         plan = manifest.rounds[0].plan
         assert plan is not None
-        content = yield from fetch_plan(plan.device, self._largest_part, self._clock)
+        content = yield from fetch_plan(plan.device, self._config.largest_part, self._clock)
         session.check_part(verify_part(content, plan.device), 0)
         now = int(seconds(self._clock))
         with self._database.transaction() as database:
@@ -99,6 +103,7 @@ class StoreCampaigns:
         if 0 <= now - kept.task_at < TASK_EVERY_S:
             return kept
         campaign = kept.manifest.campaign
+        yield from self._log.check_again(kept.manifest)
         try:
             response = yield from fetch_response("task", f"/v1/campaigns/{campaign}/task", Task.limit, self._clock)
         except PlanUnavailable as error:

@@ -33,6 +33,10 @@ _TABLES = (
     "CREATE INDEX IF NOT EXISTS answers_waiting ON answers (campaign, round) WHERE state = 0",
     "CREATE TABLE IF NOT EXISTS opt_outs (owner BIGINT NOT NULL REFERENCES owners (number), campaign {blob} NOT NULL,"
     " at BIGINT NOT NULL, PRIMARY KEY (owner, campaign)){clustered}",
+    # Of the public log, as in a device's ledger (_log_marks.py).
+    "CREATE TABLE IF NOT EXISTS log_marks (origin TEXT NOT NULL, size BIGINT NOT NULL, root {blob} NOT NULL,"
+    " note {blob} NOT NULL, day BIGINT, PRIMARY KEY (origin, size, root))",
+    "CREATE TABLE IF NOT EXISTS trouble (code TEXT PRIMARY KEY, at DOUBLE PRECISION NOT NULL)",
 )
 _SQLITE_TRIGGERS = (
     "CREATE TRIGGER IF NOT EXISTS answers_are_kept BEFORE DELETE ON answers"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 import math
 import os
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
@@ -12,10 +13,11 @@ from sordino_client._account import Account, account
 from sordino_client._accounting import check_budget
 from sordino_client._client import connection
 from sordino_client._clock import Clock, SystemClock, seconds
-from sordino_client._config import DEFAULT_LARGEST_PART, Caps
+from sordino_client._config import DEFAULT_LARGEST_PART, REQUIRE_LOG, Caps, Config, pinned_log
 from sordino_client._errors import LedgerUnavailable, WrongArgument
 from sordino_client._flow import Finished, Flow, Pause, advance
 from sordino_client._ledger_view import Debit, Joined, LedgerView
+from sordino_client._log_marks import proofs
 from sordino_client._results import Answer, Campaign, Flushed, campaign_id, campaign_of
 from sordino_client._session import AnswerStatus
 from sordino_client._transport import Transport, check_address, exchange
@@ -38,6 +40,8 @@ class LedgerStore:
     `target` is a path, or a DSN that begins with postgresql:// (psycopg must be installed). `key` has 32 secret bytes,
     kept outside of the database: owners are known by a keyed hash, and their phases and arms follow from it. The store
     knows who answered what; ε protects against those who read the server, not against this backend.
+    `log`, `witnesses`, `quorum` and `log_policy` pin the server's public log as those of a `Client`; one check, when a
+    campaign is joined, is that of all owners.
     Raises `WrongArgument`, and `LedgerUnavailable` where the database cannot be used.
     """
 
@@ -51,6 +55,10 @@ class LedgerStore:
         strict: bool = False,
         upload_token: str | None = None,
         largest_part: int = DEFAULT_LARGEST_PART,
+        log: str | Sequence[str] | None = None,
+        witnesses: Sequence[str] = (),
+        quorum: int | None = None,
+        log_policy: str = REQUIRE_LOG,
         allow_http: bool = False,
         transport: Transport | None = None,
         randomness: Randomness | None = None,
@@ -59,14 +67,20 @@ class LedgerStore:
         origin = check_address(server, allow_http=allow_http or transport is not None)
         if not isinstance(key, bytes) or len(key) != KEY_BYTES:
             raise WrongArgument(f"the key is {KEY_BYTES} secret bytes, such as those of secrets.token_bytes(32)")
-        if not isinstance(caps, Caps):
-            raise WrongArgument(f"caps are Caps.of(…), got {caps!r}", caps)
+        self.config = Config(
+            caps=caps,
+            strict=strict,
+            upload_token=upload_token,
+            largest_part=largest_part,
+            log=pinned_log(log, witnesses, quorum),
+            log_policy=log_policy,
+        )
         self.caps, self.strict, self.key = caps, strict, key
         self.clock, self.randomness = clock or SystemClock(), randomness or SystemRandomness()
         self.database = opened(target)
         self._transport = transport or connection(server, allow_http)
         self._check_key()
-        self.campaigns = StoreCampaigns(self.database, origin, self.clock, largest_part)
+        self.campaigns = StoreCampaigns(self.database, origin, self.clock, self.config)
         self._sending = StoreSending(self.database, self.campaigns, origin, upload_token, self.randomness, self.clock)
 
     def _check_key(self) -> None:
@@ -170,7 +184,7 @@ class StoredOwner:
 
     def account(self) -> Account:
         """What was spent and sent for this owner."""
-        return account(self, self._store.caps, int(seconds(self._store.clock)))
+        return account(self, self._store.caps, int(seconds(self._store.clock)), self._store.config.log)
 
     def opt_out(self, campaign: Campaign | CampaignId | str) -> None:
         """Leave a campaign permanently: reports that wait are deleted, debits stay."""
@@ -225,7 +239,7 @@ class StoredOwner:
             )
             mine = {number: kept for number, kept in known.items() if any(row[0] == number for row in rows)}
             return LedgerView(
-                logged={},
+                logged=proofs(database),
                 debits=[_debit(known[row[0]], *row[1:]) for row in rows],
                 joined={kept.manifest.campaign: self._joined(database, owner, kept) for number, kept in mine.items()},
                 spending=_owners.spending(database, owner.number, None, now - store.caps.period_s),

@@ -17,9 +17,11 @@ from sordino_client._config import Caps
 from sordino_client._errors import TransportFailed, WrongArgument, checked_arguments
 from sordino_client._transport import Request, Response, headers_of
 from sordino_client.testing._campaign import even_arms, lying_part, made_campaign, usual_randomizer
+from sordino_client.testing._fake_log import FakeLog
 from sordino_client.testing._series_terms import DAY_S, Daily, Hourly, Weekly
 from sordino_client.testing._uploads import Uploads
 from sordino_client.testing._what_came import MadeRequest, ReceivedReport
+from sordino_shared._records import replace
 from sordino_shared.domains import Domain
 from sordino_shared.errors import OversizedDocument
 from sordino_shared.guarantees import MAX_NANO, PureEpsilon
@@ -28,12 +30,14 @@ from sordino_shared.protocol import (
     CampaignId,
     CampaignState,
     DevicePart,
+    LogEntry,
     Manifest,
     OpenCampaigns,
     Problem,
     ReportOutcomes,
     Rotating,
 )
+from sordino_shared.protocol.log_entries import LoggedCampaign, entry_of_manifest, logged_parts
 from sordino_shared.protocol.problems import PROBLEM_MEDIA_TYPE
 from sordino_shared.randomizers import AnyRandomizer
 
@@ -48,7 +52,7 @@ LEAST_WAIT_S = 1e-3
 _MOST = PureEpsilon(MAX_NANO)
 _DAYS = 1
 NO_CAPS = Caps(_MOST, _DAYS, _MOST)
-LIES = ("epsilon", "manifest", "plan", "clock")
+LIES = ("epsilon", "manifest", "plan", "clock", "log")
 _UPLOAD = re.compile(r"/rounds/([0-9]{1,10})/reports")
 
 
@@ -58,6 +62,7 @@ class FakeServer:
     `domain` is what is asked, `epsilon` the ε of one answer. `series` makes it a series, such as `Weekly(slots=4)`;
     `arms` are the names of an experiment's versions. `randomizer` replaces randomised response, which is taken up to
     4,096 cells, and one bit of a random label, beyond. `now` is the clock's first time in Unix seconds.
+    It keeps a public log, which a client pins by `log=server.log`, with one witness, `witnesses=[server.witness]`.
     Raises `WrongArgument`.
     """
 
@@ -95,6 +100,7 @@ class FakeServer:
         self._failures: deque[Response] = deque()
         self._lost_answers = 0
         self._uploads = Uploads()
+        self._log, self._proves = FakeLog(ADDRESS), True
         self.requests: list[MadeRequest] = []
 
     # What a test asserts on.
@@ -113,6 +119,16 @@ class FakeServer:
     def received(self) -> list[ReceivedReport]:
         """The reports that were counted, in their order."""
         return list(self._uploads.received)
+
+    @property
+    def log(self) -> str:
+        """The verifier key of the fake server's public log, for `Client(log=…)`."""
+        return self._log.key
+
+    @property
+    def witness(self) -> str:
+        """The verifier key of the log's witness, for `Client(witnesses=[…])`."""
+        return self._log.witness
 
     @property
     def period(self) -> int:
@@ -169,6 +185,14 @@ class FakeServer:
         """Close the campaign permanently."""
         self._state = CampaignState.CLOSED
 
+    def hold_back_proof(self) -> None:
+        """Answer as a server whose worker has yet to write the campaign to the public log, until `show_proof`."""
+        self._proves = False
+
+    def show_proof(self) -> None:
+        """Prove again that the campaign is in the public log."""
+        self._proves = True
+
     def fail(self, status: int | str, *, retry_after: int | None = None, times: int = 1) -> None:
         """Answer the next `times` requests with an HTTP status such as 503, or the problem of a name such as
         "rate-limited", and do nothing else; `retry_after` in seconds.
@@ -180,10 +204,11 @@ class FakeServer:
         self._lost_answers += times
 
     def lies(self, *about: str) -> None:
-        """Lie from now on about any of "epsilon", "manifest", "plan" and "clock"; without arguments about nothing.
+        """Lie from now on about any of "epsilon", "manifest", "plan", "clock", "log"; without arguments about nothing.
 
         "epsilon" makes another campaign, whose plan claims half of the ε that it takes: call it before `campaign`
-        is read. "clock" shows the time of two days, or two periods, later.
+        is read. "clock" shows the time of two days, or two periods, later. "log" proves an entry that says another ε
+        than the manifest.
         """
         if unknown := set(about) - set(LIES):
             raise WrongArgument(f"a server lies about {', '.join(LIES)}, not {', '.join(sorted(map(str, unknown)))}")
@@ -246,6 +271,8 @@ class FakeServer:
         return {
             base: self._manifest,
             f"{base}/task": self._task,
+            f"{base}/log-proof": self._proof,
+            "/v1/log/days": self._days,
             f"/v1/plans/{self._served.part.digest}": self._part,
             f"/v1/populations/{quote(manifest.population, safe='')}/open": self._list,
         }.get(request.path, lambda: self._problem(Problem.NOT_FOUND))()
@@ -266,6 +293,22 @@ class FakeServer:
     def _part(self) -> Response:
         return self._document(_changed(self._served.part.content, "plan" in self._told_lies))
 
+    def _proof(self) -> Response:
+        return self._text(self._log.proof(self._log.add(self._entry()))) if self._proves else self._not_yet()
+
+    def _days(self) -> Response:
+        self._log.add(self._entry())
+        return self._text(self._log.days()) if self._proves else self._not_yet()
+
+    def _entry(self) -> LogEntry:
+        manifest = self._served.manifest
+        entry = entry_of_manifest(manifest, logged_parts(manifest), manifest.created_at)
+        if "log" not in self._told_lies:
+            return entry
+        assert isinstance(entry.event, LoggedCampaign)
+        told = max(1, entry.event.nano_epsilon // 2)
+        return LogEntry(entry.at, entry.subject, replace(entry.event, nano_epsilon=told))
+
     def _list(self) -> Response:
         """Series are in no list; the number grows when the campaign ends."""
         listed = self._state is CampaignState.OPEN and self._served.law is None
@@ -275,6 +318,12 @@ class FakeServer:
 
     def _document(self, content: bytes) -> Response:
         return Response(200, {"content-type": CBOR_MEDIA_TYPE, "date": self._date()}, content)
+
+    def _text(self, content: str) -> Response:
+        return Response(200, {"content-type": "text/plain; charset=utf-8", "date": self._date()}, content.encode())
+
+    def _not_yet(self) -> Response:
+        return self._problem(Problem.UNAVAILABLE)
 
     def _problem(self, problem: Problem) -> Response:
         answer = _failure(problem.slug, None)

@@ -15,6 +15,9 @@ from sordino_shared.protocol.log_notes import Checkpoint, NoteSignature
 
 LOG_KIND, WITNESS_KIND = 1, 4
 MAX_WITNESSES = 8
+MAX_LOG_KEYS = 4
+# After a rotation the key before signs beside its successor, while apps that pin the new one ship.
+KEY_OVERLAP_S = 30 * 86_400
 # A witness whose clock is further ahead could vouch for a tree that is yet to come.
 MOST_AHEAD_S = 86_400
 _TIME_BYTES = 8
@@ -111,15 +114,23 @@ class Vouched:
 
 @dataclass(frozen=True, kw_only=True)
 class LogPins:
-    """The log that an app pins, its witnesses, and how many of them have to vouch for a checkpoint."""
+    """The log that an app pins, its witnesses, and how many of them have to vouch for a checkpoint.
+
+    `others` are further keys of the same log, in the order of their rotation: the newest is the last.
+    """
 
     log: NoteKey
+    others: tuple[NoteKey, ...] = ()
     witnesses: tuple[NoteKey, ...] = ()
     quorum: int = 0
 
     def __post_init__(self) -> None:
-        if self.log.kind != LOG_KIND:
+        if any(each.kind != LOG_KIND for each in self.keys):
             raise InvalidValue(f"the key of {self.log.name} is a witness's, not a log's", self.log)
+        if len(self.keys) > MAX_LOG_KEYS or len({each.key for each in self.keys}) < len(self.keys):
+            raise InvalidValue(f"up to {MAX_LOG_KEYS} different keys of a log are pinned", self.keys)
+        if len({each.name for each in self.keys}) > 1:
+            raise InvalidValue("the pinned keys are those of one log, with one name", self.keys)
         if any(each.kind != WITNESS_KIND for each in self.witnesses):
             raise InvalidValue("the key of a witness has kind 4: its base64 begins with B", self.witnesses)
         if len(self.witnesses) > MAX_WITNESSES or len({each.key for each in self.witnesses}) < len(self.witnesses):
@@ -127,15 +138,25 @@ class LogPins:
         if type(self.quorum) is not int or not 0 <= self.quorum <= len(self.witnesses):
             raise InvalidValue(f"the quorum is 0 to {len(self.witnesses)}, the number of witnesses", self.quorum)
 
+    @property
+    def keys(self) -> tuple[NoteKey, ...]:
+        """All keys of the log that are pinned, the newest last."""
+        return (self.log, *self.others)
+
+    def is_named_by(self, checkpoint: Checkpoint) -> bool:
+        """Whether a checkpoint has a line of a pinned key; the signature itself is not checked."""
+        lines = {(each.name, each.key_id) for each in checkpoint.signatures}
+        return any((each.name, each.id) in lines for each in self.keys)
+
     def accept(self, checkpoint: Checkpoint, now: int) -> Vouched:
         """Who vouched for a checkpoint of the log at `now`, in Unix seconds.
 
-        Raises `TooFewWitnesses` unless enough did, and `InvalidValue` where the log did not sign it. A witness counts
+        Raises `TooFewWitnesses` unless enough did, and `InvalidValue` where no pinned key signed it. A witness counts
         once, however often it signed, and not by a time that is more than a day ahead.
         """
         if checkpoint.origin != self.log.name:
             raise InvalidValue(f"the checkpoint is one of {checkpoint.origin}, not of {self.log.name}", checkpoint)
-        if not self.log.signed(checkpoint):
+        if not any(each.signed(checkpoint) for each in self.keys):
             raise InvalidValue(f"the checkpoint has no valid signature of {self.log.name}", checkpoint)
         times = {each.name: each.cosigned_at(checkpoint) for each in self.witnesses}
         usable = {name: [time for time in found if time <= now + MOST_AHEAD_S] for name, found in times.items()}

@@ -503,3 +503,54 @@ def test_without_psycopg_the_error_says_what_to_install(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "psycopg", None)
     with pytest.raises(WrongArgument, match="needs psycopg: pip install"):
         _databases.opened("postgresql://host/name")
+
+
+def test_a_store_that_pins_a_log_checks_it_once_for_all_owners(make) -> None:
+    server = FakeServer(OS)
+    store = make(server, log=server.log, witnesses=[server.witness])
+    campaign = store.join(server.campaign)
+    for name in ("ada", "bob"):
+        assert store.owner(name).answer(campaign, "linux").status is AnswerStatus.RECORDED
+        assert "log: entry 1 of 1, seen by 1 witness" in str(store.owner(name).account())
+    assert sum("log" in made.path for made in server.requests) == 2
+    # Another process finds what this one kept, and refuses what does not continue it.
+    again = make(server, log=server.log)
+    assert "log: entry 1 of 1" in str(again.owner("ada").account())
+    server.lies("epsilon")
+    server._log._entries.insert(0, server._log._entries[0])
+    server._log._days = [(server._log._days[0][0], 2)]
+    with pytest.raises(PlanRefused, match="no longer has the checkpoint of 1 entries"):
+        again.join(server.campaign)
+
+
+@pytest.mark.parametrize("policy", ["require", "prefer"])
+def test_a_store_without_a_proof_joins_later_or_asks_daily(make, policy: str) -> None:
+    server = FakeServer(OS)
+    server.hold_back_proof()
+    store = make(server, log=server.log, log_policy=policy)
+    if policy == "require":
+        with pytest.raises(PlanUnavailable, match="log proof"):
+            store.join(server.campaign)
+        server.show_proof()
+        store.join(server.campaign)
+    else:
+        store.join(server.campaign)
+        store.owner("ada").answer(server.campaign, "linux")
+        assert "not in the public log yet" in str(store.owner("ada").account())
+        server.show_proof()
+        server.travel(days=2)
+        store.owner("bob").answer(server.campaign, "linux")
+    assert "log: entry 1 of 1" in str(store.owner("ada").account()) or policy == "require"
+
+
+def test_a_store_refuses_pins_that_cannot_be_meant(make) -> None:
+    server = FakeServer(OS)
+    for wrong, message in (
+        ({"log": "telemetry.example"}, "a verifier key is written as"),
+        ({"quorum": 1}, "belong to a log"),
+        ({"log": server.log, "log_policy": "hope"}, "log_policy is"),
+        ({"log": [server.log, server.log]}, "different keys"),
+        ({"log": []}, "got none"),
+    ):
+        with pytest.raises(WrongArgument, match=message):
+            make(server, **wrong)

@@ -290,7 +290,7 @@ def test_an_unknown_campaign_and_a_connection_that_is_gone(ledger: Path) -> None
     [
         (lambda server: server.fail(200), "a status from 400 to 599"),
         (lambda server: server.fail("teapot"), "the name of a problem, not 'teapot'"),
-        (lambda server: server.lies("weather"), "lies about epsilon, manifest, plan, clock, not weather"),
+        (lambda server: server.lies("weather"), "lies about epsilon, manifest, plan, clock, log, not weather"),
         (lambda server: server.pause(), r"one round and no periods: pass series=Weekly\(slots=4\)"),
         (lambda server: server.travel_to(None), "travel to a datetime with a zone"),
         (lambda server: server.travel_to(datetime(2027, 1, 1)), "travel to a datetime with a zone"),
@@ -316,3 +316,50 @@ def test_a_proxys_page_is_no_word_of_the_protocol(ledger: Path) -> None:
         assert flushed.trouble == "HTTP 418"
         server.travel(seconds=flushed.retry_in_s or 0)
         assert client.flush().delivered == 1
+
+
+def test_an_app_that_pins_the_log_of_the_fake_server_joins_and_tells_it(ledger: Path) -> None:
+    server = FakeServer(OS)
+    with server.client(ledger=ledger, log=server.log, witnesses=[server.witness]) as client:
+        client.join(server.campaign)
+        assert client.answer(server.campaign, "linux").status is AnswerStatus.RECORDED
+        told = str(client.account())
+    assert "log: entry 1 of 1, seen by 1 witness" in told
+    asked = [made.path for made in server.requests if "log" in made.path]
+    assert asked == [f"/v1/campaigns/{server.campaign}/log-proof", "/v1/log/days"]
+    # Whatever else came to the log meanwhile, this ledger finds its day in the list.
+    server.travel(days=3)
+    server.lies("epsilon")
+    other = server.campaign
+    with server.client(ledger=ledger, log=server.log) as client:
+        client.join(other)
+        assert "log: entry 2 of 2" in str(client.account())
+
+
+@pytest.mark.parametrize("policy", ["require", "prefer"])
+def test_a_fake_server_that_holds_the_proof_back_is_joined_later_or_without_it(ledger: Path, policy: str) -> None:
+    server = FakeServer(OS)
+    server.hold_back_proof()
+    with server.client(ledger=ledger, log=server.log, log_policy=policy) as client:
+        if policy == "require":
+            with pytest.raises(PlanUnavailable, match="log proof"):
+                client.join(server.campaign)
+        else:
+            client.join(server.campaign)
+            assert "not in the public log yet" in str(client.account())
+        server.show_proof()
+        server.travel(days=2)
+        client.join(server.campaign)
+        client.answer(server.campaign, "linux")
+        assert "log: entry 1 of 1" in str(client.account())
+
+
+def test_a_fake_server_whose_log_lies_is_refused(ledger: Path) -> None:
+    server = FakeServer(OS)
+    server.lies("log")
+    with server.client(ledger=ledger, log=server.log) as client, pytest.raises(PlanRefused, match="other things"):
+        client.join(server.campaign)
+    stranger = FakeServer(OS, name="other")
+    stranger.lies("log")
+    with stranger.client(ledger=ledger) as client:
+        client.join(stranger.campaign)

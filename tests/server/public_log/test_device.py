@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sordino_client import Caps, Client, PlanRefused, PlanUnavailable, WrongArgument
-from sordino_client._log_marks import evidence
+from sordino_client._log_marks import LedgerRows, evidence
 from sordino_client._storage import Storage
 from sordino_server.jobs.log_keeper import LogKeeper
 from sordino_server.public_log import repository
@@ -64,7 +64,7 @@ def entry_of(server: RunningServer, campaign: str, **changes: Any) -> bytes:
 def kept_evidence(ledger: Path) -> list[bytes]:
     storage = Storage(ledger)
     with storage.read() as connection:
-        found = evidence(connection)
+        found = evidence(LedgerRows(connection))
     storage.close()
     return found
 
@@ -401,7 +401,8 @@ def test_what_is_found_in_a_list_needs_a_proof_too(logging_server: RunningServer
     ("wrong", "message"),
     [
         ({"log": "telemetry.example/log"}, "a verifier key is written as"),
-        ({"log": 7}, "a verifier key is text"),
+        ({"log": 7}, "log keys are a list of keys"),
+        ({"log": [7]}, "a verifier key is text"),
         ({"witnesses": 7}, "witnesses are a list of keys"),
         ({"quorum": 2}, "the quorum is 0 to 0"),
         ({"log": None, "quorum": 1}, "belong to a log"),
