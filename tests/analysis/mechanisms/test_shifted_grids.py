@@ -85,9 +85,8 @@ def test_mechanisms_of_single_types_are_left_out_by_their_formula_whatever_the_s
         assert "its formula gives at least 2514, and shifted_grids has less" in (reasons[name] or "")
 
 
-@pytest.mark.parametrize(
-    "types", [pytest.param(2048, marks=pytest.mark.slow), 2049, pytest.param(4096, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("types", [2048, 2049, 4096])
 def test_mechanisms_of_single_types_win_at_a_large_epsilon_whatever_the_size(types: int) -> None:
     summary = planned("prefix", types, epsilon=8.0, objective="max").summary
     rows = {row.name: row.max_variance for row in summary.candidates}

@@ -35,7 +35,7 @@ def test_a_plan_holds_what_it_publishes(plan_of, kind, mechanism):
 def test_a_reduced_plan_and_one_without_a_bound_hold_too(plan_of):
     reduced = plan_of("prefix", 33, "1", "max", "factorization", users=500, reduction=20, seed=3)
     assert failing(reduced.device, reduced.analyst) == []
-    large = compile_plan(PlanRequest(builtin("prefix", 5000), PlanningOptions.of(epsilon=1, objective="max")))
+    large = compile_plan(PlanRequest(builtin("prefix", 1100), PlanningOptions.of(epsilon=1, objective="max")))
     assert failing(large.device, large.analyst) == []
 
 

@@ -155,7 +155,7 @@ def test_an_arm_is_compared_with_another_campaign(running: Any) -> None:
 MEASURES = {
     "name": "starts",
     "domain": [{"name": "load_ms", "kind": "number", "low": 0, "high": 5000, "unit": "ms"}],
-    "queries": {"load_ms": ["mean", "sd", "sum", {"quantile": [0.5]}]},
+    "queries": {"load_ms": ["mean", "sd", "sum", {"quantile": [0.5], "bins": 16}]},
 }
 
 
