@@ -1,115 +1,128 @@
-"""What a table of answers tells in sentences, none without its band, which holds every answer that one picks."""
+"""What a table of answers tells in sentences: first what is found, then what cannot be told, and what would tell it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from sordino_analysis.answers.banded import BandedAnswer, banded_answers
+from sordino_analysis.answers.found_differences import differences_found
 from sordino_analysis.answers.table import AnswerTable
-from sordino_analysis.figures import SHARE, amount, number_span, span
+from sordino_analysis.figures import SHARE, amount
 from sordino_shared.quantities import quantity
 
-# At most this many differences are listed.
-_MOST_DIFFERENCES = 5
+# At most this many shares follow the largest one, and are named where the largest cannot be told.
+_MOST_FOLLOWING, _MOST_NAMED = 2, 4
 # The median is where half of the users are.
 _HALF = 0.5
+# Of a distribution, the step whose share is nearest to this is the first sentence.
+_TOLD_STEP = 0.6
+# Bands of which none is narrower tell too little.
+_TOO_WIDE = 0.2
+# The half width of bands that further users are counted for.
+_WANTED_REACH = 0.03
 
 
-@dataclass(frozen=True)
-class BandedShare:
-    """A share with the band that holds all answers at once."""
+@dataclass(frozen=True, kw_only=True)
+class Finding:
+    """The first sentence; `others` are found too, `untold` cannot be told; `more` users would make every band ± 3 %."""
 
-    label: str
-    value: float
-    low: float
-    high: float
+    headline: str
+    others: tuple[str, ...] = ()
+    untold: tuple[str, ...] = ()
+    more: int | None = None
 
     @property
-    def text(self) -> str:
-        """The label, the share, and the ends of its band."""
-        error = (self.high - self.low) / 2
-        ends = span((self.low, self.high), SHARE, error)
-        return f"{self.label}: {amount(self.value, SHARE, error)} (band {ends})"
+    def lines(self) -> tuple[str, ...]:
+        """All as sentences, in this order."""
+        told = (self.headline, *self.others, *self.untold)
+        if self.more is None:
+            return told
+        wanted = amount(_WANTED_REACH, SHARE, _WANTED_REACH)
+        return (*told, f"about {quantity(self.more, 'more user')} would make every band ± {wanted} or narrower")
 
 
 def findings(table: AnswerTable) -> tuple[str, ...]:
-    """Of a histogram which share is the largest, of a distribution between which steps the median lies.
-
-    Of a comparison which answers differ. Nothing of other tables, of tables without a band, and of the shares of a
-    list that leaves queries out.
-    """
+    """The sentences of what the table tells; of a comparison which answers differ. None where nothing is found."""
     if "verdict" in table.columns and "right" in table.columns and "band_lower" in table.columns:
-        return _differences(table)
+        return differences_found(table)
+    found = finding(table)
+    return () if found is None else found.lines
+
+
+def finding(table: AnswerTable) -> Finding | None:
+    """Of a histogram which shares are the largest, of a distribution between which steps the median lies.
+
+    None of other tables, of tables without a band, and of the shares of a list that leaves queries out.
+    """
     if table.terms.get("unlisted") or not {"value", "band_lower"} <= table.columns.keys() or len(table) < 2:
-        return ()
+        return None
     if set(table.cells("unit")) != {SHARE}:
-        return ()
-    kinds = set(table.cells("kind"))
+        return None
+    kinds, found = set(table.cells("kind")), banded_answers(table)
+    if len(found) < len(table):
+        return None
     if kinds == {"histogram"}:
-        return _largest(_statements(table))
+        return _of_shares(found, table.terms.get("users"))
     if kinds == {"prefix"} and len({each.attribute for bounds in table.bounds() for each in bounds}) == 1:
-        return _median(_statements(table))
-    return ()
+        return _of_steps(found, table.terms.get("users"))
+    return None
 
 
-def _differences(table: AnswerTable) -> tuple[str, ...]:
-    """How many answers differ, then those with the largest differences in standard errors."""
-    shown = [dict(zip(table.columns, cells, strict=True)) for cells in zip(*table.columns.values(), strict=True)]
-    if shown and all(row["verdict"] == "withheld" for row in shown):
-        return ("no verdict: the counts of the arms are not those of their weights",)
-    told = [row for row in shown if row["verdict"] in ("higher", "lower") and _banded(row) != (None, None)]
-    if not told:
-        return (f"no difference can be told: {quantity(len(table), 'answer')} with bands that hold 0",)
-    told.sort(key=lambda row: -abs(_number(row, "value")) / (_number(row, "standard_error") or 1.0))
-    counted = f"{len(told)} of {quantity(len(table), 'answer')} {'differs' if len(told) == 1 else 'differ'}"
-    return (counted, *map(_difference, told[:_MOST_DIFFERENCES]))
+def _of_shares(found: Sequence[BandedAnswer], users: object) -> Finding:
+    """The largest share if its band is above all others, then those of which this is true as well."""
+    ranked = sorted(found, key=lambda each: -each.value)
+    first, *rest = ranked
+    rivals = [each for each in rest if not first.is_above(each)]
+    if rivals:
+        return Finding(headline=_undecided(first, rivals, found), more=_more(found, users))
+    followers = list[BandedAnswer]()
+    while len(followers) < _MOST_FOLLOWING and len(rest) > 1 and all(rest[0].is_above(each) for each in rest[1:]):
+        followers.append(rest.pop(0))
+    tied = len(rest) > 1 and not (rest[0].is_above(rest[1]) or rest[1].is_above(rest[0]))
+    return Finding(
+        headline=f"the largest share is {first.text}",
+        others=tuple(f"then {each.text}" for each in followers),
+        untold=(f"whether {rest[0].label} or {rest[1].label} is larger cannot be told",) if tied else (),
+        more=_more(found, users) if tied else None,
+    )
 
 
-def _difference(row: Mapping[str, Any]) -> str:
-    """The difference with its band; of quantiles the band alone."""
-    of, band = str(row.get("unit") or ""), _banded(row)
-    less = f"{row['label']} is {row['verdict']}: {row['right']} − {row['left']}"
-    if row.get("value") is None:
-        return f"{less}: {number_span(band, of)}"
-    error = _number(row, "standard_error")
-    return f"{less} = {amount(row['value'], of, error)} (band {span(band, of, error)})"
-
-
-def _number(row: Mapping[str, Any], name: str) -> float:
-    return float(row.get(name) or 0.0)
-
-
-def _banded(row: Mapping[str, Any]) -> tuple[Any, Any]:
-    return row.get("band_lower"), row.get("band_upper")
-
-
-def _statements(table: AnswerTable) -> list[BandedShare]:
-    rows = zip(table.cells("label"), table.numbers("value"), table.ends("band_"), strict=True)
-    return [BandedShare(str(label), value, *band) for label, value, band in rows if band is not None]
-
-
-def _largest(found: Sequence[BandedShare]) -> tuple[str, ...]:
-    """The largest share if its band is above all others, else how many may be the largest."""
-    first = max(found, key=lambda each: each.value)
-    rivals = [each for each in found if each is not first and each.high >= first.low]
-    if not rivals:
-        return (f"the largest share is {first.text}",)
+def _undecided(first: BandedAnswer, rivals: Sequence[BandedAnswer], found: Sequence[BandedAnswer]) -> str:
+    """How many shares may be the largest, and which."""
+    if min(each.high - each.low for each in found) >= _TOO_WIDE:
+        return "too few users to tell which share is the largest: no band is narrower than 20 %"
     if len(rivals) == len(found) - 1:
-        return ("which share is the largest cannot be told: all bands overlap",)
-    labels = ", ".join(each.label for each in (first, *rivals)[:4]) + (", …" if len(rivals) > 3 else "")
-    return (f"the largest share is one of {len(rivals) + 1}, whose bands overlap: {labels}",)
+        return "which share is the largest cannot be told: all bands overlap"
+    named = ", ".join(each.label for each in (first, *rivals)[:_MOST_NAMED])
+    return f"the largest share is one of {len(rivals) + 1}, whose bands overlap: {named}" + (
+        ", …" if len(rivals) >= _MOST_NAMED else ""
+    )
 
 
-def _median(found: Sequence[BandedShare]) -> tuple[str, ...]:
-    """The last step that is surely below half of the users, and the first one that is surely above."""
+def _of_steps(found: Sequence[BandedAnswer], users: object) -> Finding:
+    """A step that most users have, and the two between which the median surely lies."""
+    told = min(found, key=lambda each: abs(each.value - _TOLD_STEP))
     below = [each for each in found if each.high < _HALF]
     above = [each for each in found if each.low > _HALF]
-    if not below and not above:
-        return ("between which steps the median lies cannot be told",)
-    said = []
-    if below:
-        said.append(f"less than half have {below[-1].text}")
-    if above:
-        said.append(f"more than half have {above[0].text}")
-    return ("; ".join(said),)
+    said = [f"less than half have {below[-1].text}"] if below else []
+    said += [f"more than half have {above[0].text}"] if above else []
+    if said:
+        return Finding(headline=told.text, others=("; ".join(said),))
+    untold = "between which steps the median lies cannot be told"
+    return Finding(headline=told.text, untold=(untold,), more=_more(found, users))
+
+
+def _more(found: Sequence[BandedAnswer], users: object) -> int | None:
+    """About how many further users make the widest band ± 3 %, to two digits; None where it is.
+
+    Errors fall with the root of the number of users. A band that ends at 0 or 1 is cut there, so that its own half
+    width says too little: then the widest of the others counts.
+    """
+    whole = [each.reach for each in found if each.low > 0 and each.high < 1] or [each.reach for each in found]
+    if not isinstance(users, int) or max(whole) <= _WANTED_REACH:
+        return None
+    further = users * ((max(whole) / _WANTED_REACH) ** 2 - 1)
+    size = 10 ** max(0, math.floor(math.log10(max(further, 1))) - 1)
+    return math.ceil(further / size) * size
