@@ -25,7 +25,7 @@ _WANTED_REACH = 0.03
 
 
 @dataclass(frozen=True, kw_only=True)
-class Finding:
+class Findings:
     """The first sentence; `others` are found too, `untold` cannot be told; `more` users would make every band ± 3 %."""
 
     headline: str
@@ -47,11 +47,11 @@ def findings(table: AnswerTable) -> tuple[str, ...]:
     """The sentences of what the table tells; of a comparison which answers differ. None where nothing is found."""
     if "verdict" in table.columns and "right" in table.columns and "band_lower" in table.columns:
         return differences_found(table)
-    found = finding(table)
+    found = told(table)
     return () if found is None else found.lines
 
 
-def finding(table: AnswerTable) -> Finding | None:
+def told(table: AnswerTable) -> Findings | None:
     """Of a histogram which shares are the largest, of a distribution between which steps the median lies.
 
     None of other tables, of tables without a band, and of the shares of a list that leaves queries out.
@@ -70,18 +70,18 @@ def finding(table: AnswerTable) -> Finding | None:
     return None
 
 
-def _of_shares(found: Sequence[BandedAnswer], users: object) -> Finding:
+def _of_shares(found: Sequence[BandedAnswer], users: object) -> Findings:
     """The largest share if its band is above all others, then those of which this is true as well."""
     ranked = sorted(found, key=lambda each: -each.value)
     first, *rest = ranked
     rivals = [each for each in rest if not first.is_above(each)]
     if rivals:
-        return Finding(headline=_undecided(first, rivals, found), more=_more(found, users))
+        return Findings(headline=_undecided(first, rivals, found), more=_more(found, users))
     followers = list[BandedAnswer]()
     while len(followers) < _MOST_FOLLOWING and len(rest) > 1 and all(rest[0].is_above(each) for each in rest[1:]):
         followers.append(rest.pop(0))
     tied = len(rest) > 1 and not (rest[0].is_above(rest[1]) or rest[1].is_above(rest[0]))
-    return Finding(
+    return Findings(
         headline=f"the largest share is {first.text}",
         others=tuple(f"then {each.text}" for each in followers),
         untold=(f"whether {rest[0].label} or {rest[1].label} is larger cannot be told",) if tied else (),
@@ -101,7 +101,7 @@ def _undecided(first: BandedAnswer, rivals: Sequence[BandedAnswer], found: Seque
     )
 
 
-def _of_steps(found: Sequence[BandedAnswer], users: object) -> Finding:
+def _of_steps(found: Sequence[BandedAnswer], users: object) -> Findings:
     """A step that most users have, and the two between which the median surely lies."""
     told = min(found, key=lambda each: abs(each.value - _TOLD_STEP))
     below = [each for each in found if each.high < _HALF]
@@ -109,9 +109,9 @@ def _of_steps(found: Sequence[BandedAnswer], users: object) -> Finding:
     said = [f"less than half have {below[-1].text}"] if below else []
     said += [f"more than half have {above[0].text}"] if above else []
     if said:
-        return Finding(headline=told.text, others=("; ".join(said),))
+        return Findings(headline=told.text, others=("; ".join(said),))
     untold = "between which steps the median lies cannot be told"
-    return Finding(headline=told.text, untold=(untold,), more=_more(found, users))
+    return Findings(headline=told.text, untold=(untold,), more=_more(found, users))
 
 
 def _more(found: Sequence[BandedAnswer], users: object) -> int | None:
@@ -124,5 +124,5 @@ def _more(found: Sequence[BandedAnswer], users: object) -> int | None:
     if not isinstance(users, int) or max(whole) <= _WANTED_REACH:
         return None
     further = users * ((max(whole) / _WANTED_REACH) ** 2 - 1)
-    size = 10 ** max(0, math.floor(math.log10(max(further, 1))) - 1)
+    size: int = 10 ** max(0, math.floor(math.log10(max(further, 1))) - 1)
     return math.ceil(further / size) * size

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.answers.columns import Cell
-from sordino_analysis.answers.findings import finding, findings
+from sordino_analysis.answers.findings import findings, told
 from sordino_analysis.answers.table import AnswerTable
 
 TABLES = 10_000
@@ -35,7 +35,7 @@ def test_shares_are_ordered_as_far_as_their_bands_tell() -> None:
     for _ in range(TABLES):
         count = int(rng.integers(2, 9))
         values, reach = rng.dirichlet(np.ones(count)), rng.uniform(0.001, 0.2, count)
-        found = finding(table("histogram", values.tolist(), reach.tolist()))
+        found = told(table("histogram", values.tolist(), reach.tolist()))
         assert found is not None
         order = np.argsort(-values)
         low, high = np.maximum(values - reach, 0), np.minimum(values + reach, 1)
@@ -59,7 +59,7 @@ def test_a_median_lies_beyond_the_steps_that_are_said() -> None:
     for _ in range(TABLES // 10):
         values = np.sort(rng.random(6))
         reach = np.full(6, rng.uniform(0.01, 0.4))
-        found = finding(table("prefix", values.tolist(), reach.tolist()))
+        found = told(table("prefix", values.tolist(), reach.tolist()))
         assert found is not None
         assert found.headline.startswith(f"v{np.abs(values - 0.6).argmin()}: ")
         sentence = " ".join((*found.others, *found.untold))
@@ -126,7 +126,7 @@ def test_the_users_that_are_asked_for_have_bands_of_three_points() -> None:
     rng = np.random.default_rng(3)
     for _ in range(TABLES // 10):
         users, reach = int(rng.integers(300, 10**6)), float(rng.uniform(0.031, 0.2))
-        found = finding(table("histogram", [0.5, 0.5], [reach, reach / 2], users=users))
+        found = told(table("histogram", [0.5, 0.5], [reach, reach / 2], users=users))
         assert found is not None
         assert found.more is not None
         assert reach * (users / (users + found.more)) ** 0.5 <= 0.03
