@@ -1,6 +1,6 @@
 # Everything runs from a fresh clone with Python 3.11 or newer: `make demo`, `make test`. `make help` lists the rest.
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-quick test-all check audit format openapi bench dist release rebuild clean
+.PHONY: help install demo test test-quick test-all check audit format openapi docs bench dist release rebuild clean
 
 BIN := .venv/bin
 STAMP := .venv/.installed
@@ -78,6 +78,13 @@ format: $(STAMP) ## Rewrite the code as `make check` wants it
 
 openapi: $(STAMP) ## Write docs/openapi.json anew, after a change of the API
 	$(BIN)/python -m sordino_server.serving.openapi > docs/openapi.json
+
+docs: $(STAMP) .venv/.docs ## The documentation as a site in build/docs/html, which works from a disk; fails for a broken link
+	$(BIN)/python -m docs.site build
+
+.venv/.docs: requirements/docs.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+	@touch $@
 
 bench: $(STAMP) ## The benchmarks, one process after the other
 	for folder in benchmarks/*/; do \

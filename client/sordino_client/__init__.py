@@ -39,7 +39,7 @@ from sordino_client._transport import AsyncTransport, Request, Response, Transpo
 from sordino_shared.domains import Domain
 from sordino_shared.errors import InvalidValue, OutsideDomain, OversizedDocument, SordinoError
 from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.protocol import Manifest, Period
+from sordino_shared.protocol import CampaignId, Digest, Manifest, Period
 
 if _typing.TYPE_CHECKING:
     from sordino_client._async_client import AsyncClient
@@ -81,11 +81,13 @@ __all__ = [
     "BudgetExceeded",
     "Campaign",
     "CampaignAccount",
+    "CampaignId",
     "Caps",
     "Client",
     "ClientError",
     "Clock",
     "ClockUnusable",
+    "Digest",
     "Domain",
     "Flushed",
     "FoundCampaigns",

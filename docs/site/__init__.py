@@ -1,0 +1,1 @@
+"""The documentation as a site: `python -m docs.site build`. Needs the packages of requirements/docs.txt."""

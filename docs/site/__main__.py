@@ -1,0 +1,62 @@
+"""`python -m docs.site build` writes the site, `python -m docs.site llms` the llms.txt of the repository."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from docs.site import contents
+
+BUILD = contents.ROOT / "build" / "docs"
+LLMS = contents.ROOT / "llms.txt"
+
+
+def listed() -> list[contents.Part]:
+    """The table of contents; ends with what to change where it differs from the pages that there are."""
+    parts = contents.parts(contents.CONTENTS.read_text(encoding="utf-8"))
+    if wrong := contents.misfits(parts, contents.pages()):
+        sys.exit("\n".join(wrong))
+    return parts
+
+
+def build(target: Path) -> int:
+    """Stage and build with every link checked; the exit code of Sphinx."""
+    try:
+        from sphinx.cmd.build import build_main
+    except ModuleNotFoundError:
+        sys.exit("Sphinx is not installed: run make docs, or pip install -r requirements/docs.txt")
+    from docs.site import reference
+    from docs.site.staging import stage
+
+    stage(target / "source", listed(), reference.pages(), reference.TOPS)
+    options = ["-n", "-W", "--keep-going", "-q", "-b", "html", "-c", str(Path(__file__).parent)]
+    code = int(build_main([*options, "-d", str(target / "doctrees"), str(target / "source"), str(target / "html")]))
+    (target / "html" / "llms.txt").write_text(contents.site_llms(target / "source"), encoding="utf-8")
+    return code
+
+
+def llms() -> str:
+    """llms.txt of the repository: its head as it is, and a line for each page."""
+    head = LLMS.read_text(encoding="utf-8").partition("\n## Tutorials\n")[0]
+    return contents.llms(listed(), head)
+
+
+def main() -> int:
+    """Run one of the commands."""
+    parser = argparse.ArgumentParser(prog="python -m docs.site", description=__doc__)
+    commands = parser.add_subparsers(dest="command", required=True)
+    building = commands.add_parser("build", help="write the site to build/docs/html; fails for a warning")
+    building.add_argument("--folder", type=Path, default=BUILD, help="where it is written")
+    commands.add_parser("llms", help="write llms.txt from the table of contents")
+    chosen = parser.parse_args()
+    if chosen.command == "build":
+        if not (code := build(chosen.folder)):
+            print(f"open {chosen.folder / 'html' / 'index.html'}")
+        return code
+    LLMS.write_text(llms(), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,34 @@
+"""docs/README.md lists every page once, and llms.txt has what it lists."""
+
+from __future__ import annotations
+
+import pytest
+
+from docs.site import __main__ as site
+from docs.site import contents
+
+PARTS = contents.parts(contents.CONTENTS.read_text(encoding="utf-8"))
+
+
+def test_every_page_is_listed_once() -> None:
+    """Where this fails, add a line to docs/README.md and run `python -m docs.site llms`."""
+    assert contents.misfits(PARTS, contents.pages()) == []
+    assert [part.title for part in PARTS] == ["Tutorials", "How-to", "Reference", "Explanation", "Evidence"]
+
+
+def test_llms_txt_is_of_these_pages() -> None:
+    assert site.LLMS.read_text(encoding="utf-8") == site.llms(), "run python -m docs.site llms"
+
+
+def test_what_does_not_fit_is_said() -> None:
+    parts = contents.parts("# x\n\n## Reference\n\n- [A](a.md): one\n- [A](a.md): again\n- [Gone](gone.md): no more\n")
+    assert contents.misfits(parts, {"a.md", "new.md"}) == [
+        "new.md: add a line to docs/README.md",
+        "gone.md: docs/README.md lists it, and it is not there",
+        "a.md: listed twice",
+    ]
+
+
+def test_a_line_that_is_none_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"\[A\]\(a.md\)"):
+        contents.parts("## Reference\n\n- [A](a.md)\n")
