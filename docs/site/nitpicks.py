@@ -12,7 +12,7 @@ _WITHOUT_ENTRY = {
         "sordino_shared.protocol.servers.CampaignServer",
         "sordino_shared.protocol.routes.Shuffler",
         "Arm", "Attribute", "CampaignServer", "EvenEdges", "OwnerText", "Rotating",
-        "RoundAssignment", "RoundTerms", "Route", "Span",
+        "PrivacyClaim", "RoundAssignment", "RoundTerms", "Route", "Span",
     ),
     "randomizers: an app or analyst reads no more of them than `plan.mechanism`": (
         "sordino_shared.randomizers.subset_selection.SubsetSelection",
@@ -72,8 +72,10 @@ _WITHOUT_ENTRY = {
         "sordino_client.backend._store.T",
         "sordino_shared.http.connection.Connection",
     ),
-    "a choice of a few texts, which the argument's description lists": (
+    "what the argument's description says in words": (
         "sordino_analysis.request_terms.Effort",
+        # Rows of any library's data frame, or a list of values.
+        "Values",
         "sordino_analysis.analyst.simulation.HasDomain",
     ),
     "a source of random bytes, which tests and simulations alone give": (
