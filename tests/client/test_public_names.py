@@ -13,7 +13,8 @@ from sordino_shared.errors import SordinoError
 PUBLIC = {
     "Account", "AccountEntry", "Answer", "AnswerStatus", "AsyncClient", "AsyncHttpTransport", "AsyncHttpxTransport",
     "AsyncTransport",
-    "BudgetExceeded", "Campaign", "CampaignAccount", "CampaignId", "Caps", "Client", "ClientError", "Clock", "ClockUnusable",
+    "BudgetExceeded", "Campaign", "CampaignAccount", "CampaignId", "Caps", "Client",
+    "ClientError", "Clock", "ClockUnusable",
     "Digest", "Domain", "Flushed", "FoundCampaigns", "HttpTransport", "HttpxTransport", "InvalidValue",
     "LedgerUnavailable", "Manifest",
     "NotASuccessor", "NotJoined", "NotListed", "OptedOut", "OutsideDomain", "OversizedDocument", "Period",
