@@ -126,6 +126,12 @@ class Settings(PublicLogSettings):
         le=7 * 86400,
         description="Longest planning time in seconds, after which the best plan so far is used.",
     )
+    search_memory_mb: int = Field(
+        4096, ge=256, le=1 << 20, description="Memory limit of one search for common strings, in MiB."
+    )
+    search_time_limit_s: int = Field(
+        3600, ge=1, le=7 * 86400, description="Longest time of one search for common strings, in seconds."
+    )
     aggregation_processes: int = Field(
         0,
         ge=0,

@@ -6,7 +6,7 @@ Only workers import this module: it needs the estimators.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from sqlalchemy.orm import Session
@@ -16,6 +16,7 @@ from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
 from sordino_analysis.kinds.participation import source_warnings
 from sordino_analysis.kinds.registry import kind_named
 from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+from sordino_analysis.progress import ProgressCallback
 from sordino_server import rounds
 from sordino_server.aggregates import aggregate, logged_payloads, source_counts
 from sordino_server.campaigns import service as campaigns
@@ -27,7 +28,7 @@ from sordino_server.rounds.sealing import NextRound
 from sordino_server.shuffled import opening
 from sordino_server.shuffled.round_keys import RoundKeys
 from sordino_server.sources import repository as sources
-from sordino_shared.errors import InvalidValue
+from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.protocol import CampaignState, DrawOneRound, Manifest, Rotating
 from sordino_shared.protocol.campaigns import WHOLE_WEIGHT
 
@@ -73,6 +74,33 @@ def compute(
     with database.read("read sources of estimate") as session:
         known = rounds.of_campaign(session, row.campaign_id)[: len(closed)]
         return EstimateReady(_with_sources(session, manifest, known, outcome).content())
+
+
+@dataclass(frozen=True)
+class NoOutcome:
+    """Why the reports allow neither an estimate nor another round, in words for a person."""
+
+    reason: str
+
+
+def compute_at(
+    url: str, number: int, keys: RoundKeys | None, now: int, progress: ProgressCallback
+) -> Outcome | NoOutcome:
+    """What `compute` says of the database at `url`, by one process alone: a child process may have none of its own."""
+    database = Database(url, connections=1)
+    try:
+        return compute(database, number, keys=keys, now=now)
+    except SordinoError as error:
+        return NoOutcome(str(error))
+    finally:
+        database.close()
+
+
+def reads_reports(database: Database, number: int) -> bool:
+    """Whether the estimate after the round is found in its reports themselves."""
+    with database.read("read kind of round") as session:
+        campaign = campaigns.get(session, session.get_one(Round, number).campaign_id)
+        return kind_named(campaign.kind).reads_reports
 
 
 def _closed_round(database: Database, row: Round, processes: int) -> ClosedRound:

@@ -18,6 +18,7 @@ from sordino_server.config import Settings
 from sordino_server.jobs.log_keeper import LogKeeper
 from sordino_server.jobs.planning_process import PlanningProcess
 from sordino_server.jobs.pulse import Pulse
+from sordino_server.jobs.search_process import SearchProcess
 from sordino_server.jobs.worker import Worker
 from sordino_server.jobs.worker_metrics import WorkerMetrics
 from sordino_server.kit.clock import WallClock
@@ -62,7 +63,8 @@ def _work(settings: Settings, database: Database, metrics: WorkerMetrics) -> Wor
         home = Home(settings.collecting.home)
         return Collector.for_home(home, database, WallClock(), settings, metrics.finished, pulse)
     planner = PlanningProcess(settings.planning_memory_mb, settings.planning_time_limit_s)
-    return Worker.of(database, WallClock(), settings, planner.compute, metrics.finished, pulse)
+    search = SearchProcess(settings.search_memory_mb, settings.search_time_limit_s)
+    return Worker.of(database, WallClock(), settings, planner.compute, metrics.finished, pulse, search)
 
 
 def _keeping_log(settings: Settings, database: Database) -> AbstractContextManager[Any]:

@@ -12,6 +12,7 @@ from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.planning_options import PlanError
 from sordino_analysis.progress import ProgressCallback
+from sordino_server.jobs.preloaded import PRELOADED
 from sordino_server.kit.logs import logger
 from sordino_server.work.fork_server import preload
 from sordino_server.work.forked_process import ForkDied, ForkedProcess, WorkFailed, WorkOverdue, WorkTooLarge
@@ -20,11 +21,6 @@ from sordino_shared.errors import SordinoError
 
 log = logger(__name__)
 
-_PRELOADED = (
-    "sordino_server.jobs.planning_process",
-    "sordino_analysis.planning.linear_request",
-    "sordino_analysis.pairwise.pairwise_request",
-)
 # Single steps between two looks at the clock take up to a minute at the largest dense workloads.
 _GRACE_S = 120.0
 
@@ -80,7 +76,7 @@ class PlanningProcess:
     def _answer(self, request: PlanningRequest, progress: ProgressCallback) -> bytes | NoPlan:
         limited = request.with_time_limit(self.time_limit_s)
         within_s = (limited.options.time_limit or self.time_limit_s) + _GRACE_S
-        preload(_PRELOADED)
+        preload(PRELOADED)
         process = ForkedProcess.start(Limits(memory_mb=self.memory_mb))
         try:
             return process.follow(progress, _plan, limited, within_s=within_s)

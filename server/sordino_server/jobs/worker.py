@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Literal, TypedDict
@@ -20,7 +20,7 @@ from sqlalchemy.orm import Session
 
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planning_request import PlanningRequest
-from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.requests import StoredRequest
 from sordino_server import rounds
 from sordino_server.campaigns import retention
@@ -30,6 +30,8 @@ from sordino_server.datasets.sealing import sealer_of
 from sordino_server.experiments.repository import due as looks_are_due
 from sordino_server.jobs.audit_chores import AuditChores
 from sordino_server.jobs.pulse import Pulse
+from sordino_server.jobs.search_process import SearchKilled, SearchProcess
+from sordino_server.jobs.watch import Stopped, Table, Watch
 from sordino_server.kit import leases
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.database_errors import DatabaseError
@@ -49,18 +51,13 @@ from sordino_shared.errors import SordinoError
 
 log = logger(__name__)
 
-# Progress is for people: more often than this nobody reads it, and each time costs a commit.
-_PROGRESS_EVERY_S = 0.25
 _RENEWALS_A_LEASE = 3
-# A plan that nobody wants any more is computed for at most this long.
-_CHECK_EVERY_S = 1.0
 _PURGE_EVERY_S = 600.0
 
 
 ComputePlan = Callable[[PlanningRequest, ProgressCallback], FinishedPlan]
 
 
-Table = type[Round] | type[PlanRequestRow] | type[Release]
 # A round goes on to the next one or to its estimate; a purge is of one round's reports.
 Kind = Literal["plan", "round", "release", "purge"]
 # A job is done or failed permanently; or its lease was lost, the worker was stopped, the database failed: then another
@@ -68,10 +65,6 @@ Kind = Literal["plan", "round", "release", "purge"]
 Outcome = Literal["done", "failed", "lost", "stopped", "interrupted"]
 # Hears of every job that ended, with its seconds.
 Finished = Callable[[Kind, Outcome, float], None]
-
-
-class Stopped(Exception):
-    """The worker was asked to stop while it computed; the work goes back to the queue."""
 
 
 class Lease(TypedDict):
@@ -97,6 +90,7 @@ class Worker:
     owner: str
     finished: Finished
     pulse: Pulse
+    search: SearchProcess | None
     chores: AuditChores = field(default_factory=AuditChores)
 
     @classmethod
@@ -108,8 +102,9 @@ class Worker:
         compute: ComputePlan,
         finished: Finished = lambda kind, outcome, seconds: None,
         pulse: Pulse | None = None,
+        search: SearchProcess | None = None,
     ) -> Worker:
-        """A worker under a name that no other one has."""
+        """A worker under a name that no other one has; without `search` it searches by itself."""
         return cls(
             database=database,
             clock=clock,
@@ -119,6 +114,7 @@ class Worker:
             owner=uuid.uuid4().hex,
             finished=finished,
             pulse=pulse or Pulse(),
+            search=search,
         )
 
     def run(self) -> None:
@@ -207,15 +203,18 @@ class Worker:
             rounds.mark_failed(session, number, self.owner, text)
 
         with self._work_on("round", Round, number, fail):
-            from sordino_server.answers import next_step
+            from sordino_server.jobs.round_outcomes import outcome_of
 
-            outcome = next_step.compute(
-                self.database,
-                number,
-                self.settings.processes_that_add_up,
-                keys=None if self.settings.round_keys is None else RoundKeys(self.settings.round_keys),
-                now=self.clock.now(),
-            )
+            watch = self._watch.searching(Round, number)
+            try:
+                outcome = outcome_of(self.database, self.settings, self.search, number, self.clock.now(), watch)
+            except Stopped:
+                self.database.run("give back", lambda session: rounds.give_back(session, number, self.owner))
+                raise
+            except SearchKilled:
+                now = self.clock.now()
+                self.database.run("abandon", lambda session: rounds.abandon(session, number, self.owner, now))
+                raise
             self.database.run(
                 "publish outcome",
                 lambda session: finish(self.database, session, number, self.owner, outcome, self.clock.now()),
@@ -280,7 +279,7 @@ class Worker:
                 with self.database.read("read plan request") as session:
                     options = PlanOrder.model_validate_json(row.request).options()
                     question = workloads.get(session, row.workload_id).specification
-                plan = self.compute(StoredRequest(question, options), self._progress_of(number))
+                plan = self.compute(StoredRequest(question, options), self._watch.planning(number))
             except Stopped:
                 self.database.run("give back", lambda session: plans.give_back(session, number, self.owner))
                 raise
@@ -290,30 +289,9 @@ class Worker:
             log.info("plan computed", request=number, seconds=plan.summary.seconds)
         return True
 
-    def _progress_of(self, number: str) -> ProgressCallback:
-        shown, shown_at, checked_at = Progress(0.0), 0.0, 0.0
-
-        def progress(step: Progress) -> None:
-            nonlocal shown, shown_at, checked_at
-            if self.stop.is_set():
-                raise Stopped
-            if step == shown or (step.stage == shown.stage and monotonic() - shown_at < _PROGRESS_EVERY_S):
-                if monotonic() - checked_at >= _CHECK_EVERY_S:
-                    checked_at = monotonic()
-                    self._check_lease(number)
-                return
-            shown, shown_at = step, monotonic()
-            self.database.run(
-                "report progress",
-                lambda session: plans.report_progress(session, number, self.owner, step),
-            )
-
-        return progress
-
-    def _check_lease(self, number: str) -> None:
-        """Raise `LeaseLost` where the request was cancelled, or another worker has it."""
-        with suppress(DatabaseError), self.database.read("check lease") as session:
-            leases.check(session, PlanRequestRow, number, self.owner)
+    @property
+    def _watch(self) -> Watch:
+        return Watch(self.database, self.stop, self.owner)
 
     @contextmanager
     def _work_on(
@@ -332,6 +310,8 @@ class Worker:
             outcome = "done"
         except Stopped:
             outcome = "stopped"
+        except SearchKilled as error:
+            log.warning("a search begins again", table=table.__tablename__, key=key, problem=str(error))
         except LeaseLost:
             log.warning(
                 "the lease was lost: the request was cancelled, or another worker has it",

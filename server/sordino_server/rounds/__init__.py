@@ -22,6 +22,7 @@ from sordino_server.rounds.repository import (
 from sordino_server.rounds.round_lifecycle import (
     MAX_ATTEMPTS,
     RoundNotFound,
+    abandon,
     cancel_round,
     claim_closed_round,
     close_round,
@@ -41,6 +42,7 @@ __all__ = [
     "REPORTS_PER_EPOCH",
     "RoundName",
     "RoundNotFound",
+    "abandon",
     "cancel_round",
     "claim_closed_round",
     "close_round",

@@ -255,6 +255,14 @@ def give_back(session: Session, number: int, owner: str) -> None:
     leases.release(row)
 
 
+def abandon(session: Session, number: int, owner: str, now: int) -> None:
+    """Leave the round, whose work was killed, to the next worker as of `now`; the attempt counts.
+
+    Raises `LeaseLost`.
+    """
+    leases.hold(session, Round, number, owner).lease_until = now
+
+
 def retry_round(database: Database, session: Session, campaign: str, index: int) -> Round:
     """A closed round that failed waits for a worker again; raises `illegal-transition` for any other."""
     row = _locked(database, session, campaign, index)

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from sordino_analysis.planning_options import PlanError
-from sordino_server.jobs.worker import Stopped, Worker
+from sordino_server.jobs.watch import Stopped
+from sordino_server.jobs.worker import Worker
 from sordino_server.jobs.worker_metrics import WorkerMetrics
 from sordino_server.kit.database_errors import DatabaseBusy
 from sordino_server.plans import service as plans
