@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sordino_server.cli.log_verify import verify
 from sordino_server.cli.output import JsonOption, command_group, console, moment, print_json, reports_errors, say
 from sordino_server.cli.processes import existing_database
 from sordino_server.config import Settings
@@ -17,14 +18,11 @@ from sordino_server.kit.log_settings import check_origin
 from sordino_server.models import Log
 from sordino_server.public_log import repository, service, setup
 from sordino_server.public_log.entries import policy_published
-from sordino_server.public_log.sentences import sentence
 from sordino_server.public_log.signing import NoteSigner, make_key_file
-from sordino_shared.errors import InvalidValue, MalformedDocument, NoAnswer
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
-from sordino_shared.protocol.log_keys import LOG_KIND, LogPins, NoteKey
+from sordino_shared.protocol.log_keys import LOG_KIND, NoteKey
 
-# Exit codes of `verify`.
-_LIE, _UNREACHABLE = 2, 3
 app = command_group(
     "log",
     help="The public log of what a server asks: begin, show, copy and restore it in SORDINO_DATABASE_URL; verify any.",
@@ -208,64 +206,4 @@ def restore(
     _print({"before": before, "size": size, "restored": size - before}, as_json)
 
 
-@app.command()
-@reports_errors
-def verify(
-    url: Annotated[str, typer.Argument(metavar="URL", help="Address of a server with a public log.")],
-    key: Annotated[str, typer.Option(metavar="VKEY", help="Verifier key of the log, as apps pin it.")],
-    witness: Annotated[
-        list[str] | None, typer.Option(metavar="VKEY", help="Verifier key of a witness. Repeat it.")
-    ] = None,
-    quorum: Annotated[
-        int | None, typer.Option(min=0, max=8, metavar="N", help="Witnesses that are needed; default: all of them.")
-    ] = None,
-    state: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What was seen before; the next look begins there.")
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Read a public log whole, as a monitor: entries, signatures, each campaign's manifest, plans and ε.
-
-    Example, daily by cron:
-
-        sordino log verify https://telemetry.example --key telemetry.example/log+8fa3c201+AXz0 --state seen.json
-
-    Exit code 0: nothing is new. 1: there are new entries, which are printed. 2: a fork, or something that is not true;
-    the evidence is written beside the state. 3: the server cannot be reached, or its witnesses did not cosign yet.
-    """
-    from sordino_server.cli import log_monitor
-
-    keys = tuple(map(NoteKey.parse, witness or ()))
-    pins = LogPins(log=NoteKey.parse(key), witnesses=keys, quorum=len(keys) if quorum is None else quorum)
-    known = log_monitor.Monitored.read(state)
-    before = known.note
-    try:
-        found = log_monitor.look(url, pins, known)
-    except NoAnswer as error:
-        say(f"the log cannot be read: {error}")
-        raise typer.Exit(_UNREACHABLE) from None
-    except log_monitor.Forked as error:
-        found = log_monitor.Look(error.note, lies=[str(error)])
-    except MalformedDocument as error:
-        found = log_monitor.Look("", lies=[str(error)])
-    if found.lies:
-        _keep_evidence(state, found.lies, [each for each in (before, found.note) if each])
-    elif state is not None:
-        known.write(state)
-    if as_json:
-        print_json(log_monitor.document(found))
-    else:
-        lines = [f"not true: {each}" for each in found.lies]
-        lines += [f"{len(found.entries)} new entries"] if found.entries else []
-        lines += [f"  {sentence(each)}" for each in found.entries]
-        for line in lines or ["nothing is new"]:
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
-    raise typer.Exit(_LIE if found.lies else int(bool(found.entries)))
-
-
-def _keep_evidence(state: Path | None, lies: list[str], notes: list[str]) -> None:
-    """Beside the state: what is not true, the checkpoint of the last look, and that of this one."""
-    if state is not None:
-        file = state.with_name(f"{state.name}.evidence")
-        file.write_text("\n".join([*lies, "", *notes]), "utf-8")
-        say(f"the evidence is in {file}: keep it with {state}")
+app.command()(verify)

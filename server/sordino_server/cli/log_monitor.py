@@ -79,11 +79,20 @@ class Monitored:
 
 @dataclass
 class Look:
-    """What a look found: the checkpoint's text, the new entries, and each thing that is not true."""
+    """What a look found: the checkpoint's text, the new entries, and each thing that is not true.
+
+    `texts` has entries in words with what their manifests add, by subject.
+    """
 
     note: str
     entries: list[LogEntry] = field(default_factory=list)
     lies: list[str] = field(default_factory=list)
+    texts: dict[bytes, str] = field(default_factory=dict)
+
+    def text(self, entry: LogEntry) -> str:
+        """A new entry in words."""
+        is_campaign = isinstance(entry.event, LoggedCampaign)
+        return self.texts[entry.subject] if is_campaign and entry.subject in self.texts else sentence(entry)
 
 
 def look(address: str, pins: LogPins, known: Monitored, now: int | None = None) -> Look:
@@ -110,7 +119,7 @@ def look(address: str, pins: LogPins, known: Monitored, now: int | None = None) 
             if each.event.population not in known.populations:
                 known.populations.append(each.event.population)
     known.note = text
-    found.lies += _untrue_entries(address, found.entries, known, moment)
+    found.lies += _untrue_entries(address, found, known, moment)
     found.lies += _unlogged(address, pins, known, moment)
     return found
 
@@ -132,8 +141,9 @@ def _new_entries(files: ServedFiles, note: Checkpoint, known: Monitored, text: s
     return entries
 
 
-def _untrue_entries(address: str, new: list[LogEntry], known: Monitored, now: int) -> Iterator[str]:
+def _untrue_entries(address: str, found: Look, known: Monitored, now: int) -> Iterator[str]:
     """What is wrong with new entries, and with earlier ones that were not served: these have a day."""
+    new = found.entries
     ended = {
         each.subject for each in new if isinstance(each.event, LoggedEnd) and each.event.state == EndState.CANCELLED
     }
@@ -141,7 +151,7 @@ def _untrue_entries(address: str, new: list[LogEntry], known: Monitored, now: in
     known.unserved = []
     for each in checked:
         try:
-            fault = _fault(address, each)
+            fault = _fault(address, each, found.texts)
         except _Unserved as error:
             fault = None
             # A campaign that was deleted before it opened is not served.
@@ -184,13 +194,13 @@ def _served(address: str, path: str, limit: int) -> bytes | None:
         raise NoAnswer(str(error)) from error
 
 
-def _fault(address: str, entry: LogEntry) -> str | None:
+def _fault(address: str, entry: LogEntry, texts: dict[bytes, str]) -> str | None:
     if isinstance(entry.event, LoggedCampaign):
-        return _campaign_fault(address, entry, entry.event)
+        return _campaign_fault(address, entry, entry.event, texts)
     return _part_fault(address, entry.subject.hex(), None) if isinstance(entry.event, LoggedPlan) else None
 
 
-def _campaign_fault(address: str, entry: LogEntry, event: LoggedCampaign) -> str | None:
+def _campaign_fault(address: str, entry: LogEntry, event: LoggedCampaign, texts: dict[bytes, str]) -> str | None:
     campaign = CampaignId(entry.subject)
     content = _served(address, f"/v1/campaigns/{campaign}", Manifest.limit)
     if content is None:
@@ -199,8 +209,11 @@ def _campaign_fault(address: str, entry: LogEntry, event: LoggedCampaign) -> str
         manifest = Manifest.read(content, campaign)
     except SordinoError as error:
         return f"the manifest of campaign {campaign}: {error}"
+    if (fault := entry_fault(entry, manifest)) is not None:
+        return fault
+    texts[entry.subject] = sentence(entry, manifest)
     faults = (_part_fault(address, str(part), manifest) for part in event.parts)
-    return entry_fault(entry, manifest) or next((each for each in faults if each is not None), None)
+    return next((each for each in faults if each is not None), None)
 
 
 def _part_fault(address: str, digest: str, manifest: Manifest | None) -> str | None:
@@ -221,6 +234,6 @@ def _part_fault(address: str, digest: str, manifest: Manifest | None) -> str | N
 
 def document(found: Look) -> dict[str, Any]:
     """What --json prints of a look."""
-    listed = [{"kind": each.event.kind, "at": each.at, "subject": each.subject.hex(), "text": sentence(each)}
+    listed = [{"kind": each.event.kind, "at": each.at, "subject": each.subject.hex(), "text": found.text(each)}
               for each in found.entries]  # fmt: skip
     return {"new": listed, "lies": found.lies, "checkpoint": found.note}

@@ -13,7 +13,7 @@ from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import logger
 from sordino_server.models import Log
-from sordino_server.public_log import repository, setup
+from sordino_server.public_log import exported, repository, service, setup
 from sordino_server.public_log.cosigning import Unseen, ask_witnesses
 from sordino_server.public_log.integration import LogAhead, WitnessesSilent, empty_checkpoint, integrate
 from sordino_server.public_log.signing import NoteSigner
@@ -39,6 +39,7 @@ class LogKeeper:
         self._unseen: frozenset[Unseen] = frozenset()
         self._begun = False
         self._ask_at = 0.0
+        self._exported: str | None = None
 
     @contextmanager
     def running(self) -> Iterator[None]:
@@ -56,9 +57,10 @@ class LogKeeper:
 
         Before the first signature of a process the witnesses are asked what they know: after a backup was restored
         they know more. Nothing is signed until so many answer that one of them saw what devices were shown last.
-        Raises SordinoError.
+        The folder of the settings is compared before each signature, and then gets what is new. Raises SordinoError.
         """
         if not self._begun:
+            self._compare()
             self._ask(again=True)
             silent = sorted(each.witness for each in self._unseen if each.silent)
             if silent and len(silent) >= self._settings.quorum_of_witnesses > 0:
@@ -66,6 +68,7 @@ class LogKeeper:
             self._begun = True
         size = self._sign()
         self._ask(again=False, soon=size is not None)
+        self._export()
         return size
 
     def _ask(self, *, again: bool, soon: bool = True) -> None:
@@ -86,6 +89,7 @@ class LogKeeper:
             waits = found is not None and repository.has_waiting(session, found)
         if found is None or not waits:
             return None
+        self._compare()
         # Imported here: keys are read once something is signed.
         from sordino_server.keys.audit_chain import checkpoint_lines
 
@@ -93,6 +97,21 @@ class LogKeeper:
         size = integrate(self._database, signer, now, extensions=checkpoint_lines)
         log.info("public log signed", size=size)
         return size
+
+    def _compare(self) -> None:
+        if self._settings.log_folder is not None:
+            exported.compare(self._database, self._settings.log_folder)
+
+    def _export(self) -> None:
+        """Bring the folder up to the newest checkpoint, as witnesses cosign it too."""
+        folder = self._settings.log_folder
+        if folder is None:
+            return
+        with self._database.read("look for checkpoint") as session:
+            note = service.note_or_none(session)
+        if note is not None and note != self._exported:
+            exported.export(self._database, folder)
+            self._exported = note
 
     def _signer_of(self, found: Log) -> NoteSigner:
         # Read once: the key of a log never changes.

@@ -39,6 +39,11 @@ class PublicLogSettings(BaseSettings):
     log_origin: str | None = Field(
         None, description="Name of a new public log, such as telemetry.example/log; default: one made of its key."
     )
+    log_folder: Path | None = Field(
+        None,
+        description="Folder that workers keep the public log in, as `sordino log export` writes it; where it "
+        "has more entries than the database, nothing is signed.",
+    )
     witnesses: str | None = Field(
         None,
         description="Servers that cosign the public log, separated by commas: the address, a blank, and the verifier "

@@ -33,9 +33,11 @@ def _campaign(event: LoggedCampaign, manifest: Manifest | None) -> str:
         named = list(map(_attribute, manifest.domain.attributes[: len(event.named)]))
     further = event.attributes - len(named)
     asked = ", ".join([*named, f"{further:,} more"] if further else named)
-    spent = f"ε {exact_decimal(event.nano_epsilon)} a device"
     answers = "" if manifest is None else f", {quantity(_answers(manifest), 'answer')}"
-    return f"campaign {event.name!r} asks {event.population!r} for {asked}; {spent}{answers}"
+    return (
+        f"campaign {event.name!r} of population {event.population!r}, ε {exact_decimal(event.nano_epsilon)} a device"
+        f"{answers}, asks for {asked}"
+    )
 
 
 def _attribute(attribute: Attribute) -> str:

@@ -75,6 +75,13 @@ def newest_note(session: Session) -> str:
     return whole_note(session, found(repository.newest_checkpoint(session, log), "the public log has no entry yet"))
 
 
+def note_or_none(session: Session) -> str | None:
+    """The newest checkpoint; None before the first, and without a log."""
+    log = repository.current(session)
+    newest = None if log is None else repository.newest_checkpoint(session, log)
+    return None if newest is None else whole_note(session, newest)
+
+
 def tile(session: Session, level: int, index: int, width: int) -> bytes:
     """The first `width` hashes of a tile, 32 bytes each; raises `not-found` for what the tree does not have."""
     log, size = _log_and_size(session)

@@ -67,7 +67,10 @@ def test_a_monitor_reads_everything_once_and_then_what_is_new(
     sign(logging_server)
     found = look(logging_server.address, pins, known, now)
     assert (len(found.entries), found.lies, known.size, len(known.tiles)) == (TILE + 1, [], TILE + 1, 1)
-    assert sentence(found.entries[0]) == "campaign 'delays' asks 'travellers' for delay (4 values); ε 1 a device"
+    assert (
+        sentence(found.entries[0])
+        == "campaign 'delays' of population 'travellers', ε 1 a device, asks for delay (4 values)"
+    )
     state = tmp_path / "seen.json"
     known.write(state)
     again = Monitored.read(state)

@@ -35,7 +35,7 @@ def test_entries_are_listed_in_words_newest_first(logging_server: RunningServer)
     ]
     rest = server.anonymous.get(f"/v1/log/entries?page_size=3&page_token={first['next_page_token']}").json()
     [entry] = rest["entries"]
-    assert entry["text"] == "campaign 'delays' asks 'travellers' for delay (4 values); ε 1 a device"
+    assert entry["text"] == "campaign 'delays' of population 'travellers', ε 1 a device, asks for delay (4 values)"
     assert (entry["kind"], entry["campaign"], entry["subject"]) == ("campaign", campaign, campaign)
     assert rest["next_page_token"] is None
     tile = server.anonymous.get("/log/tile/0/000.p/4").raise_for_status().content

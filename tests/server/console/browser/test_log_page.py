@@ -60,7 +60,7 @@ def test_the_log_is_shown_with_its_witnesses(
     look_at(window, "/console/log", "log")
     window.page.get_by_role("link", name="Log", exact=True).click()
     text = window.page.locator("main").inner_text()
-    for shown in (witness.name, ORIGIN, "1 that wait", "campaign 'versions' asks 'travellers'"):
+    for shown in (witness.name, ORIGIN, "1 that wait", "campaign 'versions' of population 'travellers'"):
         assert shown in text
     assert not window.faults
     link = window.page.get_by_role("link", name=running.api.get("/v1/log/entries").json()["entries"][0]["subject"][:12])

@@ -1,0 +1,103 @@
+"""`sordino log verify`: look at the public log of a server as a monitor, and tell people what is new."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sordino_server.cli import log_monitor, log_notices
+from sordino_server.cli.output import JsonOption, console, print_json, reports_errors, say
+from sordino_shared.errors import MalformedDocument, NoAnswer
+from sordino_shared.protocol.log_keys import LogPins, NoteKey
+
+_LIE, _UNREACHABLE, _UNSENT = 2, 3, 4
+
+
+@reports_errors
+def verify(
+    url: Annotated[str, typer.Argument(metavar="URL", help="Address of a server with a public log.")],
+    key: Annotated[str, typer.Option(metavar="VKEY", help="Verifier key of the log, as apps pin it.")],
+    witness: Annotated[
+        list[str] | None, typer.Option(metavar="VKEY", help="Verifier key of a witness. Repeat it.")
+    ] = None,
+    quorum: Annotated[
+        int | None, typer.Option(min=0, max=8, metavar="N", help="Witnesses that are needed; default: all of them.")
+    ] = None,
+    state: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="What was seen before; the next look begins there.")
+    ] = None,
+    mail: Annotated[
+        list[str] | None, typer.Option(metavar="ADDRESS", help="Mail what is new, or wrong, to it. Repeat it.")
+    ] = None,
+    mail_from: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="Sender of the mail; default: sordino at this machine.")
+    ] = None,
+    smtp: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST",
+            help="Server that takes the mail: HOST:PORT, or smtps://USER@HOST with the password in "
+            "SORDINO_SMTP_PASSWORD; default: localhost.",
+        ),
+    ] = None,
+    feed: Annotated[Path | None, typer.Option(metavar="FILE", help="Atom feed that gets what is new.")] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print nothing where nothing is new, as cron wants.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Read a public log whole, as a monitor: entries, signatures, each campaign's manifest, plans and ε.
+
+    Example, daily by cron:
+
+        sordino log verify https://telemetry.example --key telemetry.example/log+8fa3c201+AXz0 --state seen.json
+
+    Exit code 0: nothing is new. 1: there are new entries, which are printed. 2: a fork, or something that is not true;
+    the evidence is written beside the state. 3: the server cannot be reached, or its witnesses did not cosign yet.
+    4: the mail cannot be sent; the state stays as it was, so that the next run tells the same again.
+    """
+    notices = log_notices.Notices(address=url, recipients=mail or [], sender=mail_from, smtp=smtp, feed=feed)
+    keys = tuple(map(NoteKey.parse, witness or ()))
+    pins = LogPins(log=NoteKey.parse(key), witnesses=keys, quorum=len(keys) if quorum is None else quorum)
+    known = log_monitor.Monitored.read(state)
+    before = known.note
+    try:
+        found = log_monitor.look(url, pins, known)
+    except NoAnswer as error:
+        say(problem := f"the log cannot be read: {error}")
+        _sent(notices.send, [problem])
+        raise typer.Exit(_UNREACHABLE) from None
+    except log_monitor.Forked as error:
+        found = log_monitor.Look(error.note, lies=[str(error)])
+    except MalformedDocument as error:
+        found = log_monitor.Look("", lies=[str(error)])
+    lines = log_notices.told(found)
+    if found.lies:
+        _keep_evidence(state, found.lies, [each for each in (before, found.note) if each])
+    if as_json:
+        print_json(log_monitor.document(found))
+    elif lines or not quiet:
+        for line in lines or ["nothing is new"]:
+            console.print(line, highlight=False, markup=False, soft_wrap=True)
+    _sent(notices.tell, found, known.size, lines)
+    if state is not None and not found.lies:
+        known.write(state)
+    raise typer.Exit(_LIE if found.lies else int(bool(found.entries)))
+
+
+def _keep_evidence(state: Path | None, lies: list[str], notes: list[str]) -> None:
+    """Beside the state: what is not true, the checkpoint of the last look, and that of this one."""
+    if state is not None:
+        file = state.with_name(f"{state.name}.evidence")
+        file.write_text("\n".join([*lies, "", *notes]), "utf-8")
+        say(f"the evidence is in {file}: keep it with {state}")
+
+
+def _sent(send: Callable[..., None], *told: Any) -> None:
+    """Send something; ends the command where that fails."""
+    try:
+        send(*told)
+    except log_notices.MailFailed as error:
+        say(str(error))
+        raise typer.Exit(_UNSENT) from None
