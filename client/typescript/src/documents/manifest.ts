@@ -1,0 +1,126 @@
+/** The manifest: the permanent terms of a campaign; its digest is the campaign's id. */
+
+import { checkDistinct } from "../domains/members.ts";
+import { domain } from "../domains/domain.ts";
+import { InvalidValue } from "../errors.ts";
+import { guarantee, roundGuarantee } from "../randomizers/epsilon.ts";
+import { campaignServer } from "./addresses.ts";
+import { digest, DocumentType, MAX_ITEMS } from "./document.ts";
+import { route } from "./route.ts";
+import { array, checked, matching, nullable, type Of, record, text, union, whole } from "./schema.ts";
+import { MAX_TIME, rotating } from "./series.ts";
+import { checkName, checkPurpose } from "./text.ts";
+
+const MAX_ROUNDS = 16;
+const name = text((each) => checkName(each, "name"));
+const purpose = text(checkPurpose);
+
+const roundTerms = record({
+  guarantee: roundGuarantee,
+  plan: nullable(record({ device: digest, analyst: digest })),
+});
+
+const oneRound = checked(record({ weights: array(whole(1, 2 ** 32 - 1), 2, MAX_ROUNDS) }), ({ weights }) => {
+  if (total(weights) !== 2 ** 32) throw new InvalidValue("the weights of the rounds sum to 2^32");
+});
+
+const arm = record({
+  name: matching(/^[A-Za-z0-9-]{1,24}$(?![^])/, "the name of an arm"),
+  weight: whole(1, 2 ** 16),
+});
+
+const arms = checked(array(arm, 0, 16), (each) => {
+  if (!each.length) return;
+  if (each.length === 1) throw new InvalidValue("one arm compares nothing");
+  checkDistinct(each.map((one) => one.name.toLowerCase()), "names of arms, without regard to case,");
+  if (total(each.map((one) => one.weight)) !== 2 ** 16) throw new InvalidValue("the weights of the arms sum to 2^16");
+});
+
+const ownerText = record({
+  language: matching(/^(?=.{2,35}$)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$(?![^])/, "a BCP 47 tag"),
+  purpose,
+  contact: nullable(text((each) => checkName(each, "contact"))),
+  link: nullable(
+    matching(/^(?=.{9,200}$)https:\/\/[A-Za-z0-9[][A-Za-z0-9._~:/?#[\]@!$&'()*+,;=%-]*$(?![^])/, "an https address"),
+  ),
+});
+
+const texts = checked(array(ownerText, 0, 40), (each) => {
+  const languages = each.map((one) => one.language.toLowerCase());
+  if (languages.some((language, at) => at && languages[at - 1]! >= language)) {
+    throw new InvalidValue("texts are in ascending order of their languages, each once");
+  }
+});
+
+const servers = checked(array(campaignServer, 0, 16), (each) => {
+  checkDistinct(each.map((one) => one.name), "names of servers");
+  checkDistinct(each.flatMap((one) => one.urls), "addresses of servers");
+});
+
+const fields = record({
+  name,
+  purpose,
+  population: text((each) => checkName(each, "population")),
+  createdAt: whole(0, MAX_TIME),
+  domain,
+  deviceGuarantee: guarantee,
+  rounds: array(roundTerms, 1, MAX_ROUNDS),
+  assignment: union({ every_round: record({}), one_round: oneRound, rotating }),
+  protocol: nullable(digest),
+  servers,
+  route,
+  arms,
+  texts,
+});
+export type Manifest = Of<typeof fields>;
+
+/** Throws InvalidValue where fields do not fit together. */
+function check(manifest: Manifest): void {
+  const { rounds, assignment } = manifest;
+  if (rounds[0]!.plan === null) throw new InvalidValue("the plan of the first round must be known");
+  checkSpending(manifest);
+  if (manifest.servers.length && assignment.kind === "rotating") throw new InvalidValue("a series has one server");
+  checkArms(manifest);
+  checkRoute(manifest);
+}
+
+function checkSpending({ rounds, assignment, deviceGuarantee }: Manifest): void {
+  const spent = rounds.map((round) => round.guarantee.nano);
+  let needed = spent.reduce((sum, nano) => sum + nano, 0n);
+  if (assignment.kind === "one_round") {
+    if (assignment.weights.length !== spent.length) throw new InvalidValue("each round has a weight");
+    needed = spent.reduce((most, nano) => (nano > most ? nano : most));
+  }
+  if (assignment.kind === "rotating") {
+    if (spent.length !== 1) throw new InvalidValue("a series has the terms of one round");
+    needed = spent[0]! * BigInt(assignment.answersMax);
+  }
+  if (needed > deviceGuarantee.nano) throw new InvalidValue("the rounds may spend more than the stated ε");
+}
+
+function checkArms({ arms: found, rounds, assignment, domain: { attributes } }: Manifest): void {
+  if (!found.length) return;
+  if (rounds.length > 1 || assignment.kind === "rotating") {
+    throw new InvalidValue("arms are compared in one round, and not in a series");
+  }
+  checkDistinct([...found, ...attributes].map((each) => each.name), "names of arms and attributes");
+}
+
+function checkRoute(manifest: Manifest): void {
+  const { route: way, assignment, rounds, servers: listed, protocol } = manifest;
+  if (way.kind === "direct") return;
+  const isSeries = assignment.kind === "rotating";
+  if (!isSeries && (rounds.length > 1 || assignment.kind !== "every_round")) {
+    throw new InvalidValue("a shuffled campaign has one round that every device answers, or is a series");
+  }
+  if (listed.length || protocol !== null) {
+    throw new InvalidValue("a shuffled campaign has no `servers` and no `protocol`");
+  }
+  if ((way.end === null) !== isSeries) throw new InvalidValue("`end` of the route is null for a series alone");
+}
+
+function total(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
+}
+
+export const manifest = new DocumentType("manifest", { bytes: 8 << 20, items: MAX_ITEMS }, checked(fields, check));
