@@ -8,10 +8,14 @@ from functools import cached_property
 
 import numpy as np
 
+from sordino_analysis.planning.finished_plan import FinishedPlan
+from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.strings.device_plan import string_device, string_domain
 from sordino_analysis.strings.levels import LevelPlan
 from sordino_analysis.strings.reports import StringReports
+from sordino_analysis.strings.request import StringsRequest
 from sordino_analysis.strings.search import FoundStrings, StringDomain, find_strings
+from sordino_analysis.strings.specification import parse_strings
 from sordino_analysis.text_codes.shipped_codes import shipped_code
 from sordino_analysis.vectorized.randomizers import randomize_part
 from sordino_analysis.vectorized.randomness import SeededRandomness
@@ -38,6 +42,14 @@ class DrawnStrings:
     def device(self) -> DevicePart:
         domain = string_domain("word", shipped_code(self.code).code, self.levels.ends, "nfc", self.salt)
         return string_device(domain, self.levels, PureEpsilon.of(self.epsilon))
+
+    @cached_property
+    def plan(self) -> FinishedPlan:
+        """A plan of these terms with a salt of its own."""
+        text = {"name": "word", "kind": "text", "code": self.code, "depth": self.depth}
+        queries = {"kind": "strings", "beam": self.beam, "error": self.error}
+        question = parse_strings({"name": "words", "domain": [text], "queries": queries})
+        return StringsRequest.of(question, PlanningOptions(epsilon=self.epsilon)).compile()
 
     @cached_property
     def strings(self) -> StringDomain:

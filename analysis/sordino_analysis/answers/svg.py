@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from math import isnan
+from math import isnan, nan
 from typing import Any
 
 from sordino_analysis.answers.table import AnswerTable
@@ -150,6 +150,8 @@ def _series(table: AnswerTable, title: str, subtitle: str) -> SeriesChart:
         raise NoPicture("no closed period of the series has an answer yet")
     labels = list(dict.fromkeys(_texts(periods, "label")))
     windows, trend = by_part.get("window"), by_part.get("trend")
+    if windows is None and trend is None and len(periods) != len(labels) * len(set(periods.cells("period"))):
+        return _lists(periods, labels, title, subtitle)
     points = _points(periods, len(labels))
     smoothed = [] if trend is None else _points(trend, len(labels))
     return SeriesChart(
@@ -162,6 +164,33 @@ def _series(table: AnswerTable, title: str, subtitle: str) -> SeriesChart:
         trend=[(each.last, each.values) for each in smoothed],
         units=[str(unit or "") for unit in periods.cells("unit")[: len(labels)]],
         ticks=_ticks(points, _begins(periods, len(labels))),
+    )
+
+
+def _lists(table: AnswerTable, labels: Sequence[str], title: str, subtitle: str) -> SeriesChart:
+    """Periods that each have some of the answers."""
+    rows: dict[int, dict[str, int]] = {}
+    for row, (period, label) in enumerate(zip(table.cells("period"), table.cells("label"), strict=True)):
+        rows.setdefault(int(period or 0), {})[str(label)] = row
+    values, bands, starts = table.numbers("value"), table.ends("band_"), table.cells("period_start")
+    points = [
+        SeriesPoint(
+            first=period,
+            last=period,
+            values=[values[found[label]] if label in found else nan for label in labels],
+            intervals=[bands[found[label]] if label in found else None for label in labels],
+        )
+        for period, found in rows.items()
+    ]
+    begins = [datetime.fromisoformat(str(starts[next(iter(found.values()))])) for found in rows.values()]
+    return SeriesChart(
+        title=title,
+        subtitle=subtitle,
+        level=table.level,
+        labels=labels,
+        periods=points,
+        windows=[],
+        ticks=_ticks(points, begins),
     )
 
 

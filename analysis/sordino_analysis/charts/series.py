@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 
 from sordino_analysis.charts.plots import LEFT, RIGHT, WIDTH, Interval, Plot, Tick, heading, legend, shortened
 from sordino_analysis.charts.svg import document, dot, text
@@ -19,12 +20,15 @@ _TOP, _ROW = 128, 220
 
 @dataclass(frozen=True, kw_only=True)
 class SeriesPoint:
-    """Values (Q) of the periods `first` … `last`, with intervals that hold one by one and a band of all windows."""
+    """Values (Q) of the periods `first` … `last`, with intervals that hold one by one and a band of all windows.
+
+    A value is NaN where a period has no such answer.
+    """
 
     first: int
     last: int
     values: Sequence[float]
-    intervals: Sequence[Interval] | None
+    intervals: Sequence[Interval | None] | None
     band: Sequence[Interval] | None = None
 
 
@@ -80,14 +84,17 @@ def _most_moving(chart: SeriesChart) -> list[int]:
 
     def moved(query: int) -> float:
         found = [point.values[query] for point in points]
-        return max(found) - min(found)
+        known = [each for each in found if not isnan(each)]
+        # What some periods do not have is hardly there in them.
+        return max(known) - (min(known) if len(known) == len(found) else 0.0)
 
     chosen = sorted(range(len(chart.labels)), key=moved, reverse=True)[:MOST_PANELS]
     return sorted(chosen)
 
 
 def _panel(chart: SeriesChart, query: int, top: float, *, last: bool) -> list[str]:
-    periods = [(each.last, each.values[query], _of(each.intervals, query)) for each in chart.periods]
+    drawn = [each for each in chart.periods if not isnan(each.values[query])]
+    periods = [(each.last, each.values[query], _of(each.intervals, query)) for each in drawn]
     windows = [(each.last, each.values[query], _of(each.band, query)) for each in chart.windows]
     ends = [end for _, value, interval in (*periods, *windows) for end in (value, *(interval or ()))]
     first, final = chart.span
@@ -111,5 +118,5 @@ def _axis(unit: str) -> str:
     return "share of users" if unit == SHARE else f"answer in {unit}" if unit else "answer"
 
 
-def _of(ends: Sequence[Interval] | None, query: int) -> Interval | None:
+def _of(ends: Sequence[Interval | None] | None, query: int) -> Interval | None:
     return None if ends is None else ends[query]

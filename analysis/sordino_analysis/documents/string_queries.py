@@ -13,6 +13,8 @@ from sordino_shared.errors import InvalidValue
 MAX_BEAM = 10_000
 # Beyond these an error is no statement, or nothing is certified.
 LEAST_ERROR, MOST_ERROR = 0.001, 0.5
+# Of so many periods of a series together all changes hold: half a year of weeks.
+PERIODS_AT_ONCE = 26
 
 
 @dataclass(frozen=True)

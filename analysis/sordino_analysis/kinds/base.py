@@ -73,7 +73,8 @@ class KindOfAnswers:
     """One kind of documents of answers, which readers need no estimator for; its `name` is their discriminator.
 
     `row` is what a row of the table is called. Documents have `extras`, and `terms` besides those of all kinds. A
-    terminal gets `printed` rows, or all of them, and the texts of `parts`, or of all columns that are filled.
+    terminal gets `printed` rows, or all of them, and the texts of `parts`, or of all columns that are filled. Tables
+    that go on in time have the `oldest_first`, and pages turn them round.
     """
 
     name: ClassVar[str]
@@ -83,6 +84,7 @@ class KindOfAnswers:
     row: ClassVar[str] = "query"
     printed: ClassVar[int | None] = None
     parts: ClassVar[tuple[str, ...]] = ()
+    oldest_first: ClassVar[bool] = False
 
     def shown(self, estimate: EstimateDocument) -> Sequence[int]:
         """The rows of the table in the order in which readers look for them."""
@@ -124,6 +126,7 @@ class KindOfQuestion(KindOfAnswers, ABC):
     the model that reads the workload. Estimates have a band that holds all answers at once, unless `has_band` is false.
     Closed rounds of a kind that `takes_questions` are asked for more with `sordino campaigns answers`; campaigns of one
     that `compares_arms` may be experiments, and one that `reads_reports` counts in the reports of a round themselves.
+    In a series a kind that `remembers_periods` estimates them in order, each from the one before, too.
     `why_unused` is said of options that plans of the kind do not use, `why_users` where a plan needs a number of users.
     """
 
@@ -133,6 +136,7 @@ class KindOfQuestion(KindOfAnswers, ABC):
     takes_questions: ClassVar[bool] = False
     compares_arms: ClassVar[bool] = False
     reads_reports: ClassVar[bool] = False
+    remembers_periods: ClassVar[bool] = False
     has_band: ClassVar[bool] = True
     why_unused: ClassVar[str]
     why_users: ClassVar[str | None] = None

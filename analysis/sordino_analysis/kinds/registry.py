@@ -20,6 +20,7 @@ from sordino_analysis.kinds.on_demand import OnDemandKind
 from sordino_analysis.kinds.pairwise import PairwiseKind
 from sordino_analysis.kinds.release import ReleaseKind
 from sordino_analysis.kinds.series import SeriesKind
+from sordino_analysis.kinds.string_series import StringSeriesKind
 from sordino_analysis.kinds.strings import StringsKind
 from sordino_analysis.kinds.two_campaigns import ComparisonKind
 from sordino_shared.errors import InvalidValue
@@ -30,7 +31,8 @@ _KINDS: dict[str, KindOfQuestion] = {
 }
 # Answers that follow from no question of a campaign's own.
 _FURTHER: dict[str, KindOfAnswers] = {
-    kind.name: kind for kind in (OnDemandKind(), SeriesKind(), ReleaseKind(), ComparisonKind(), ArmsKind())
+    kind.name: kind
+    for kind in (OnDemandKind(), SeriesKind(), StringSeriesKind(), ReleaseKind(), ComparisonKind(), ArmsKind())
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -37,6 +38,36 @@ class ListedPeriod(BaseModel):
     active_standard_error: float | None
 
 
+@dataclass(frozen=True, kw_only=True)
+class SeriesStates:
+    """A campaign that is a series: when period 0 starts, and the state and reports so far of each period shown."""
+
+    campaign: str
+    start: int
+    period_s: int
+    of_previous: bool
+    states: Mapping[int, PeriodState]
+    reports: Mapping[int, int]
+    warnings: Sequence[str]
+
+    def begins(self, period: int) -> int:
+        """Unix time."""
+        return self.start + period * self.period_s
+
+    def listed(self, period: int, slots: int, *, known: bool) -> ListedPeriod:
+        """The period; how many devices were active is told of one that is `known` to have all its reports."""
+        reports, start = self.reports.get(period, 0), self.begins(period)
+        return ListedPeriod(
+            period=period,
+            start=start,
+            end=start + self.period_s,
+            state=self.states[period],
+            reports=reports,
+            active=slots * reports if known else None,
+            active_standard_error=math.sqrt(slots * reports * (slots - 1)) if known else None,
+        )
+
+
 class TrendTerms(BaseModel):
     """What a smoothed line rests on, for each query; it has no interval. Its values are the rows `trend`."""
 
@@ -47,7 +78,17 @@ class TrendTerms(BaseModel):
     notes: list[str]
 
 
-class SeriesExtras(Extras):
+class PeriodsExtras(Extras):
+    """What the documents of all series have."""
+
+    workload: str
+    slots: int
+    period_s: int
+    value_of: Literal["current", "previous"]
+    periods: list[ListedPeriod] = Field(description="Every period of the range, also those without answers.")
+
+
+class SeriesExtras(PeriodsExtras):
     """The closed periods of a series in a range, with windows of them, changes between windows and a trend.
 
     The column `part` says what a row is about. Of fewer than 30 reports there is no interval. Of one query, the bands
@@ -55,17 +96,12 @@ class SeriesExtras(Extras):
     devices, though `comparisons` were made.
     """
 
-    workload: str
-    slots: int
-    period_s: int
-    value_of: Literal["current", "previous"]
     by: Literal["reports", "periods"]
     window: int
     comparisons: int = Field(description="Changes that are compared, over all queries.")
     blanket: int | None = Field(
         None, description="Random reports of a shuffler in each period, whose expected sum was subtracted."
     )
-    periods: list[ListedPeriod] = Field(description="Every period of the range, also those without answers.")
     trend: TrendTerms | None
 
 
@@ -75,6 +111,7 @@ class SeriesKind(KindOfAnswers):
     name = "series"
     extras = SeriesExtras
     terms = ("campaign_id", "bias_bound", "plan_device", "plan_analyst")
+    oldest_first = True
 
     def tables(self, estimate: EstimateDocument, most: int | None) -> Sequence[ShownAnswers]:
         """Periods, windows and changes, with the first answers side by side."""
@@ -115,7 +152,8 @@ class SeriesKind(KindOfAnswers):
 
 def periods_of(estimate: EstimateDocument) -> Sequence[ListedPeriod]:
     """Every period that the estimate of a series is about, also those without answers."""
-    return _extras(estimate).periods
+    assert isinstance(estimate.extras, PeriodsExtras), "as every series"
+    return estimate.extras.periods
 
 
 def _extras(estimate: EstimateDocument) -> SeriesExtras:
@@ -144,7 +182,7 @@ class _Lines:
         for each in self.shown:
             found = self.answers.get(("period", (str(each.period),)), ())
             texts = map(_value, found[: len(self.labels)]) if found else [""] * len(self.labels)
-            yield (str(each.period), _moment(each.start), each.state, f"{each.reports:,}", *texts)
+            yield (str(each.period), moment(each.start), each.state, f"{each.reports:,}", *texts)
 
     def windows(self) -> Iterator[tuple[str, ...]]:
         """Windows, with how many of their periods have no reports."""
@@ -193,5 +231,11 @@ def _doubts(estimate: EstimateDocument) -> list[str]:
     return [*found[:_MOST_DOUBTS], *([f"{quantity(left, 'more such warning')}: see the CSV"] if left > 0 else [])]
 
 
-def _moment(unix: int) -> str:
+def moment(unix: int) -> str:
+    """As readers see it."""
     return datetime.fromtimestamp(unix, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def iso_moment(unix: int) -> str:
+    """As tables have it."""
+    return datetime.fromtimestamp(unix, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.document import EstimateDocument
@@ -13,7 +11,7 @@ from sordino_analysis.answers.filling import cells_of_estimate
 from sordino_analysis.answers.table import joined
 from sordino_analysis.estimation.normality import columns_of_laws
 from sordino_analysis.evaluation.listing import PublishedQueries
-from sordino_analysis.kinds.series import ListedPeriod, PeriodState, SeriesExtras, TrendTerms
+from sordino_analysis.kinds.series import SeriesExtras, SeriesStates, TrendTerms, iso_moment
 from sordino_analysis.panel.period_answers import By, Change, PeriodAnswers
 from sordino_analysis.panel.series import SeriesEstimates
 from sordino_analysis.panel.smoother import SENTENCES, Trend
@@ -33,30 +31,12 @@ class SeriesRange:
     trend: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
-class SeriesStates:
-    """A campaign that is a series: when period 0 starts, and the state and reports so far of each period shown."""
-
-    campaign: str
-    start: int
-    period_s: int
-    of_previous: bool
-    states: Mapping[int, PeriodState]
-    reports: Mapping[int, int]
-    warnings: Sequence[str]
-
-    def begins(self, period: int) -> int:
-        """Unix time."""
-        return self.start + period * self.period_s
-
-
 def series_document(series: SeriesEstimates, asked: SeriesRange, terms: SeriesStates) -> EstimateDocument:
     """Estimates of the periods that have reports, of windows, of changes between windows, and the trend."""
     device, analyst = series.estimator.device, series.estimator.analyst
     published = PublishedQueries.of(device, analyst)
     rows = _Rows(series, published.numbers.tolist())
     made = rows.of(asked)
-    shown = {number: terms.states[number] for number in range(asked.first, asked.last + 1)}
     extras = SeriesExtras(
         workload=analyst.workload,
         slots=series.slots,
@@ -66,11 +46,14 @@ def series_document(series: SeriesEstimates, asked: SeriesRange, terms: SeriesSt
         window=asked.window,
         comparisons=made.comparisons,
         blanket=series.blanket or None,
-        periods=[_period(series, terms, number, state) for number, state in shown.items()],
+        periods=[
+            terms.listed(number, series.slots, known=number in series.periods)
+            for number in range(asked.first, asked.last + 1)
+        ],
         trend=None if made.trend is None else _trend(made.trend, rows.queries),
         warnings=(*published.note, *series.warnings, *terms.warnings),
     )
-    starts = [None if number is None else _iso(terms.begins(int(number))) for number in made.columns["period"]]
+    starts = [None if number is None else iso_moment(terms.begins(int(number))) for number in made.columns["period"]]
     return EstimateDocument.of_columns(
         "series",
         {**made.columns, "period_start": starts},
@@ -154,20 +137,6 @@ class _Rows:
         return {name: [cell] * len(self.queries) for name, cell in cells.items()}
 
 
-def _period(series: SeriesEstimates, terms: SeriesStates, number: int, state: PeriodState) -> ListedPeriod:
-    reports, slots, start = terms.reports.get(number, 0), series.slots, terms.begins(number)
-    known = number in series.periods
-    return ListedPeriod(
-        period=number,
-        start=start,
-        end=start + terms.period_s,
-        state=state,
-        reports=reports,
-        active=slots * reports if known else None,
-        active_standard_error=math.sqrt(slots * reports * (slots - 1)) if known else None,
-    )
-
-
 def _trend(trend: Trend, queries: Sequence[int]) -> TrendTerms:
     chosen = list(queries)
     return TrendTerms(
@@ -177,7 +146,3 @@ def _trend(trend: Trend, queries: Sequence[int]) -> TrendTerms:
         weights=[trend.weights(query)[-1].tolist() for query in chosen],
         notes=list(SENTENCES),
     )
-
-
-def _iso(unix: int) -> str:
-    return datetime.fromtimestamp(unix, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
 from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers
@@ -27,8 +27,38 @@ _SHOWN_SEEN = 10
 _FORGED = 0.01
 
 
+class ListedString(BaseModel):
+    """A string that was listed in a period of a series: the bits of its code as hex digits."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    label: str
+    code: str
+    first: int = Field(description="The first period that listed it.")
+    last: int = Field(description="The last period that listed it.")
+
+
+class StringChange(BaseModel):
+    """The share of a string that the paths of a period chose, less that of the earlier period."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    label: str
+    earlier: float = Field(description="Unbiased share of the earlier period.")
+    later: float = Field(description="Unbiased share of this period.")
+    standard_error: float
+    lower: float
+    upper: float
+    verdict: Literal["higher", "lower", "undecided"]
+
+
 class StringExtras(Extras):
-    """What else an estimate of strings says; `reports` are those of the held-out level and of each level in order."""
+    """What else an estimate of strings says; `reports` are those of the held-out level and of each level in order.
+
+    Of a period of a series it has what was listed so far, and how shares changed since the estimated period before.
+    """
 
     workload: str
     beam: int
@@ -38,6 +68,15 @@ class StringExtras(Extras):
     forged: float = Field(description="Times a share of forged reports: points that they add to one string.")
     forged_held_out: float = Field(description="The same where all of them are of the level that counts.")
     seen: tuple[str, ...] = Field(description="Beginnings that are common, without a certified string and a number.")
+    period: int | None = Field(None, description="Number of the period of a series.")
+    listed: tuple[ListedString, ...] = Field(
+        (),
+        description="Of a series: strings that were listed in the last 26 periods, which are candidates of the next.",
+    )
+    since: int | None = Field(None, description="Of a series: the earlier period that `changes` compare with.")
+    changes: tuple[StringChange, ...] = Field(
+        (), description="Of a series: changes of listed strings, and of others with a verdict."
+    )
 
 
 class StringsKind(KindOfQuestion):
@@ -49,6 +88,7 @@ class StringsKind(KindOfQuestion):
     extras = StringExtras
     row = "string"
     reads_reports = True
+    remembers_periods = True
     terms = ("compared", "plan_device", "plan_analyst")
     why_unused = "they apply to other questions; strings have one plan"
 

@@ -17,7 +17,8 @@ from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.figures import SHARE
 from sordino_analysis.kinds.base import digests_of
 from sordino_analysis.kinds.strings import StringExtras
-from sordino_analysis.planning.rounds import ClosedRound
+from sordino_analysis.kinds.strings_periods import changed_since, code_of, listed_before, listed_with
+from sordino_analysis.planning.rounds import ClosedRound, EarlierPeriod
 from sordino_analysis.strings.certification import forged_reach
 from sordino_analysis.strings.labels import kind_of, label_of, legible
 from sordino_analysis.strings.reports import HELD_OUT, StringReports
@@ -38,13 +39,25 @@ def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
     if closed.payloads is None:
         raise EstimationError("strings are found in the reports themselves, which are not at hand")
     plan, campaign = closed.plan, str(manifest.campaign)
-    return strings_document(plan.device, plan.analyst, closed.payloads(), campaign_id=campaign, **digests_of(plan))
+    terms = {"campaign_id": campaign, **digests_of(plan)}
+    return strings_document(
+        plan.device, plan.analyst, closed.payloads(), number=closed.number, before=closed.before, **terms
+    )
 
 
 def strings_document(
-    device: DevicePart, analyst: AnalystPart, pages: Iterable[NDArray[np.uint8]], **terms: Cell
+    device: DevicePart,
+    analyst: AnalystPart,
+    pages: Iterable[NDArray[np.uint8]],
+    *,
+    number: int | None = None,
+    before: EarlierPeriod | None = None,
+    **terms: Cell,
 ) -> EstimateDocument:
-    """The document of what is found in (n, width) payloads, with further terms; raises EstimationError."""
+    """The document of what is found in (n, width) payloads, with further terms; raises EstimationError.
+
+    Of a series they are those of the period `number`, and `before` is an earlier one.
+    """
     queries, decoder = analyst.queries, analyst.decoder
     if not isinstance(queries, StringQueries) or not isinstance(decoder, StringsDecoder):
         raise EstimationError("the plan finds no strings")
@@ -55,10 +68,19 @@ def strings_document(
         raise EstimationError("no report was counted in this round, so there is nothing to find")
     if not len(reports.levels[HELD_OUT]):
         raise EstimationError("no report certifies: of so few none is of the held-out level")
-    found = find_strings(strings, reports, queries.beam, queries.error, decoder.sought)
+    known = listed_before(before)
+    found = find_strings(
+        strings,
+        reports,
+        queries.beam,
+        queries.error,
+        decoder.sought,
+        known=[code_of(each.code) for each in known],
+    )
+    since, changes, doubts = changed_since(before, strings, found, queries.error)
     gain, gain_held_out = forged_reach(strings.chances, decoder.held_out)
     extras = StringExtras(
-        warnings=tuple(_warnings(device.randomizer, found.reports)),
+        warnings=(*_warnings(device.randomizer, found.reports), *doubts),
         workload=analyst.workload,
         beam=queries.beam,
         candidates=len(found.texts),
@@ -67,6 +89,10 @@ def strings_document(
         forged=gain,
         forged_held_out=gain_held_out,
         seen=tuple(map(legible, found.seen)),
+        period=number,
+        listed=() if number is None else listed_with(known, strings, found, number),
+        since=since,
+        changes=changes,
     )
     return EstimateDocument.of_columns(
         "strings",
@@ -98,8 +124,7 @@ def _columns(strings: StringDomain, found: FoundStrings) -> dict[str, Sequence[C
     certified = found.certified
     listed = [at for at in range(len(found.texts)) if certified.certified[at]]
     listed.sort(key=lambda at: -float(certified.uncut[at]))
-    chances, reports = strings.chances, found.reports[HELD_OUT]
-    own, other = float(chances.own), float(chances.other)
+    errors = found.counts.standard_errors(strings.chances)
     rows = [
         {
             "kind": kind_of(found.texts[at]),
@@ -107,17 +132,13 @@ def _columns(strings: StringDomain, found: FoundStrings) -> dict[str, Sequence[C
             "unit": SHARE,
             "value": float(certified.value[at]),
             "uncut": float(certified.uncut[at]),
-            "standard_error": math.sqrt(_spread(found.counts[at] / reports) / reports) / (own - other),
+            "standard_error": float(errors[at]),
             **ends("band_", (float(certified.interval[at, 0]), float(certified.interval[at, 1]))),
         }
         for at in listed
     ]
     names = ("kind", "label", "unit", "value", "uncut", "standard_error", "band_lower", "band_upper")
     return {name: [row[name] for row in rows] for name in names}
-
-
-def _spread(share: float) -> float:
-    return float(share * (1 - share))
 
 
 def _warnings(randomizer: Coarsened, reports: Sequence[int]) -> list[str]:

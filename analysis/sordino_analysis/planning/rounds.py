@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from sordino_analysis.answers.document import EstimateDocument
+
     # The server's API reads round plans and needs no evaluation, which takes longer to import than all the rest.
     from sordino_analysis.evaluation.accumulate import Aggregate
 
@@ -37,17 +39,29 @@ class RoundPlan:
             )
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class EarlierPeriod:
+    """The newest estimated period of a series before another one; without `payloads` where they were purged."""
+
+    number: int
+    estimate: EstimateDocument
+    payloads: Callable[[], Iterable[NDArray[np.uint8]]] | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class ClosedRound:
     """A round that takes no more reports: its plan and the sum of its reports, `blanket` of them a shuffler's.
 
-    `payloads` gives the reports themselves, in pages (n, width), to kinds of questions that count in them.
+    `payloads` gives the reports themselves, in pages (n, width), to kinds of questions that count in them. Of a series
+    it is the period `number`, and kinds that remember periods get the one `before`.
     """
 
     plan: RoundPlan
     aggregate: Aggregate
     blanket: int = 0
     payloads: Callable[[], Iterable[NDArray[np.uint8]]] | None = None
+    number: int | None = None
+    before: EarlierPeriod | None = None
 
 
 class RoundsProtocol(Protocol[Estimate]):

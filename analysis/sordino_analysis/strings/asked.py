@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.figures import SHARE
-from sordino_analysis.strings.certification import clopper_pearson
+from sordino_analysis.strings.held_out import HeldOutCounts
 from sordino_analysis.strings.labels import kind_of, label_of
 from sordino_analysis.strings.level_counts import held_counts
 from sordino_analysis.strings.reports import HELD_OUT, StringReports
@@ -23,10 +23,15 @@ ALL_TEXTS = 1 << 64
 
 
 def asked_strings(
-    strings: StringDomain, pages: Iterable[NDArray[np.uint8]], texts: Sequence[str], level: float = 0.95
+    strings: StringDomain,
+    pages: Iterable[NDArray[np.uint8]],
+    texts: Sequence[str],
+    level: float = 0.95,
+    spread: float = 1.0,
 ) -> dict[str, Sequence[Cell]]:
     """Columns of the answers: shares of `texts` by payloads (n, width), an interval for each, a band for all texts.
 
+    `spread` is how many times those of all reports the shares of devices are, with a shuffler's random ones among them.
     A text whose code is cut is answered as what it begins with, since all that begin so are one value.
 
     Raises InvalidValue for a text of more than 64 KiB, and where no report counts.
@@ -38,20 +43,17 @@ def asked_strings(
         raise InvalidValue("no report of this round counts strings", texts)
     codes = [strings.text.bits_of(text) for text in texts]
     members, reads = [strings.text.index_of(code) for code in codes], [strings.read(code) for code in codes]
-    counts = held_counts(rows, np.array(members, dtype=np.uint64))
-    own, other = float(strings.chances.own), float(strings.chances.other)
-    held = counts / len(rows)
-    uncut = (held - other) / (own - other)
+    found = HeldOutCounts(held_counts(rows, np.array(members, dtype=np.uint64)), len(rows), spread)
+    uncut = found.shares(strings.chances)
     columns: dict[str, Sequence[Cell]] = {
         "kind": [kind_of(read) for read in reads],
         "label": [label_of(read) for read in reads],
         "unit": [SHARE] * len(texts),
         "value": np.clip(uncut, 0.0, 1.0).tolist(),
         "uncut": uncut.tolist(),
-        "standard_error": (np.sqrt(held * (1 - held) / len(rows)) / (own - other)).tolist(),
+        "standard_error": found.standard_errors(strings.chances).tolist(),
     }
     for prefix, error in (("", 1 - level), ("band_", (1 - level) / ALL_TEXTS)):
-        ends = clopper_pearson(counts, len(rows), np.full(len(texts), error))
-        shares = np.clip((ends - other) / (own - other), 0.0, 1.0)
+        shares = found.intervals(strings.chances, np.full(len(texts), error))
         columns |= {f"{prefix}lower": shares[:, 0].tolist(), f"{prefix}upper": shares[:, 1].tolist()}
     return columns

@@ -14,15 +14,15 @@ from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betainc, betainccinv, betaincinv
+from scipy.special import betainc
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.strings.chances import StringChances
+from sordino_analysis.strings.held_out import HeldOutCounts, Integers
 from sordino_shared.errors import InvalidValue
 
 # A candidate that the path thinks little of still has a share of the error.
 _LEAST_CHANCE = 0.001
-Integers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,29 +46,16 @@ def weights_of(chances: Floats) -> Floats:
     return np.asarray(raised / raised.sum())
 
 
-def certify(counts: Integers, reports: int, chances: StringChances, weights: Floats, error: float) -> Certified:
-    """List and intervals of m candidates that `counts` (m,) of the held-out level's `reports` hold.
+def certify(found: HeldOutCounts, chances: StringChances, weights: Floats, error: float) -> Certified:
+    """List and intervals of m candidates, whose counts in the held-out level chose none of them.
 
     With probability 1 − `error` or more every candidate on the list is held by some reporter, and every interval holds
     the share of the reporters. Raises InvalidValue without reports.
     """
-    if not reports:
-        raise InvalidValue("no report certifies: the held-out level has none", reports)
-    own, other = float(chances.own), float(chances.other)
-    listed = _listed(_tail(counts, reports, other), weights, error / 2)
-    ends = clopper_pearson(counts, reports, error / 2 * weights)
-    uncut = (counts / reports - other) / (own - other)
-    interval = np.clip((ends - other) / (own - other), 0.0, 1.0)
-    return Certified(uncut, interval, listed, 1 - error)
-
-
-def clopper_pearson(counts: Integers, reports: int, errors: Floats) -> Floats:
-    """(m, 2) the interval of each event's chance with the `errors` (m,), half of each at either end."""
-    low = betaincinv(np.maximum(counts, 1), reports - counts + 1, errors / 2)
-    # By the complement: 1 less an error of 2^-64 is 1.
-    high = betainccinv(counts + 1, np.maximum(reports - counts, 1), errors / 2)
-    ends = np.stack([np.where(counts == 0, 0.0, low), np.where(counts == reports, 1.0, high)], axis=-1)
-    return np.asarray(ends)
+    if not found.reports:
+        raise InvalidValue("no report certifies: the held-out level has none", found.reports)
+    listed = _listed(_tail(found.counts, found.reports, float(chances.other)), weights, error / 2)
+    return Certified(found.shares(chances), found.intervals(chances, error / 2 * weights), listed, 1 - error)
 
 
 def _tail(counts: Integers, reports: int, other: float) -> Floats:

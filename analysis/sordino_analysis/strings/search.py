@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
+from sordino_analysis.arrays import Floats
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.strings.beam import Paths, PathSearch
 from sordino_analysis.strings.certification import Certified, certify, weights_of
 from sordino_analysis.strings.chances import StringChances
+from sordino_analysis.strings.held_out import HeldOutCounts
 from sordino_analysis.strings.level_counts import held_counts
 from sordino_analysis.strings.reports import HELD_OUT, StringReports
 from sordino_analysis.text_codes.reading import CodeReader, End, ReadBits
@@ -65,15 +67,17 @@ class StringDomain:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FoundStrings:
-    """m candidates, best path first: `texts` (m,), (m,) counts in the held-out level, and their certification.
+    """m candidates, the leaves of paths first and the best of them at the head: `texts` and `codes` (m,).
 
-    `seen` are beginnings of strings whose paths are heavy and of which no string is certified. `reports` of all levels
-    and of each: the held-out one first.
+    `counts` (m,) are those in the held-out level, with their certification. `paths` are the leaves alone. `seen` are
+    beginnings of strings whose paths are heavy and of which no string is certified. `reports` of all levels and of
+    each: the held-out one first.
     """
 
     texts: tuple[ReadBits, ...]
-    chances: np.ndarray
-    counts: np.ndarray
+    codes: tuple[int, ...]
+    paths: Paths
+    counts: HeldOutCounts
     certified: Certified
     seen: tuple[str, ...]
     reports: tuple[int, ...]
@@ -86,24 +90,47 @@ def find_strings(
     error: float,
     sought: float,
     progress: ProgressCallback = ignore_progress,
+    *,
+    known: Sequence[int] = (),
+    spread: float = 1.0,
 ) -> FoundStrings:
-    """The common strings of a round; `sought` is the share of paths in units of √(V/n). Raises InvalidValue."""
+    """The common strings of a round; `sought` is the share of paths in units of √(V/n). Raises InvalidValue.
+
+    Codes that were `known` before the round are candidates without a path. `spread` is that of `HeldOutCounts`.
+    """
     if not reports.count:
         raise InvalidValue("no report was counted in this round, so there is nothing to find", reports)
     *shorter, leaves = _levels(strings, reports, beam, sought, progress)
-    members = [strings.text.index_of(code) for code in leaves.codes]
-    held_out = reports.rows(HELD_OUT)
-    counts = held_counts(held_out, np.array(members, dtype=np.uint64))
-    found = certify(counts, len(held_out), strings.chances, weights_of(leaves.chances), error)
+    codes, chances = _candidates(leaves, known)
+    counts = held_out_counts(strings, reports, codes, spread)
+    found = certify(counts, strings.chances, weights_of(chances), error)
     progress(Progress(1.0))
     return FoundStrings(
-        texts=leaves.reads,
-        chances=leaves.chances,
+        texts=(*leaves.reads, *map(strings.read, codes[len(leaves.codes) :])),
+        codes=codes,
+        paths=leaves,
         counts=counts,
         certified=found,
         seen=tuple(_seen(strings, shorter, leaves, found)),
         reports=tuple(map(len, reports.levels)),
     )
+
+
+def held_out_counts(
+    strings: StringDomain, reports: StringReports, codes: Sequence[int], spread: float = 1.0
+) -> HeldOutCounts:
+    """(m,) how many reports of the held-out level hold each of the `codes` (m,) of the whole depth."""
+    rows = reports.rows(HELD_OUT)
+    members = np.array([strings.text.index_of(code) for code in codes], dtype=np.uint64)
+    return HeldOutCounts(held_counts(rows, members), len(rows), spread)
+
+
+def _candidates(leaves: Paths, known: Sequence[int]) -> tuple[tuple[int, ...], Floats]:
+    """Codes of the leaves and of what was known, which counts as sure whatever this round's paths say of it."""
+    sure, own = set(known), set(leaves.codes)
+    codes = (*leaves.codes, *(code for code in dict.fromkeys(known) if code not in own))
+    chances = [*leaves.chances.tolist(), *(1.0 for _ in codes[len(own) :])]
+    return codes, np.array([1.0 if code in sure else chance for code, chance in zip(codes, chances, strict=True)])
 
 
 def _levels(

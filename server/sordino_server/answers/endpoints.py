@@ -19,7 +19,7 @@ from sordino_server.answers.arms import arms_document
 from sordino_server.answers.comparison import ComparisonTerms, comparison_document
 from sordino_server.answers.export import MOST_CAMPAIGNS, Export, export_of
 from sordino_server.answers.on_demand import AnswersKind, answers_document
-from sordino_server.answers.schemas import AnyEstimate, schema_of
+from sordino_server.answers.schemas import AnyEstimate, AnySeries, schema_of
 from sordino_server.answers.series import DEFAULT_SHOWN, MOST_SHOWN, SeriesQuestion, series_document
 from sordino_server.answers.views import CSV_RESPONSES, IMMUTABLE, NOT_STORED, Form, as_asked, wants_csv
 from sordino_server.context import Injected
@@ -75,13 +75,13 @@ def asked_of_series(
 SeriesQuery = Annotated[SeriesQuestion, Depends(asked_of_series)]
 
 
-@router.get("/campaigns/{campaign_id}/series", response_model=schema_of("series"), responses=CSV_RESPONSES)
+@router.get("/campaigns/{campaign_id}/series", response_model=AnySeries, responses=CSV_RESPONSES)
 async def get_series(
     context: Injected, _: Analyst, request: Request, campaign_id: DigestPath, question: SeriesQuery, form: Form = None
 ) -> Response:
     """Estimates of a series: its periods, windows of them, changes between windows, a trend; a table with `format=csv`.
 
-    Of at most 1,000 periods.
+    Of at most 1,000 periods; of strings those that each period lists, and how their shares changed.
     What is said of closed periods never changes; `open` ones have the number of their reports so far.
     """
     return as_asked(request, await series_document(context, campaign_id, question), form, NOT_STORED)

@@ -5,20 +5,24 @@ Only workers import this module: it needs the estimators.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+import numpy as np
+from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from sordino_analysis.answers.document import EstimateDocument, SourceReports
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
 from sordino_analysis.kinds.participation import source_warnings
 from sordino_analysis.kinds.registry import kind_named
-from sordino_analysis.planning.rounds import ClosedRound, RoundPlan
+from sordino_analysis.planning.rounds import ClosedRound, EarlierPeriod, RoundPlan
 from sordino_analysis.progress import ProgressCallback
 from sordino_server import rounds
-from sordino_server.aggregates import aggregate, logged_payloads, source_counts
+from sordino_server.aggregates import LogPurged, aggregate, logged_payloads, source_counts
+from sordino_server.answers import repository
+from sordino_server.answers.stored import read_estimate
 from sordino_server.campaigns import service as campaigns
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
@@ -31,6 +35,7 @@ from sordino_server.sources import repository as sources
 from sordino_shared.errors import InvalidValue, SordinoError
 from sordino_shared.protocol import CampaignState, DrawOneRound, Manifest, Rotating
 from sordino_shared.protocol.campaigns import WHOLE_WEIGHT
+from sordino_shared.randomizers import AnyRandomizer
 
 
 def compute(
@@ -50,7 +55,8 @@ def compute(
     blanket = opening.open_batch(database, row, keys, now, processes) if row.shuffled else 0
     manifest, last, kind = Manifest.read(campaign.manifest), row.index, kind_named(campaign.kind)
     if isinstance(manifest.assignment, Rotating):
-        period = replace(_closed_round(database, row, processes), blanket=blanket)
+        before = _period_before(database, row) if kind.remembers_periods else None
+        period = replace(_closed_round(database, row, processes), blanket=blanket, number=last, before=before)
         estimate = kind.follow(manifest, None, (period,), conclude=True)
         assert isinstance(estimate, EstimateDocument), "a series asks what one round answers"
         return EstimateReady(estimate.content())
@@ -107,6 +113,32 @@ def _closed_round(database: Database, row: Round, processes: int) -> ClosedRound
     with database.read("read closed period") as session:
         plan = RoundPlan(plans.device_part(session, row.device_digest), plans.analyst_part(session, row.analyst_digest))
     return _counted(database, row, plan, processes)
+
+
+def _period_before(database: Database, row: Round) -> EarlierPeriod | None:
+    """The newest estimated period of the series before that of `row`, with its reports unless they were purged."""
+    with database.read("read period before") as session:
+        earlier = rounds.newest_estimated_before(session, row)
+        if earlier is None:
+            return None
+        content = repository.find(session, earlier.id)
+        randomizer = plans.device_part(session, earlier.device_digest).randomizer
+    assert content is not None, "as of every estimated period"
+    return EarlierPeriod(
+        number=earlier.index, estimate=read_estimate(content), payloads=_kept_payloads(database, earlier, randomizer)
+    )
+
+
+def _kept_payloads(
+    database: Database, row: Round, randomizer: AnyRandomizer
+) -> Callable[[], Iterable[NDArray[np.uint8]]] | None:
+    """The reports of an estimated round, which are read here since they may be purged while an estimate is made."""
+    try:
+        total = aggregate(database, row.id, randomizer)
+        pages = list(logged_payloads(database, row.id, randomizer.payload_bytes, total.count))
+    except LogPurged:
+        return None
+    return partial(iter, pages)
 
 
 def _read(

@@ -45,6 +45,13 @@ def shards_between(session: Session, campaign: str, first: int, last: int) -> li
     return [(number, count, sums) for number, count, sums in session.execute(chosen)]
 
 
+def estimates_between(session: Session, campaign: str, first: int, last: int) -> dict[int, bytes]:
+    """The stored bytes of the estimates of these periods, by the number of the period."""
+    query = select(Round.index, Estimate.content).join(Estimate, Estimate.round_id == Round.id)
+    chosen = query.where(Round.campaign_id == campaign, Round.index.between(first, last)).order_by(Round.index)
+    return dict(session.execute(chosen).tuples().all())
+
+
 def find(session: Session, round_id: int) -> bytes | None:
     """The stored bytes of a round's estimate."""
     row = session.get(Estimate, round_id)

@@ -23,8 +23,10 @@ def schema_of(name: str) -> type[BaseModel]:
         "table": (dict[str, list[Cell]], table),
         "extras": (extras, ...),
     }
-    schema: type[BaseModel] = create_model(f"{name.capitalize()}Estimate", __doc__=extras.__doc__, **fields)
+    title = "".join(part.capitalize() for part in name.split("_"))
+    schema: type[BaseModel] = create_model(f"{title}Estimate", __doc__=extras.__doc__, **fields)
     return schema
 
 
+AnySeries: Any = Annotated[schema_of("series") | schema_of("string_series"), Field(discriminator="kind")]
 AnyEstimate: Any = Annotated[reduce(or_, map(schema_of, kinds())), Field(discriminator="kind")]

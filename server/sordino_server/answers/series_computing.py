@@ -13,17 +13,22 @@ from functools import lru_cache
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.estimation.linear import EstimationError, LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.kinds.series_document import SeriesRange, SeriesStates, series_document
+from sordino_analysis.kinds.registry import kind_named
+from sordino_analysis.kinds.series import SeriesStates
+from sordino_analysis.kinds.series_document import SeriesRange, series_document
+from sordino_analysis.kinds.string_series_document import string_series_document
 from sordino_analysis.panel.period_answers import PeriodAnswers
 from sordino_analysis.panel.series import SeriesEstimates, series_estimator
 from sordino_server import aggregates
 from sordino_server.answers import repository
 from sordino_server.answers.series import PeriodsOfAnswer, SeriesQuestion, asked_periods
+from sordino_server.answers.stored import read_estimate
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.series_terms import lasting
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.plans import service as plans
+from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest, Problem
 
 _KEPT_PLANS = 4
@@ -46,21 +51,45 @@ def window_of_series(database: Database, campaign: str, question: SeriesQuestion
 
 def document_of_series(database: Database, campaign: str, question: SeriesQuestion, now: int) -> EstimateDocument:
     """Estimates of the closed periods that are asked for; the open ones have their counts so far."""
+    with database.read("read kind of series") as session:
+        kind = kind_named(campaigns.get(session, campaign).kind)
+    if kind.remembers_periods:
+        return _of_estimates(database, campaign, question, now)
     read = _read(database, campaign, question, now)
-    asked, series, counts = read.asked, read.series, read.counts
     shown = SeriesRange(
-        first=asked.first, last=asked.last, window=question.window, by=question.by, trend=question.trend
+        first=read.asked.first, last=read.asked.last, window=question.window, by=question.by, trend=question.trend
     )
-    terms = SeriesStates(
+    return series_document(read.series, shown, _states(campaign, read.asked, read.counts))
+
+
+def _of_estimates(database: Database, campaign: str, question: SeriesQuestion, now: int) -> EstimateDocument:
+    """Lists of the estimated periods: what is found in reports is not added up over windows."""
+    if question.trend or question.by != "reports":
+        raise InvalidValue("/query: lists of strings have no windows and no smoothed line: leave out trend and by")
+    with database.read("read series") as session:
+        asked = asked_periods(session, campaign, question, now)
+        manifest = Manifest.read(campaigns.get(session, campaign).manifest)
+        counts = _counts(repository.shards_between(session, campaign, asked.first, asked.last))
+        stored = repository.estimates_between(session, campaign, asked.first, asked.last)
+        reference = manifest.rounds[0].plan
+        assert reference is not None, "as of every series"
+        device = plans.device_part(session, str(reference.device))
+        analyst = plans.analyst_part(session, str(reference.analyst))
+    estimates = {number: read_estimate(content) for number, content in stored.items()}
+    terms = _states(campaign, asked, counts)
+    return string_series_document(estimates, terms, device=device, analyst=analyst, slots=asked.row.slots)
+
+
+def _states(campaign: str, asked: PeriodsOfAnswer, counts: Counter[int]) -> SeriesStates:
+    return SeriesStates(
         campaign=campaign,
         start=asked.row.start,
         period_s=asked.row.period_s,
         of_previous=bool(asked.row.lag),
-        states=asked.states,
+        states={number: asked.states[number] for number in range(asked.first, asked.last + 1)},
         reports={number: _users(counts[row], asked) for number, row in {**asked.open, **asked.closed}.items()},
         warnings=_warnings(asked),
     )
-    return series_document(series, shown, terms)
 
 
 @dataclass(frozen=True)
@@ -89,12 +118,18 @@ def _read(database: Database, campaign: str, question: SeriesQuestion, now: int)
     assert reference is not None
     url = database.url.render_as_string(hide_password=False)
     estimator = _estimator(url, str(reference.device), str(reference.analyst))
-    counts = Counter[int]()
-    for number, count, _ in shards:
-        counts[number] += count
+    counts = _counts(shards)
     sums = _aggregates(database, asked, estimator, shards)
     series = SeriesEstimates.of(estimator, sums, asked.row.slots, question.level, asked.blanket)
     return _Read(asked, series, counts)
+
+
+def _counts(shards: Iterable[tuple[int, int, bytes]]) -> Counter[int]:
+    """How many reports each row has so far."""
+    counts = Counter[int]()
+    for number, count, _ in shards:
+        counts[number] += count
+    return counts
 
 
 def _users(reports: int, asked: PeriodsOfAnswer) -> int:

@@ -187,10 +187,8 @@ def _series(
         raise InvalidValue(
             "/series: a series asks linear queries, one round a period; this plan is a protocol of rounds"
         )
-    if device.domain.holds_strings:
-        raise InvalidValue("/series: strings are not collected in a series yet: create a campaign of one round")
     cells = device.domain.size
-    if cells > MOST_CELLS:
+    if cells > MOST_CELLS and not device.domain.holds_strings:
         raise InvalidValue(f"/series: the domain of a series has at most {MOST_CELLS} cells, this one {cells}", cells)
     assignment = order.assignment(now)
     return assignment, spending(device.guarantee, assignment)

@@ -31,12 +31,15 @@ async def get_series(
     name = await anyio.to_thread.run_sync(_name, context, campaign_id)
     content = await series_document(context, campaign_id, question)
     estimate = read_estimate(content)
+    kind = kind_of_answers(estimate.kind)
     values = {
         "campaign": campaign_id,
         "periods": periods_of(estimate),
         "asked": question,
         "query": request.query_params.multi_items(),
-        "tables": kind_of_answers(estimate.kind).tables(estimate, None),
+        "statements": kind.statements(estimate),
+        "tables": kind.tables(estimate, None),
+        "newest_first": kind.oldest_first,
         "drawable": is_drawable(estimate.table),
     }
     return ConsolePage(title=f"Series {name}", document=content, rows=lambda: table_text(content), values=values)

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, tuple_, update
 from sqlalchemy.exc import IntegrityError
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, aliased
 
+from sordino_analysis.kinds.registry import kinds
 from sordino_server import aggregates
 from sordino_server.kit import leases
 from sordino_server.kit.db import FOR_CHANGE, Database
@@ -62,6 +63,13 @@ def find(session: Session, campaign: str, index: int) -> Round | None:
 def of_campaign(session: Session, campaign: str) -> Sequence[Round]:
     """All rounds of a campaign in order."""
     return session.scalars(select(Round).where(Round.campaign_id == campaign).order_by(Round.index)).all()
+
+
+def newest_estimated_before(session: Session, row: Round) -> Round | None:
+    """The estimated round of the same campaign with the largest index below that of `row`."""
+    earlier = (Round.campaign_id == row.campaign_id) & (Round.index < row.index)
+    query = select(Round).where(earlier, Round.state == RoundState.ESTIMATED).order_by(Round.index.desc())
+    return session.scalars(query.limit(1)).first()
 
 
 def newest_of(
@@ -211,7 +219,7 @@ def oldest_waiting(session: Session, now: int) -> int | None:
 
 def to_go_on(now: int) -> ColumnElement[bool]:
     """Whether a round is closed and another round, or its estimate, is still to come of it, and may come now."""
-    waits = _waits(now) | (Round.shuffled & ~_BATCH_ENDED)
+    waits = _waits(now) | (Round.shuffled & ~_BATCH_ENDED) | _follows_another()
     return (Round.state == RoundState.CLOSED) & Round.error.is_(None) & ~waits
 
 
@@ -220,6 +228,16 @@ def _waits(now: int) -> ColumnElement[bool]:
     came = exists().where(SourceSums.round_id == Round.id, SourceSums.source == Source.name)
     lacking = exists().where(Source.campaign_id == Round.campaign_id, ~came, _MAY_SEND)
     return and_(Round.sources_waived_at.is_(None), lacking, _in_time(now))
+
+
+def _follows_another() -> ColumnElement[bool]:
+    """Whether the estimate remembers earlier periods, and one of them is closed and still to be estimated."""
+    earlier = aliased(Round)
+    remembering = [name for name, kind in kinds().items() if kind.remembers_periods]
+    batch_ended = exists().where(Batch.round_id == earlier.id, Batch.state != BatchState.RECEIVING)
+    due = (earlier.state == RoundState.CLOSED) & earlier.error.is_(None) & ~(earlier.shuffled & ~batch_ended)
+    before = exists().where(earlier.campaign_id == Round.campaign_id, earlier.index < Round.index, due)
+    return exists().where(Campaign.id == Round.campaign_id, Campaign.kind.in_(remembering)) & before
 
 
 def _in_time(now: int) -> ColumnElement[bool]:

@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.campaigns import Manifest
 from sordino_shared.protocol.routes import ShuffledRoute
-from sordino_shared.protocol.series import Rotating
 
 
 def check_built(manifest: Manifest) -> None:
@@ -26,11 +25,9 @@ def _unbuilt(manifest: Manifest) -> Iterator[str]:
         yield "`arms` of several servers"
     if not manifest.domain.holds_strings:
         return
-    # Strings are found in the log of one server, of one round whose reports come from devices alone.
+    # Strings are found in the log of one server.
     if manifest.servers:
         yield "strings of several servers"
-    if isinstance(manifest.assignment, Rotating):
-        yield "strings in a series"
     if isinstance(manifest.route, ShuffledRoute):
         yield "strings behind a shuffler"
     if manifest.arms:

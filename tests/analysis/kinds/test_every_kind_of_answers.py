@@ -29,11 +29,15 @@ from sordino_analysis.kinds.on_demand import OnDemandExtras
 from sordino_analysis.kinds.reading import UnreadableEstimate, estimate_of, read_estimate
 from sordino_analysis.kinds.registry import kind_of_answers, kinds, kinds_of_answers
 from sordino_analysis.kinds.release_document import ReleaseSource, release_document
-from sordino_analysis.kinds.series_document import SeriesRange, SeriesStates, series_document
+from sordino_analysis.kinds.series import SeriesStates
+from sordino_analysis.kinds.series_document import SeriesRange, series_document
+from sordino_analysis.kinds.string_series_document import string_series_document
+from sordino_analysis.kinds.strings import ListedString, StringChange, StringExtras
 from sordino_analysis.kinds.two_campaigns import ComparedCampaign, ComparisonExtras
 from sordino_analysis.questions.linear import parse_specification
 from sordino_analysis.request_terms import Neighbours
 from sordino_analysis.vectorized.randomness import SeededRandomness
+from tests.drawn_strings import DrawnStrings
 
 DELAYS = {
     "name": "delays",
@@ -113,9 +117,39 @@ def of_arms() -> EstimateDocument:
     return document_of_arms([*found, (ArmReports(name="C", weight=1, reports=0), None)])
 
 
+def of_strings() -> EstimateDocument:
+    """Two days with a list each, where the second one has a string more, and one day that is open."""
+    listed = ListedString(kind="string", label="old", code="00", first=0, last=1)
+    change = StringChange(
+        kind="string", label="new", earlier=0.0, later=0.3, standard_error=0.01, lower=0.2, upper=0.4, verdict="higher"
+    )
+    terms = {"campaign_id": "c", "epsilon": 4.0, "level": 0.95, "bias_bound": 0.0, "mechanism": "prefix_levels"}
+    names = {"plan_device": "d", "plan_analyst": "a", "target": "reporters", "validity": "worst_case"}
+    same = {"beam": 9, "workload": "w", "candidates": 9, "reports": (5, 4), "found": 0.1, "forged": 1.0}
+    days = {}
+    for day, labels in enumerate((["old"], ["old", "new"])):
+        extras = StringExtras(
+            warnings=("few",), forged_held_out=3.0, seen=(), period=day, since=day - 1 if day else None,
+            listed=(listed, listed.model_copy(update={"label": "new", "first": 1})), changes=(change,) * day, **same,
+        )  # fmt: skip
+        rows = [
+            {"kind": "string", "label": label, "unit": "share", "value": 0.3, "uncut": 0.3, "standard_error": 0.01,
+             "band_lower": 0.2, "band_upper": 0.4}
+            for label in labels
+        ]  # fmt: skip
+        days[day] = EstimateDocument.of_rows("strings", rows, extras, users=9, compared=9, **terms, **names)
+    states = SeriesStates(
+        campaign="c", start=0, period_s=86_400, of_previous=False, states={0: "estimated", 1: "estimated", 2: "open"},
+        warnings=[], reports={0: 9, 1: 9, 2: 3},
+    )  # fmt: skip
+    plan = DrawnStrings().plan
+    return string_series_document(days, states, device=plan.device, analyst=plan.analyst, slots=7)
+
+
 SAMPLES: dict[str, tuple[Callable[[], EstimateDocument], ...]] = {
     "answers": (on_demand,),
     "series": (of_series,),
+    "string_series": (of_strings,),
     "comparison": (of_two_campaigns,),
     "arms": (of_arms,),
     "release": (lambda: of_release("replace"), lambda: of_release("add-remove")),
@@ -197,3 +231,14 @@ def test_arms_are_tables_of_their_own_and_one_without_reports_is_named() -> None
     assert len(first.rows) == 2
     assert second.warnings == ("A: few", "B: few", "C: no reports, so no answers")
     assert (found.table.cells("arm"), found.table.cells("users")) == (["A"] * 3 + ["B"] * 3, [6000] * 3 + [60] * 3)
+
+
+def test_a_string_that_is_first_listed_and_more_common_than_before_is_new() -> None:
+    found = of_strings()
+    periods, strings, changes = kind_of_answers("string_series").tables(found, None)
+    assert [row[0] for row in periods.rows] == list("210")
+    assert periods.rows[1][2:] == ("estimated", "9", "2", "1")
+    assert (strings.title, [row[0] for row in strings.rows]) == ("Strings of period 1", ["old", "new"])
+    assert [row[-1] for row in strings.rows] == ["since period 0", "new"]
+    assert changes.rows == (("period 0 to 1", "new", "0.0 %", "30.0 %", "20.0 … 40.0 %", "higher"),)
+    assert changes.warnings == ("period 0: few", "period 1: few")

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from sordino_analysis.strings.certification import certify, clopper_pearson, weights_of
+from sordino_analysis.strings.certification import certify, weights_of
 from sordino_analysis.strings.chances import StringChances, best_label_bits, label_variance
+from sordino_analysis.strings.held_out import HeldOutCounts, clopper_pearson
 from sordino_analysis.strings.levels import LevelPlan, piece_ends
 from sordino_shared.errors import InvalidValue
 from sordino_shared.randomizers import Coarsened, FieldLabel
@@ -26,7 +27,7 @@ def test_the_list_is_that_of_the_closed_test() -> None:
     sizes = set()
     for _ in range(200):
         counts, weights = rng.integers(8, 40, size=4), weights_of(rng.random(4))
-        found = certify(counts, 60, CHANCES, weights, 0.2).certified
+        found = certify(HeldOutCounts(counts, 60), CHANCES, weights, 0.2).certified
         values = binom.sf(counts - 1, 60, 0.25)
         for item in range(4):
             others = [each for each in range(4) if each != item]
@@ -59,19 +60,19 @@ def test_intervals_for_all_texts_at_once_have_both_ends() -> None:
 
 
 def test_list_and_intervals_have_half_of_the_error_each() -> None:
-    found = certify(np.array([30]), 60, CHANCES, np.ones(1), 0.1)
+    found = certify(HeldOutCounts(np.array([30]), 60), CHANCES, np.ones(1), 0.1)
     low, high = clopper_pearson(np.array([30]), 60, np.array([0.05]))[0]
     assert found.interval[0].tolist() == pytest.approx([(low - 0.25) / 0.5, (high - 0.25) / 0.5])
     # The least count whose p-value is below half of the error.
     least = int(binom.isf(0.05, 60, 0.25)) + 1
-    assert certify(np.array([least]), 60, CHANCES, np.ones(1), 0.1).certified[0]
-    assert not certify(np.array([least - 1]), 60, CHANCES, np.ones(1), 0.1).certified[0]
+    assert certify(HeldOutCounts(np.array([least]), 60), CHANCES, np.ones(1), 0.1).certified[0]
+    assert not certify(HeldOutCounts(np.array([least - 1]), 60), CHANCES, np.ones(1), 0.1).certified[0]
     assert found.value[0] == pytest.approx((30 / 60 - 0.25) / 0.5)
 
 
 def test_each_interval_has_the_share_of_its_weight_of_the_error() -> None:
     counts, weights = np.array([30, 20, 15]), np.array([0.7, 0.2, 0.1])
-    found = certify(counts, 60, CHANCES, weights, 0.1)
+    found = certify(HeldOutCounts(counts, 60), CHANCES, weights, 0.1)
     for count, weight, (low, high) in zip(counts, weights, found.interval * 0.5 + 0.25, strict=True):
         if count > 20:
             assert binom.sf(count - 1, 60, low) == pytest.approx(0.05 * weight / 2)

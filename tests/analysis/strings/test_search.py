@@ -54,7 +54,7 @@ def test_reports_in_another_order_give_the_same() -> None:
     first, second = campaign.find(reports), campaign.find(StringReports(reports.randomizer, mixed))
     assert first.texts == second.texts
     assert first.seen == second.seen
-    assert first.chances.tobytes() == second.chances.tobytes()
+    assert first.paths.chances.tobytes() == second.paths.chances.tobytes()
     assert first.certified.interval.tobytes() == second.certified.interval.tobytes()
     assert {None, ""} & {None if text.end is End.NO_TEXT else text.shown for text in first.texts}
 
@@ -70,16 +70,16 @@ def test_the_held_out_level_chooses_nothing_and_others_count_nothing() -> None:
     # The same candidates with the same odds, and so the same weights; counts of the other devices alone.
     assert changed.texts == found.texts
     assert len(as_many) == len(reports.levels[HELD_OUT])
-    assert changed.chances.tobytes() == found.chances.tobytes()
-    weights, chances = weights_of(found.chances), campaign.strings.chances
+    assert changed.paths.chances.tobytes() == found.paths.chances.tobytes()
+    weights, chances = weights_of(found.paths.chances), campaign.strings.chances
     for each in (found, changed):
-        again = certify(each.counts, len(as_many), chances, weights, campaign.error)
+        again = certify(each.counts, chances, weights, campaign.error)
         assert again.interval.tobytes() == each.certified.interval.tobytes()
     assert not listed(changed)
     assert len(listed(found)) == 10
     members = [campaign.strings.text.index_of(code) for code in _leaves(campaign, reports)]
     counted = held_counts(swapped.rows(HELD_OUT), np.array(members, dtype=np.uint64))
-    assert np.array_equal(counted, changed.counts)
+    assert np.array_equal(counted, changed.counts.counts)
 
 
 def _leaves(campaign: DrawnStrings, reports: StringReports) -> tuple[int, ...]:

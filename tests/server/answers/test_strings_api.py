@@ -114,9 +114,8 @@ def test_what_is_no_question_for_strings_is_refused(running: Any, change: dict[s
 def test_what_is_not_built_is_refused(running: Any) -> None:
     plan = running.ready_plan(workload=running.workload(WORKLOAD), epsilon=4, mechanism=None)["id"]
     terms = {"name": "w", "purpose": "We ask for words.", "population": "people", "plan_request": plan}
-    series = {"series": {"slots": 7, "answers_max": 10}}
-    refused = running.api.post("/v1/campaigns", json=terms | series)
-    assert (refused.status_code, "strings are not collected in a series" in refused.text) == (422, True)
+    arms = {"arms": [{"name": "A", "weight": 1}, {"name": "B", "weight": 1}]}
+    assert running.api.post("/v1/campaigns", json=terms | arms).status_code == 422
     few = {"workload": running.workload(WORKLOAD), "epsilon": 1, "users": 50}
     refused = running.api.post("/v1/plan-requests", json=few)
     if refused.status_code == 202:

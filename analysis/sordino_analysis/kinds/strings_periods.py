@@ -1,0 +1,88 @@
+"""What the estimate of a period of strings takes from the one before: strings that were listed, and what changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sordino_analysis.documents.string_queries import PERIODS_AT_ONCE
+from sordino_analysis.kinds.strings import ListedString, StringChange, StringExtras
+from sordino_analysis.planning.rounds import EarlierPeriod
+from sordino_analysis.strings.changes import changes_since
+from sordino_analysis.strings.labels import kind_of, label_of
+from sordino_analysis.strings.reports import HELD_OUT, StringReports
+from sordino_analysis.strings.search import FoundStrings, StringDomain
+
+# A period has at most so many candidates that it did not choose: each takes a share of the error.
+MOST_LISTED = 1000
+
+
+def listed_before(before: EarlierPeriod | None) -> tuple[ListedString, ...]:
+    """The strings that earlier periods of the series listed; none for a campaign of one round."""
+    if before is None:
+        return ()
+    extras = before.estimate.extras
+    assert isinstance(extras, StringExtras), "periods of one campaign have one kind"
+    return extras.listed
+
+
+def listed_with(
+    before: Sequence[ListedString], strings: StringDomain, found: FoundStrings, number: int
+) -> tuple[ListedString, ...]:
+    """Those and what the period `number` lists, the newest first, without what 26 periods have not listed."""
+    first = {each.code: each.first for each in before}
+    sure = zip(found.codes, found.texts, found.certified.certified.tolist(), strict=True)
+    own = []
+    for code, text in ((code_text(strings, code), text) for code, text, listed in sure if listed):
+        seen = first.get(code, number)
+        own.append(ListedString(kind=kind_of(text), label=label_of(text), code=code, first=seen, last=number))
+    now = {each.code for each in own}
+    kept = [each for each in before if each.code not in now and number - each.last < PERIODS_AT_ONCE]
+    return tuple([*own, *kept][:MOST_LISTED])
+
+
+def changed_since(
+    before: EarlierPeriod | None, strings: StringDomain, found: FoundStrings, error: float
+) -> tuple[int | None, tuple[StringChange, ...], tuple[str, ...]]:
+    """The earlier period, changes since it, and what is to be warned of where nothing can be said."""
+    if before is None:
+        return None, (), ()
+    if before.payloads is None:
+        return None, (), (f"the reports of period {before.number} were purged, so no change since it is told",)
+    reports = StringReports.of(strings.randomizer, before.payloads())
+    if not len(reports.levels[HELD_OUT]):
+        return None, (), (f"no report of period {before.number} counts strings, so no change since it is told",)
+    changes = changes_since(strings, found, reports, error)
+    rows = [
+        StringChange(
+            kind=kind_of(text),
+            label=label_of(text),
+            earlier=earlier,
+            later=later,
+            standard_error=deviation,
+            lower=low,
+            upper=high,
+            verdict=verdict,
+        )
+        for text, listed, verdict, earlier, later, deviation, (low, high) in zip(
+            found.texts,
+            found.certified.certified.tolist(),
+            changes.verdicts,
+            changes.before.tolist(),
+            changes.after.tolist(),
+            changes.standard_errors.tolist(),
+            changes.interval.tolist(),
+            strict=False,
+        )
+        if listed or verdict != "undecided"
+    ]
+    return before.number, tuple(rows), ()
+
+
+def code_of(text: str) -> int:
+    """The bits of a code from hex digits."""
+    return int(text, 16)
+
+
+def code_text(strings: StringDomain, code: int) -> str:
+    """The bits of a code as hex digits."""
+    return f"{code:0{-(-strings.text.depth // 4)}x}"
