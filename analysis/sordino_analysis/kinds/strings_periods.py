@@ -80,7 +80,7 @@ def changed_since(
 
 def code_of(text: str) -> int:
     """The bits of a code from hex digits."""
-    return int(text, 16)
+    return int(f"0x{text}", 0)
 
 
 def code_text(strings: StringDomain, code: int) -> str:

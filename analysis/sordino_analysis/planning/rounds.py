@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sordino_analysis.documents.analyst_part import AnalystPart
@@ -60,6 +60,7 @@ class ClosedRound:
     aggregate: Aggregate
     blanket: int = 0
     payloads: Callable[[], Iterable[NDArray[np.uint8]]] | None = None
+    _: KW_ONLY
     number: int | None = None
     before: EarlierPeriod | None = None
 

@@ -47,7 +47,7 @@ def weights_of(chances: Floats) -> Floats:
 
 
 def certify(found: HeldOutCounts, chances: StringChances, weights: Floats, error: float) -> Certified:
-    """List and intervals of m candidates, whose counts in the held-out level chose none of them.
+    """List and intervals of m candidates with `weights` (m,), whose counts in the held-out level chose none of them.
 
     With probability 1 − `error` or more every candidate on the list is held by some reporter, and every interval holds
     the share of the reporters. Raises InvalidValue without reports.
