@@ -13,6 +13,7 @@ from sordino_server.campaigns import finding, service
 from sordino_server.campaigns.actions import OF_CAMPAIGN, OF_ROUND, CampaignChange, Target
 from sordino_server.campaigns.campaign_filter import CampaignFilter
 from sordino_server.campaigns.primary_check import PlanContents, check_primary, contents_of_plan
+from sordino_server.campaigns.reports_end import reports_end
 from sordino_server.campaigns.schemas import (
     CampaignEntry,
     CampaignList,
@@ -86,7 +87,9 @@ async def create_campaign(context: Injected, _: Analyst, once: Once, body: Campa
         keys_of_rounds = None if folder is None else RoundKeys(folder)
         campaign = service.create(session, body, now, context.settings.population_mode, keys_of_rounds)
         token = keys.create(session, body.name, Role.UPLOADER, now, campaign.id).text if body.upload_token else None
+        end = reports_end(session, campaign, context.settings.raw_report_retention_days, now)
         shown = status_of(session, campaign, now).model_dump(mode="json")
+        shown |= {"reports_days": end and end.days, "reports_until": end and end.until}
         location = f"/v1/campaigns/{campaign.id}"
         return PostAnswer(
             201, shown | {"upload_token": token}, location=location, remembered=shown | {"upload_token": None}

@@ -339,6 +339,16 @@ class NewCampaign(CampaignStatus):
     upload_token: str | None = Field(
         description="The upload token, shown only once; null without one and when the request is replayed."
     )
+    reports_days: int | None = Field(
+        None,
+        description="Days after its end that the campaign's reports are kept, where answers are counted in them; null "
+        "where its sums answer, and where reports are kept without an end.",
+    )
+    reports_until: int | None = Field(
+        None,
+        description="When these answers end, in Unix seconds, if the campaign opens now and closes by its rules; null "
+        "where they name no time.",
+    )
 
 
 class CampaignList(BaseModel):

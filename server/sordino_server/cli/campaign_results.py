@@ -16,6 +16,16 @@ def print_created(status: dict[str, Any]) -> None:
     """A new campaign: its status, its predicted error, and its upload token once."""
     for line in status_lines(status):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+    if (days := status["reports_days"]) is not None:
+        at = status["reports_until"]
+        date = "" if at is None else f", on {moment(at)} if it opens now and closes by its rules"
+        console.print(
+            f"answers about single values are counted in the reports, which are deleted {quantity(days, 'day')} after "
+            f"the campaign ends{date}: ask before, or set SORDINO_RAW_REPORT_RETENTION_DAYS",
+            highlight=False,
+            markup=False,
+            soft_wrap=True,
+        )
     if status["upload_token"]:
         progress_console.print("upload token for the devices, shown only once:", highlight=False)
         typer.echo(status["upload_token"])

@@ -86,7 +86,7 @@ def update(
 def list_populations(remote: Remote) -> Shown:
     """List populations, newest first."""
     populations = list(remote.listed("/v1/populations", "populations"))
-    rows = ((each["name"], _per_period(each), _cap(each["epsilon_lifetime"])) for each in populations)
+    rows = ((_marked(each), _per_period(each), _cap(each["epsilon_lifetime"])) for each in populations)
     return {"populations": populations}, Listing(("name", "cap per period", "cap for life"), rows)
 
 
@@ -137,6 +137,11 @@ def _shown(population: dict[str, Any]) -> Shown:
         f"cap per period: {_per_period(population)}{spent}",
         f"cap for life: {_cap(population['epsilon_lifetime'])}; ε = {chosen(population['asked'])} used",
     )
+
+
+def _marked(population: dict[str, Any]) -> str:
+    """The name, with a mark where no new population may have it."""
+    return f"{population['name']} (a name of before)" if population["name_problem"] else str(population["name"])
 
 
 def _per_period(population: dict[str, Any]) -> str:

@@ -13,7 +13,7 @@ from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import logger
 from sordino_server.models import Log
-from sordino_server.public_log import exported, repository, service, setup
+from sordino_server.public_log import repository, setup
 from sordino_server.public_log.cosigning import Unseen, ask_witnesses
 from sordino_server.public_log.integration import LogAhead, WitnessesSilent, empty_checkpoint, integrate
 from sordino_server.public_log.signing import NoteSigner
@@ -100,6 +100,9 @@ class LogKeeper:
 
     def _compare(self) -> None:
         if self._settings.log_folder is not None:
+            # Imported here, as below: most workers keep no folder.
+            from sordino_server.public_log import exported
+
             exported.compare(self._database, self._settings.log_folder)
 
     def _export(self) -> None:
@@ -107,6 +110,8 @@ class LogKeeper:
         folder = self._settings.log_folder
         if folder is None:
             return
+        from sordino_server.public_log import exported, service
+
         with self._database.read("look for checkpoint") as session:
             note = service.note_or_none(session)
         if note is not None and note != self._exported:

@@ -116,6 +116,15 @@ def check_population(name: str, noun: str = "population") -> None:
     _check_scripts(name, compared, {script for script in scripts if script}, noun)
 
 
+def name_problem(name: str) -> str | None:
+    """Why a population from before the rule could not be made with its name today; None for a name that holds."""
+    try:
+        check_population(name)
+    except InvalidValue as error:
+        return str(error)
+    return None
+
+
 def _scripts_of(compared: str) -> list[str]:
     """Of each character the script, "" where it is no letter."""
     return [_script(each) if unicodedata.category(each)[0] == "L" else "" for each in compared]

@@ -11,6 +11,7 @@ from sordino_analysis.strict_model import StrictModel
 from sordino_server.kit.clock import iso_8601
 from sordino_server.kit.times import Created
 from sordino_server.models import AskedEpsilon, Population
+from sordino_server.populations.names import name_problem
 from sordino_shared.guarantees import NANO, PureEpsilon
 
 _Epsilon = StrictFloat | StrictInt | Annotated[str, Field(max_length=40)]
@@ -41,6 +42,9 @@ class PopulationOrder(PopulationCaps):
     name: str = Field(min_length=1, max_length=200, description="The name in the manifests of campaigns.")
 
 
+_NAME_PROBLEM = "Why no new population may have this name, which stays; null as a rule."
+
+
 class PopulationDocument(Created):
     """A population, its caps, and what was asked of each of its devices."""
 
@@ -52,6 +56,7 @@ class PopulationDocument(Created):
     asked_in_period: float | None = Field(description="ε per device used in the last `period_days` days.")
     asked: float = Field(description="ε per device used in total.")
     declared: bool = Field(description="Whether an admin created it or set its caps.")
+    name_problem: str | None = Field(description=_NAME_PROBLEM)
     version: int = Field(description="Number of changes of the caps; in quotes, the ETag.")
 
     @classmethod
@@ -66,6 +71,7 @@ class PopulationDocument(Created):
             asked_in_period=_epsilon(asked_in_period),
             asked=charged / NANO,
             declared=row.declared,
+            name_problem=name_problem(row.name),
             version=row.version,
             created_at=row.created_at,
         )
@@ -80,6 +86,7 @@ class PopulationEntry(Created):
     period_days: int | None
     epsilon_lifetime: float | None
     declared: bool
+    name_problem: str | None = Field(description=_NAME_PROBLEM)
 
     @classmethod
     def of(cls, row: Population) -> Self:
@@ -91,6 +98,7 @@ class PopulationEntry(Created):
             period_days=row.period_days,
             epsilon_lifetime=_epsilon(row.lifetime_nano),
             declared=row.declared,
+            name_problem=name_problem(row.name),
             created_at=row.created_at,
         )
 

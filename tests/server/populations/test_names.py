@@ -15,9 +15,11 @@ from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.config import Settings
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
+from sordino_server.models import Population, Role
 from sordino_server.populations.names import check_population, folded, identifier_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
+from tests.server.console.conftest import Browsers
 
 Check = Callable[..., dict[str, Any]]
 ALIKE = ["Users", "USERS", "ｕｓｅｒｓ", "𝐮𝐬𝐞𝐫𝐬", "uſers", "ⓤⓢⓔⓡⓢ"]
@@ -259,3 +261,17 @@ def test_an_upgrade_makes_one_of_names_that_are_alike(engine: str, request: pyte
         session.execute(text("UPDATE population_ledger SET nano = 0"))
     migrations.downgrade(database, "202611220945")
     database.close()
+
+
+def test_a_name_from_before_the_rule_stays_and_is_marked(running: Any) -> None:
+    for number, name in enumerate(("us\N{ESTIMATED SYMBOL}rs", "travellers")):
+        with running.database.write("as before the rule") as session:
+            session.add(
+                Population(id=f"{number:064x}", name=name, version=1, declared=True, created_at=number, lifetime_nano=1)
+            )
+    listed = running.api.get("/v1/populations").raise_for_status().json()["populations"]
+    assert [each["name_problem"] is None for each in listed] == [True, False]
+    one = running.api.get(f"/v1/populations/{0:064x}").raise_for_status().json()
+    assert "us\N{ESTIMATED SYMBOL}rs" in one["name_problem"]
+    page = Browsers(running).of(Role.ANALYST).page("/console/populations")
+    assert page.count("a name of before") == 1
