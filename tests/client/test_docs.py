@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import sqlite3
 from collections.abc import Callable
@@ -89,10 +90,12 @@ def test_the_first_example_survives_a_start_without_a_connection(page, delays, r
     assert capsys.readouterr().out == "spent in 28 days: ε 0 of 1\nspent for life: ε 0 of 12\n"
 
 
-def test_the_device_of_the_readme_sends_one_report(delays, run, capsys) -> None:
-    (example,) = [text for text in examples("README.md") if "Client(" in text]
+def test_the_device_of_the_tutorial_sends_one_report(delays, run, capsys, monkeypatch, tmp_path) -> None:
+    (example,) = [text for text in examples("docs/first-campaign.md") if "with Client(" in text]
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "campaign.json").write_text(json.dumps({"id": str(delays.campaign)}))
     run(example, delays)
-    assert capsys.readouterr().out == "1\n"
+    assert capsys.readouterr().out.splitlines()[1:] == ["recorded", "already_answered", "1"]
     assert len(delays.counted) == 1
 
 

@@ -10,7 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from sordino_server.cli import app
-from tests.docs.test_examples import NUMBER, ROOT, differences, printed_by
+from docs.site.blocks import NUMBER, differences
+from tests.docs.test_examples import ROOT, printed_by
 
 FOLDER = ROOT / "examples" / "large-domains"
 BLOCKS = re.findall(r"```text\n(.*?)```", (FOLDER / "README.md").read_text(encoding="utf-8"), re.DOTALL)

@@ -37,10 +37,11 @@ def test_every_module_of_the_mechanisms_page_exists() -> None:
     assert not [module for module in modules if not any((place / module).exists() for place in places)]
 
 
-def test_every_command_is_in_the_readme_and_every_named_one_exists() -> None:
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert not [command for command in COMMANDS if f"`sordino {command}" not in readme]
+def test_every_command_is_on_a_page_and_every_named_one_exists() -> None:
+    """The site has a page of each with all options; by hand, somewhere it is said what the command is for."""
     texts = [page.read_text(encoding="utf-8") for page in PAGES]
+    written = "\n".join(text for page, text in zip(PAGES, texts, strict=True) if page.parent in (ROOT, ROOT / "docs"))
+    assert not [command for command in COMMANDS if f"sordino {command}" not in written]
     named = {command for text in texts for command in re.findall(r"`sordino (\w[\w-]*)", text)}
     assert named <= set(COMMANDS)
 

@@ -119,7 +119,7 @@ def test_keeps_everything_when_asked_and_prints_a_table(tmp_path: Path) -> None:
     options = ["--users", "40", "--workload", "ranges", "--bins", "4", "--keep", "--chart", "curve.svg"]
     done = run_demo(tmp_path, *options)
     assert done.returncode == 0, done.stderr
-    assert lines_but_for_numbers(done.stdout)[: len(README_SHOWS)] == README_SHOWS
+    assert lines_but_for_numbers(done.stdout)[: len(PAGE_SHOWS)] == PAGE_SHOWS
     (kept,) = (tmp_path / "tmp").iterdir()
     assert str(kept) in "".join(done.stdout.split())
     assert len(list((kept / "ledgers").iterdir())) == 40
@@ -139,10 +139,12 @@ def lines_but_for_numbers(printed: str) -> list[str]:
     return ["band" if line.startswith("band ") else line for line in plain]
 
 
-(README_BLOCK,) = re.findall(
-    r"^```\n(query .*?)^```$", (Path(__file__).parents[3] / "README.md").read_text("utf-8"), re.DOTALL | re.MULTILINE
+(PAGE_BLOCK,) = re.findall(
+    r"^```\n(query .*?)^```$",
+    (Path(__file__).parents[3] / "docs" / "quickstart.md").read_text("utf-8"),
+    re.DOTALL | re.MULTILINE,
 )
-README_SHOWS = lines_but_for_numbers(README_BLOCK)
+PAGE_SHOWS = lines_but_for_numbers(PAGE_BLOCK)
 
 
 def test_sigterm_stops_the_server_and_removes_the_folder(tmp_path: Path) -> None:

@@ -1,0 +1,117 @@
+"""Blocks of tutorials run as a reader would run them, and print what the page shows."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from docs.site.blocks import blocks, differences, run_page
+from docs.site.contents import CONTENTS, DOCS, ROOT, parts
+from tests.patience import PATIENCE_S
+
+TUTORIALS = ("first-estimate", "first-campaign", "first-app")
+# Without servers: those of the others take ten seconds of a processor.
+QUICK = (ROOT / "README.md", DOCS / "first-estimate.md")
+SERVED = tuple(DOCS / f"{name}.md" for name in TUTORIALS[1:])
+# One block in so many may be left out.
+LEAST_FOR_ONE = 20
+
+
+@pytest.mark.parametrize("page", QUICK, ids=lambda page: page.name)
+def test_every_block_of_a_page_runs(page: Path, tmp_path: Path) -> None:
+    assert run_page(page.read_text(encoding="utf-8"), tmp_path) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", SERVED, ids=lambda page: page.name)
+def test_every_block_of_a_page_with_a_server_runs(page: Path, tmp_path: Path) -> None:
+    assert run_page(page.read_text(encoding="utf-8"), tmp_path) == []
+
+
+def test_few_blocks_are_left_out() -> None:
+    every = [block for name in TUTORIALS for block in blocks((DOCS / f"{name}.md").read_text(encoding="utf-8"))]
+    assert len(every) >= LEAST_FOR_ONE
+    assert LEAST_FOR_ONE * sum(1 for block in every if block.skip) <= len(every)
+
+
+def test_the_tutorials_are_listed_first_and_in_their_order() -> None:
+    listed = parts(CONTENTS.read_text(encoding="utf-8"))[0]
+    assert [entry.target for entry in listed.entries][:3] == [f"{name}.md" for name in TUTORIALS]
+
+
+PAGE = """# A page
+
+```yaml
+# ask.yaml
+port: 127.0.0.1:8000
+```
+
+```python
+kept = 41
+print(f"{kept + 1} of 1.25")
+```
+
+```text
+42 of 1.27
+```
+
+```sh
+export MADE="one two"
+```
+
+```sh
+echo "$MADE"; cat ask.yaml
+```
+
+```text
+one two
+…
+port: 127.0.0.1:8000
+```
+
+<!-- skip: needs a device -->
+```sh
+exit 1
+```
+"""
+
+
+def test_a_page_is_one_folder_and_one_session(tmp_path: Path) -> None:
+    assert run_page(PAGE, tmp_path) == []
+    assert [block.skip for block in blocks(PAGE)] == [None] * 4 + ["needs a device"]
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("1.27", "1.28", "line 9: the page shows 1.28 where it printed 1.25"),
+        ("kept + 1", "missing + 1", "line 9: NameError: name 'missing' is not defined"),
+        ('echo "$MADE"', "echo none", "line 22: the page shows"),
+        ('echo "$MADE"', "exit 3", "line 22: RuntimeError: exit code 3"),
+        ("<!-- skip: needs a device -->\n", "", "line 33: RuntimeError: exit code 1"),
+    ],
+)
+def test_a_block_that_does_otherwise_is_said_with_its_line(right: str, wrong: str, said: str, tmp_path: Path) -> None:
+    (fault,) = run_page(PAGE.replace(right, wrong), tmp_path)
+    assert fault.startswith(said)
+
+
+def test_what_a_page_leaves_running_ends_with_it(tmp_path: Path) -> None:
+    assert run_page("```sh\nsleep 600 &\necho $! > pid\n```\n", tmp_path) == []
+    number, until = (tmp_path / "pid").read_text().strip(), time.monotonic() + PATIENCE_S
+    while subprocess.run(["ps", "-p", number, "-o", "stat="], capture_output=True, text=True).stdout.strip("Z\n "):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_other_words_and_other_numbers_are_told() -> None:
+    assert not differences("a 1.25 % of 1,000", "a  1.27 % of 1,002")
+    assert not differences("on 2026-11-27", "on 2027-01-02")
+    assert not differences("a\n…\nd", "a\nb\nc\nd")
+    assert differences("a\n…\nd", "a\nb\nc")
+    assert differences("a 1.25 %", "a 1.28 %")
+    assert differences("a 1.25 %", "b 1.25 %")
+    assert differences("a 1.25", "a 1.25 2")
