@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from sordino_server.cli import app
 from docs.site.blocks import NUMBER, differences
+from sordino_server.cli import app
 from tests.docs.test_examples import ROOT, printed_by
 
 FOLDER = ROOT / "examples" / "large-domains"

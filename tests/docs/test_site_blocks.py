@@ -87,11 +87,11 @@ def test_a_page_is_one_folder_and_one_session(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("right", "wrong", "said"),
     [
-        ("1.27", "1.28", "line 9: the page shows 1.28 where it printed 1.25"),
-        ("kept + 1", "missing + 1", "line 9: NameError: name 'missing' is not defined"),
-        ('echo "$MADE"', "echo none", "line 22: the page shows"),
-        ('echo "$MADE"', "exit 3", "line 22: RuntimeError: exit code 3"),
-        ("<!-- skip: needs a device -->\n", "", "line 33: RuntimeError: exit code 1"),
+        ("1.27", "1.28", "line 8: the page shows 1.28 where it printed 1.25"),
+        ("kept + 1", "missing + 1", "line 8: NameError: name 'missing' is not defined"),
+        ('echo "$MADE"', "echo none", "line 21: the page shows"),
+        ('echo "$MADE"', "exit 3", "line 21: RuntimeError: exit code 3"),
+        ("<!-- skip: needs a device -->\n", "", "line 31: RuntimeError: exit code 1"),
     ],
 )
 def test_a_block_that_does_otherwise_is_said_with_its_line(right: str, wrong: str, said: str, tmp_path: Path) -> None:
