@@ -8,6 +8,7 @@ from sordino_server.campaigns import repository, service
 from sordino_server.campaigns.schemas import SignatureOrder
 from sordino_server.errors import ServerError
 from sordino_server.models import ManifestSignature
+from sordino_server.public_log.signers import check_signer
 from sordino_server.rounds import round_lifecycle
 from sordino_shared.ed25519 import verify
 from sordino_shared.errors import InvalidValue
@@ -52,7 +53,7 @@ def known_signatures(session: Session, identifier: str) -> tuple[KeySignature, .
 def sign(session: Session, identifier: str, order: SignatureOrder, now: int) -> None:
     """Keep a signature that holds; one of the same key is the same, since Ed25519 draws nothing.
 
-    Raises InvalidValue for a signature that does not hold, and beyond four keys.
+    Raises InvalidValue for a signature that does not hold, beyond four keys, and for a key that ended.
     """
     manifest = Manifest.read(round_lifecycle.lock_campaign(session, identifier).manifest)
     key, signature = bytes.fromhex(order.key), bytes.fromhex(order.signature)
@@ -61,6 +62,7 @@ def sign(session: Session, identifier: str, order: SignatureOrder, now: int) -> 
     known = {row.key for row in repository.signatures(session, identifier)}
     if key not in known and len(known) >= MAX_SIGNATURES:
         raise InvalidValue(f"the manifest has the signatures of {MAX_SIGNATURES} keys, and no more are allowed")
+    check_signer(session, key, now)
     keep_signature(session, identifier, order, now)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from sordino_server.cli import log_keys
 from sordino_server.cli.log_verify import verify
 from sordino_server.cli.output import JsonOption, command_group, console, moment, print_json, reports_errors, say
 from sordino_server.cli.processes import existing_database
@@ -16,9 +18,9 @@ from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.log_settings import check_origin
 from sordino_server.models import Log
-from sordino_server.public_log import repository, service, setup
+from sordino_server.public_log import repository, rotation, service, setup
 from sordino_server.public_log.entries import policy_published
-from sordino_server.public_log.signing import NoteSigner, make_key_file
+from sordino_server.public_log.signing import LogSigner, make_key_file, read_seeds
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
 from sordino_shared.protocol.log_keys import LOG_KIND, NoteKey
@@ -27,6 +29,10 @@ app = command_group(
     "log",
     help="The public log of what a server asks: begin, show, copy and restore it in SORDINO_DATABASE_URL; verify any.",
 )
+
+
+app.command()(log_keys.rotate)
+app.add_typer(log_keys.signer)
 
 
 @app.command()
@@ -67,7 +73,11 @@ def init(
         )
     make_key_file(file)
     log = setup.begin(chosen, database, file, WallClock().now(), again=new)
-    _print(_document(log), as_json, f"the key is in {file}: keep a copy of it apart from the database")
+    _print(
+        _document(log, (NoteKey(log.origin, LOG_KIND, log.key),)),
+        as_json,
+        f"the key is in {file}: keep a copy of it apart from the database",
+    )
 
 
 def _named(settings: Settings, origin: str) -> Settings:
@@ -88,7 +98,8 @@ def show(as_json: JsonOption = False) -> None:
     with database.read("show log") as session:
         found = service.state(session)
         waiting = len(repository.waiting(session, found.log, 10**6))
-    document = _document(found.log) | {
+        keys = rotation.signing_keys(session, found.log, WallClock().now())
+    document = _document(found.log, keys) | {
         "size": 0 if found.checkpoint is None else found.checkpoint.size,
         "root": None if found.checkpoint is None else found.checkpoint.root.hex(),
         "at": None if found.checkpoint is None else found.checkpoint.at,
@@ -102,7 +113,7 @@ def show(as_json: JsonOption = False) -> None:
 
 def _witness_key(settings: Settings, database: Database, log: Log) -> str | None:
     try:
-        return str(NoteSigner.of_witness(log.origin, setup.signer_of(settings, database, log).seed).key)
+        return str(setup.witness_signer(log, setup.signer_of(settings, database, log)).key)
     except InvalidValue:
         # Shown without the key's file too, as on a machine of an analyst.
         return None
@@ -141,8 +152,8 @@ def _log_of(database: Database) -> Log:
     return found
 
 
-def _document(log: Log) -> dict[str, Any]:
-    return {"origin": log.origin, "key": str(NoteKey(log.origin, LOG_KIND, log.key)), "created_at": log.created_at}
+def _document(log: Log, keys: Sequence[NoteKey]) -> dict[str, Any]:
+    return {"origin": log.origin, "key": str(keys[-1]), "keys": list(map(str, keys)), "created_at": log.created_at}
 
 
 def _print(document: dict[str, Any], as_json: bool, *further: str) -> None:
@@ -200,9 +211,11 @@ def restore(
     """
     from sordino_server.public_log import files, restoring
 
-    _, database = existing_database()
-    _log_of(database)
-    before, size = restoring.restore(database, files.files_at(source), WallClock().now())
+    settings, database = existing_database()
+    log, file = _log_of(database), setup.key_file(settings, database)
+    # Without the key's file too, where the database knows the key that signed the copy.
+    keys = () if file is None or not file.exists() else LogSigner(log.origin, read_seeds(file)).keys
+    before, size = restoring.restore(database, files.files_at(source), WallClock().now(), keys)
     _print({"before": before, "size": size, "restored": size - before}, as_json)
 
 

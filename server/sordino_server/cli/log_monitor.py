@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from sordino_server.cli import log_rotations
 from sordino_server.cli.audited_campaign import fetched
 from sordino_server.kit.clock import WallClock
 from sordino_server.public_log.files import CHECKPOINT, MOST_CHECKPOINT, KnownTree, ServedFiles, read_entries
@@ -16,15 +17,17 @@ from sordino_server.public_log.sentences import sentence
 from sordino_shared.audit import check_guarantee
 from sordino_shared.errors import InvalidValue, NoAnswer, SordinoError
 from sordino_shared.guarantees import exact_decimal
-from sordino_shared.protocol import CampaignId, DevicePart, LogEntry, Manifest, OpenCampaigns
+from sordino_shared.protocol import CampaignId, DevicePart, LogEntry, Manifest, ManifestSignatures, OpenCampaigns
 from sordino_shared.protocol.log_entries import (
     EndState,
     LoggedCampaign,
     LoggedEnd,
+    LoggedKey,
     LoggedPlan,
+    LoggedSigner,
     entry_fault,
 )
-from sordino_shared.protocol.log_keys import LogPins, TooFewWitnesses
+from sordino_shared.protocol.log_keys import LOG_KIND, LogPins, NoteKey, TooFewWitnesses
 from sordino_shared.protocol.log_notes import Checkpoint, read_checkpoint, read_text
 from sordino_shared.protocol.log_proofs import MAX_PROOF_BYTES, LogProof
 from sordino_shared.protocol.log_tree import leaf_hash
@@ -44,12 +47,17 @@ class _Unserved(Exception):
     """What an entry is about is not served; the argument says what that is."""
 
 
+class _Unnamed(Exception):
+    """A key signed a manifest and is not in the log, perhaps not yet; the argument says which."""
+
+
 @dataclass(kw_only=True)
 class Monitored:
     """What a monitor keeps between two looks.
 
     `tiles` are the hashes of 256 entries each, `unserved` the entries whose manifest or plan was not served, both in
-    hexadecimal digits; `note` is the checkpoint.
+    hexadecimal digits; `note` is the checkpoint. `keys` are those of the log by its rotations, each with the time of its
+    entry; `signers` are "added" or "withdrawn" by the key.
     """
 
     size: int = 0
@@ -58,6 +66,9 @@ class Monitored:
     campaigns: list[str] = field(default_factory=list)
     populations: list[str] = field(default_factory=list)
     unserved: list[str] = field(default_factory=list)
+    # By rotations, [verifier key, when it was named]; and what the log says last of keys that sign manifests.
+    keys: list[tuple[str, int]] = field(default_factory=list)
+    signers: dict[str, str] = field(default_factory=dict)
     note: str = ""
 
     @classmethod
@@ -105,7 +116,7 @@ def look(address: str, pins: LogPins, known: Monitored, now: int | None = None) 
     text = read_text(files.read(CHECKPOINT, MOST_CHECKPOINT))
     note = read_checkpoint(text)
     try:
-        pins.accept(note, moment)
+        log_rotations.followed(pins, known.keys).accept(note, moment)
     except TooFewWitnesses as error:
         raise NoAnswer(str(error)) from error
     except InvalidValue as error:
@@ -114,13 +125,18 @@ def look(address: str, pins: LogPins, known: Monitored, now: int | None = None) 
         raise Forked(f"the log has {note.size} entries, and {known.size} were seen before", text)
     found = Look(text, _new_entries(files, note, known, text))
     for each in found.entries:
-        if isinstance(each.event, LoggedCampaign):
+        if isinstance(each.event, LoggedKey):
+            known.keys.append((str(NoteKey(note.origin, LOG_KIND, each.subject)), each.at))
+        elif isinstance(each.event, LoggedSigner):
+            known.signers[each.subject.hex()] = str(each.event.change)
+        elif isinstance(each.event, LoggedCampaign):
             known.campaigns.append(each.subject.hex())
             if each.event.population not in known.populations:
                 known.populations.append(each.event.population)
     known.note = text
+    found.lies += log_rotations.unsigned(pins, known.keys, note, moment)
     found.lies += _untrue_entries(address, found, known, moment)
-    found.lies += _unlogged(address, pins, known, moment)
+    found.lies += _unlogged(address, log_rotations.followed(pins, known.keys), known, moment)
     return found
 
 
@@ -147,11 +163,16 @@ def _untrue_entries(address: str, found: Look, known: Monitored, now: int) -> It
     ended = {
         each.subject for each in new if isinstance(each.event, LoggedEnd) and each.event.state == EndState.CANCELLED
     }
-    checked = [*(LogEntry.read(bytes.fromhex(each)) for each in known.unserved), *new]
+    before = known.unserved
+    checked = [*(LogEntry.read(bytes.fromhex(each)) for each in before), *new]
     known.unserved = []
     for each in checked:
         try:
-            fault = _fault(address, each, found.texts)
+            fault = _fault(address, each, found.texts, known.signers)
+        except _Unnamed as error:
+            # Its entry may be waiting for the worker: the next look tells.
+            known.unserved.append(each.content.hex())
+            fault = str(error) if each.content.hex() in before else None
         except _Unserved as error:
             fault = None
             # A campaign that was deleted before it opened is not served.
@@ -180,7 +201,7 @@ def _is_newer(address: str, pins: LogPins, campaign: CampaignId, size: int, now:
         return False
     try:
         proof = LogProof.read(content)
-        LogPins(log=pins.log).accept(proof.checkpoint, now)
+        LogPins(log=pins.log, others=pins.others).accept(proof.checkpoint, now)
     except SordinoError:
         return False
     return proof.index >= size and proof.entry.subject == bytes(campaign)
@@ -194,9 +215,9 @@ def _served(address: str, path: str, limit: int) -> bytes | None:
         raise NoAnswer(str(error)) from error
 
 
-def _fault(address: str, entry: LogEntry, texts: dict[bytes, str]) -> str | None:
+def _fault(address: str, entry: LogEntry, texts: dict[bytes, str], signers: dict[str, str]) -> str | None:
     if isinstance(entry.event, LoggedCampaign):
-        return _campaign_fault(address, entry, entry.event, texts)
+        return _campaign_fault(address, entry, entry.event, texts) or _signer_fault(address, entry, signers)
     return _part_fault(address, entry.subject.hex(), None) if isinstance(entry.event, LoggedPlan) else None
 
 
@@ -214,6 +235,22 @@ def _campaign_fault(address: str, entry: LogEntry, event: LoggedCampaign, texts:
     texts[entry.subject] = sentence(entry, manifest)
     faults = (_part_fault(address, str(part), manifest) for part in event.parts)
     return next((each for each in faults if each is not None), None)
+
+
+def _signer_fault(address: str, entry: LogEntry, signers: dict[str, str]) -> str | None:
+    """A key that signed the manifest and that the log does not name; its own entry has a day to come."""
+    campaign = CampaignId(entry.subject)
+    content = _served(address, f"/v1/campaigns/{campaign}/signature", ManifestSignatures.limit)
+    if content is None:
+        return None
+    try:
+        signed = ManifestSignatures.read(content).signatures
+    except SordinoError as error:
+        return f"the signatures of campaign {campaign}: {error}"
+    for each in signed:
+        if each.key.hex() not in signers:
+            raise _Unnamed(f"key {each.key.hex()} signed the manifest of campaign {campaign}, and the log does not name it")
+    return None
 
 
 def _part_fault(address: str, digest: str, manifest: Manifest | None) -> str | None:

@@ -19,7 +19,9 @@ _LIE, _UNREACHABLE, _UNSENT = 2, 3, 4
 @reports_errors
 def verify(
     url: Annotated[str, typer.Argument(metavar="URL", help="Address of a server with a public log.")],
-    key: Annotated[str, typer.Option(metavar="VKEY", help="Verifier key of the log, as apps pin it.")],
+    key: Annotated[
+        list[str], typer.Option(metavar="VKEY", help="Verifier key of the log, as apps pin it. Repeat it for two of a rotation.")
+    ],
     witness: Annotated[
         list[str] | None, typer.Option(metavar="VKEY", help="Verifier key of a witness. Repeat it.")
     ] = None,
@@ -59,8 +61,10 @@ def verify(
     """
     notices = log_notices.Notices(address=url, recipients=mail or [], sender=mail_from, smtp=smtp, feed=feed)
     keys = tuple(map(NoteKey.parse, witness or ()))
-    pins = LogPins(log=NoteKey.parse(key), witnesses=keys, quorum=len(keys) if quorum is None else quorum)
     known = log_monitor.Monitored.read(state)
+    first, *others = map(NoteKey.parse, key)
+    needed = len(keys) if quorum is None else quorum
+    pins = LogPins(log=first, others=tuple(others), witnesses=keys, quorum=needed)
     before = known.note
     try:
         found = log_monitor.look(url, pins, known)

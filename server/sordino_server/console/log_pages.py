@@ -36,7 +36,7 @@ def show_log(_: Analyst, context: Injected, requested: PageQuery) -> ConsolePage
     with context.database.read("console log") as session:
         log = repository.current(session)
         document = LogPage(
-            log=None if log is None else standing.document(session),
+            log=None if log is None else standing.document(session, context.clock.now()),
             vouching=standing.witnesses(session, context.settings),
             entries=LogEntries(entries=[], next_page_token=None)
             if log is None

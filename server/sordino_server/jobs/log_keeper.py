@@ -15,8 +15,8 @@ from sordino_server.kit.logs import logger
 from sordino_server.models import Log
 from sordino_server.public_log import repository, setup
 from sordino_server.public_log.cosigning import Unseen, ask_witnesses
-from sordino_server.public_log.integration import LogAhead, WitnessesSilent, empty_checkpoint, integrate
-from sordino_server.public_log.signing import NoteSigner
+from sordino_server.public_log.integration import LogAhead, WitnessesSilent, integrate
+from sordino_server.public_log.signing import LogSigner
 from sordino_shared.errors import SordinoError
 
 log = logger(__name__)
@@ -34,7 +34,6 @@ class LogKeeper:
         self._clock = clock
         self._settings = settings
         self._stop = threading.Event()
-        self._signer: tuple[int, NoteSigner] | None = None
         self._said: str | None = None
         self._unseen: frozenset[Unseen] = frozenset()
         self._begun = False
@@ -76,8 +75,8 @@ class LogKeeper:
         if not witnesses or not (soon or monotonic() >= self._ask_at):
             return
         # Before the first checkpoint of a database too, which may be a backup of before it.
-        empty = (lambda log: empty_checkpoint(log, self._signer_of(log))) if again else None
-        unseen = frozenset(ask_witnesses(self._database, witnesses, again=again, empty=empty))
+        signer = self._signer_of if again else None
+        unseen = frozenset(ask_witnesses(self._database, witnesses, again=again, signer=signer))
         for each in unseen - self._unseen:
             log.warning("a witness did not cosign the public log", witness=each.witness, reason=each.reason)
         self._unseen = unseen
@@ -103,7 +102,7 @@ class LogKeeper:
             # Imported here, as below: most workers keep no folder.
             from sordino_server.public_log import exported
 
-            exported.compare(self._database, self._settings.log_folder)
+            exported.compare(self._database, self._settings.log_folder, self._signer_of)
 
     def _export(self) -> None:
         """Bring the folder up to the newest checkpoint, as witnesses cosign it too."""
@@ -118,11 +117,9 @@ class LogKeeper:
             exported.export(self._database, folder)
             self._exported = note
 
-    def _signer_of(self, found: Log) -> NoteSigner:
-        # Read once: the key of a log never changes.
-        if self._signer is None or self._signer[0] != found.id:
-            self._signer = found.id, setup.signer_of(self._settings, self._database, found)
-        return self._signer[1]
+    def _signer_of(self, found: Log) -> LogSigner:
+        # Each time: a rotation adds a key to the file.
+        return setup.signer_of(self._settings, self._database, found)
 
     def _run(self) -> None:
         pause = 0.0

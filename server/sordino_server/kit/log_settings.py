@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -12,7 +13,7 @@ from pydantic_settings import BaseSettings
 
 from sordino_shared.errors import InvalidValue
 from sordino_shared.http.address import Address
-from sordino_shared.protocol.log_keys import LOG_KIND, MAX_WITNESSES, WITNESS_KIND, NoteKey
+from sordino_shared.protocol.log_keys import LOG_KIND, MAX_LOG_KEYS, MAX_WITNESSES, WITNESS_KIND, NoteKey
 
 _ORIGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9.:/_-]{0,199}")
 
@@ -104,8 +105,10 @@ def listed_log_keys(text: str) -> tuple[NoteKey, ...]:
     """The verifier keys of logs; raises InvalidValue."""
     found = tuple(map(NoteKey.parse, _items(text)))
     wrong = [each.name for each in found if each.kind != LOG_KIND]
-    if wrong or len({each.name for each in found}) < len(found):
-        raise InvalidValue("write the verifier key of each log once, as `sordino log show` of its server says", text)
+    if wrong or len({each.key for each in found}) < len(found):
+        raise InvalidValue("write each verifier key of a log once, as `sordino log show` of its server says", text)
+    if any(count > MAX_LOG_KEYS for count in Counter(each.name for each in found).values()):
+        raise InvalidValue(f"a log has at most {MAX_LOG_KEYS} keys at a time: take those out that no longer sign", text)
     return found
 
 

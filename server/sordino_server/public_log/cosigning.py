@@ -15,13 +15,15 @@ from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.log_settings import AskedWitness
 from sordino_server.kit.outgoing import Exchanger, server_at
 from sordino_server.models import Log, LogCheckpoint, LogCosignature
-from sordino_server.public_log import repository, service
+from sordino_server.public_log import repository, rotation, service
+from sordino_server.public_log.integration import empty_checkpoint
+from sordino_server.public_log.signing import LogSigner
 from sordino_server.public_log.witnessing import offer_text
 from sordino_shared._records import replace
 from sordino_shared.errors import MalformedDocument, NoAnswer, OversizedDocument
 from sordino_shared.http.exchange import HttpRequest
 from sordino_shared.protocol import Problem
-from sordino_shared.protocol.log_keys import LOG_KIND, NoteKey, signature_line
+from sordino_shared.protocol.log_keys import NoteKey, signature_line
 from sordino_shared.protocol.log_notes import read_checkpoint, read_number, read_text
 
 _WITHIN_S = 5.0
@@ -47,29 +49,38 @@ def ask_witnesses(
     witnesses: Sequence[AskedWitness],
     *,
     again: bool = False,
-    empty: Callable[[Log], LogCheckpoint] | None = None,
+    signer: Callable[[Log], LogSigner] | None = None,
     connect: Connect = server_at,
 ) -> list[Unseen]:
     """Have each witness cosign the newest checkpoint; with `again` also those that did, to hear what they know.
 
-    Before the first checkpoint they are offered that of the `empty` tree, which is stored nowhere. A witness that shows
-    a checkpoint of more entries than this database has, signed by this log, marks the log as behind: from then on
-    nothing is signed.
+    Before the first checkpoint they are offered that of no entries by the `signer`, stored nowhere. A witness that
+    shows a checkpoint of more entries than this database has, signed by this log, marks the log as behind: from then
+    on nothing is signed.
     """
     with database.read("what is cosigned") as session:
         log = repository.current(session)
         newest = None if log is None else repository.newest_checkpoint(session, log)
-        if log is None or (newest is None and empty is None):
+        if log is None or (newest is None and signer is None):
             return []
         done = set() if newest is None else {each.witness for each in repository.cosignatures(session, newest)}
         sizes = repository.largest_cosigned(session, log)
+        keys = rotation.known_keys(session, log)
     if newest is None:
-        assert empty is not None
-        newest = empty(log)
+        assert signer is not None
+        newest = empty_checkpoint(log, signer(log), keys[-1:])
     unseen = []
     for each in witnesses:
         if again or each.key.name not in done:
-            asked = _Asked(database=database, log=log, checkpoint=newest, witness=each, server=connect(each.address))
+            asked = _Asked(
+                database=database,
+                log=log,
+                checkpoint=newest,
+                witness=each,
+                server=connect(each.address),
+                keys=keys,
+                signer=signer,
+            )
             found = asked.ask(sizes.get(each.key.name, 0))
             unseen += [] if found is None else [found]
     return unseen
@@ -84,6 +95,8 @@ class _Asked:
     checkpoint: LogCheckpoint
     witness: AskedWitness
     server: Exchanger
+    keys: tuple[NoteKey, ...]
+    signer: Callable[[Log], LogSigner] | None
 
     def ask(self, old: int) -> Unseen | None:
         """Why there is no cosignature; None where it is stored."""
@@ -110,8 +123,9 @@ class _Asked:
         content, shown = answer.content(), 0
         if answer.is_success:
             note = read_checkpoint(read_text(content))
-            key = NoteKey(self.log.origin, LOG_KIND, self.log.key)
-            shown = note.size if note.origin == key.name and key.signed(note) else 0
+            # A backup of before a rotation does not know the next key; the file does.
+            keys = {*self.keys, *(() if self.signer is None else self.signer(self.log).keys)}
+            shown = note.size if note.origin == self.log.origin and any(key.signed(note) for key in keys) else 0
         if shown > self.checkpoint.size:
             self.database.run("log is behind", partial(_mark_ahead, log=self.log.id, size=shown))
             return Unseen(name, f"it has a checkpoint of {shown} entries that this log signed: more than this database")

@@ -42,7 +42,7 @@ witness = APIRouter(prefix="/witness", tags=["log"])
 def get_log(context: Injected) -> LogDocument:
     """The log's verifier key and its newest checkpoint. Public."""
     with context.database.read("get log") as session:
-        return standing.document(session)
+        return standing.document(session, context.clock.now())
 
 
 @router.get("/entries")

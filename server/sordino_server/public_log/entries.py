@@ -24,7 +24,7 @@ def campaign_sealed(session: Session, manifest: Manifest, now: int) -> None:
     """A manifest was sealed: what is asked, of whom, for how much ε."""
     log = repository.current(session)
     if log is not None:
-        _write(session, log, entry_of_manifest(manifest, logged_parts(manifest), now), str(manifest.campaign))
+        write(session, log, entry_of_manifest(manifest, logged_parts(manifest), now), str(manifest.campaign))
 
 
 def plan_sealed(session: Session, campaign: str, index: int, device: Digest, now: int) -> None:
@@ -32,7 +32,7 @@ def plan_sealed(session: Session, campaign: str, index: int, device: Digest, now
     log = repository.current(session)
     if log is not None:
         event = LoggedPlan(CampaignId.parse(campaign), index)
-        _write(session, log, LogEntry(now, bytes(device), event), campaign, index)
+        write(session, log, LogEntry(now, bytes(device), event), campaign, index)
 
 
 def campaign_ended(session: Session, campaign: Campaign, now: int) -> None:
@@ -40,13 +40,13 @@ def campaign_ended(session: Session, campaign: Campaign, now: int) -> None:
     log = repository.current(session)
     if log is not None:
         state = EndState.CLOSED if campaign.state == CampaignState.CLOSED else EndState.CANCELLED
-        _write(session, log, LogEntry(now, bytes.fromhex(campaign.id), LoggedEnd(state)), campaign.id)
+        write(session, log, LogEntry(now, bytes.fromhex(campaign.id), LoggedEnd(state)), campaign.id)
 
 
 def policy_published(session: Session, log: Log, text: str, now: int) -> LogEntry:
     """A public text of the service; raises InvalidValue for one that no entry takes."""
     entry = LogEntry(now, bytes(Digest.of(text.encode())), LoggedPolicy(text))
-    _write(session, log, entry)
+    write(session, log, entry)
     return entry
 
 
@@ -57,7 +57,7 @@ def begin_log(session: Session, origin: str, key: bytes, now: int) -> Log:
     session.flush()
     for each in repository.unfinished_campaigns(session):
         manifest = Manifest.read(each.manifest)
-        _write(session, log, entry_of_manifest(manifest, logged_parts(manifest), now), each.id)
+        write(session, log, entry_of_manifest(manifest, logged_parts(manifest), now), each.id)
         for index, digest in repository.later_plans(session, each.id):
             plan_sealed(session, each.id, index, Digest.parse(digest), now)
     return log
@@ -78,7 +78,8 @@ def _about(event: LoggedEvent, subject: bytes) -> tuple[str | None, int | None]:
     return (subject.hex(), None) if isinstance(event, LoggedCampaign | LoggedEnd) else (None, None)
 
 
-def _write(session: Session, log: Log, entry: LogEntry, campaign: str | None = None, index: int | None = None) -> None:
+def write(session: Session, log: Log, entry: LogEntry, campaign: str | None = None, index: int | None = None) -> None:
+    """An entry that a worker numbers; `campaign` and `index` are of which manifest or plan it is."""
     session.add(_row(log, entry, campaign, index))
     session.flush()
 

@@ -4,26 +4,28 @@ restored from a backup has fewer entries than the folder.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.db import Database
 from sordino_server.models import Log
-from sordino_server.public_log import files, repository
+from sordino_server.public_log import files, repository, rotation
 from sordino_server.public_log.files import CHECKPOINT, MOST_CHECKPOINT, FolderFiles
 from sordino_server.public_log.integration import LogAhead
+from sordino_server.public_log.signing import LogSigner
 from sordino_server.public_log.tree import TileTree
 from sordino_shared.errors import InvalidValue, MalformedDocument
-from sordino_shared.protocol.log_keys import LOG_KIND, NoteKey
+from sordino_shared.protocol.log_keys import NoteKey
 from sordino_shared.protocol.log_notes import Checkpoint, read_checkpoint, read_text
 
 
-def compare(database: Database, folder: Path) -> None:
+def compare(database: Database, folder: Path, signer: Callable[[Log], LogSigner] | None = None) -> None:
     """Raise `LogAhead` where the folder has more entries of the log than the database, which is then marked as behind.
 
     Raises InvalidValue for a folder of another log, and for one with other entries: the log was forked. A folder
-    without a checkpoint is a new one.
+    without a checkpoint is a new one. A backup of before a rotation does not know the next key; the `signer` does.
     """
     note = _checkpoint(folder)
     if note is None:
@@ -32,7 +34,8 @@ def compare(database: Database, folder: Path) -> None:
         log = repository.current(session)
         if log is None:
             return
-        _check_origin(log, note, folder)
+        keys = (*rotation.known_keys(session, log), *(() if signer is None else signer(log).keys))
+        _check_origin(log, note, folder, keys)
         newest = repository.newest_checkpoint(session, log)
         size = 0 if newest is None else newest.size
         if 0 < note.size <= size and TileTree(note.size, repository.tile_reader(session, log)).root() != note.root:
@@ -64,9 +67,8 @@ def _checkpoint(folder: Path) -> Checkpoint | None:
         raise InvalidValue(f"{folder / CHECKPOINT} is no checkpoint of a log: {error}", folder) from error
 
 
-def _check_origin(log: Log, note: Checkpoint, folder: Path) -> None:
-    key = NoteKey(log.origin, LOG_KIND, log.key)
-    if note.origin != log.origin or not key.signed(note):
+def _check_origin(log: Log, note: Checkpoint, folder: Path, keys: Sequence[NoteKey]) -> None:
+    if note.origin != log.origin or not any(key.signed(note) for key in keys):
         raise InvalidValue(
             f"{folder} has another log than {log.origin}: set SORDINO_LOG_FOLDER to a folder of its own", folder
         )

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from sqlalchemy.orm import Session
 
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.models import Log, LogCheckpoint
-from sordino_server.public_log import repository
-from sordino_server.public_log.signing import NoteSigner
+from sordino_server.public_log import repository, rotation
 from sordino_server.public_log.tree import EMPTY_ROOT, TILE, TileTree, folded
 from sordino_shared.protocol import Problem
+from sordino_shared.protocol.log_keys import NoteKey
 from sordino_shared.protocol.log_notes import checkpoint_text
 
 # Advisory locks of PostgreSQL in this space: two workers that number at once would sign two trees of one size.
@@ -21,6 +22,13 @@ LOCK_SPACE = 0x10C
 MOST_AT_ONCE = 10_000
 # Lines below the root of a checkpoint, which the log signs with it and devices do not look at.
 Extensions = Callable[[Session], tuple[str, ...]]
+
+
+class Signer(Protocol):
+    """Signs checkpoints with the keys of a log."""
+
+    def lines(self, text: str, keys: Sequence[NoteKey]) -> str:
+        """The lines of these keys below a checkpoint's text; raises InvalidValue where one is not here."""
 
 
 class LogAhead(ServerError):
@@ -50,7 +58,7 @@ class WitnessesSilent(ServerError):
 
 
 def integrate(
-    database: Database, signer: NoteSigner, now: int, most: int = MOST_AT_ONCE, extensions: Extensions = lambda _: ()
+    database: Database, signer: Signer, now: int, most: int = MOST_AT_ONCE, extensions: Extensions = lambda _: ()
 ) -> int | None:
     """Number what waits, in the order of ids, and sign the tree with it; the new size, None where nothing waited.
 
@@ -80,10 +88,11 @@ def integrate(
     return database.run("integrate log", work)
 
 
-def empty_checkpoint(log: Log, signer: NoteSigner) -> LogCheckpoint:
+def empty_checkpoint(log: Log, signer: Signer, keys: Sequence[NoteKey]) -> LogCheckpoint:
     """The signed checkpoint of no entries, which every tree continues: it asks a witness what it knows of the log."""
     text = checkpoint_text(log.origin, 0, EMPTY_ROOT)
-    return LogCheckpoint(log_id=log.id, size=0, root=bytes(EMPTY_ROOT), note=f"{text}\n{signer.signed(text)}", at=0)
+    note = f"{text}\n{signer.lines(text, keys)}"
+    return LogCheckpoint(log_id=log.id, size=0, root=bytes(EMPTY_ROOT), note=note, at=0)
 
 
 def locked(database: Database, session: Session) -> Log:
@@ -96,13 +105,13 @@ def locked(database: Database, session: Session) -> Log:
 
 
 def sign_tree(
-    session: Session, log: Log, signer: NoteSigner, before: int, size: int, now: int, extensions: tuple[str, ...] = ()
+    session: Session, log: Log, signer: Signer, before: int, size: int, now: int, extensions: tuple[str, ...] = ()
 ) -> None:
     """Write the hashes of tiles that are full now, and the signed checkpoint of `size` numbered entries."""
     add_full_tiles(session, log, before, size)
     root = TileTree(size, repository.tile_reader(session, log)).root()
     text = checkpoint_text(log.origin, size, root, extensions)
-    note = f"{text}\n{signer.signed(text)}"
+    note = f"{text}\n{signer.lines(text, rotation.signing_keys(session, log, now))}"
     repository.add_all(session, [LogCheckpoint(log_id=log.id, size=size, root=bytes(root), note=note, at=now)])
 
 

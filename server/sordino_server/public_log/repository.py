@@ -64,6 +64,25 @@ def find_entry(session: Session, log: Log, kind: str, campaign: str, index: int 
     return session.scalars(query.order_by(LogEntryRow.id).limit(1)).first()
 
 
+def key_entries(session: Session, log: Log, *, waiting: bool = False) -> Sequence[LogEntryRow]:
+    """The entries about the log's keys in their order, with those that wait for a number where that is asked."""
+    query = _of_kind(log, "key")
+    numbered = query if waiting else query.where(LogEntryRow.number.is_not(None))
+    return session.scalars(numbered.order_by(LogEntryRow.id)).all()
+
+
+def signer_entries(session: Session, log: Log) -> Sequence[LogEntryRow]:
+    """The entries about keys that sign manifests, in their order, with those that wait for a number."""
+    return session.scalars(_of_kind(log, "signer").order_by(LogEntryRow.id)).all()
+
+
+def _of_kind(log: Log, kind: str) -> Select[LogEntryRow]:
+    # The index begins with the campaign, which these kinds have none of.
+    return select(LogEntryRow).where(
+        LogEntryRow.campaign.is_(None), LogEntryRow.kind == kind, LogEntryRow.log_id == log.id
+    )
+
+
 def has_waiting(session: Session, log: Log) -> bool:
     """Whether there are entries without a number."""
     return session.execute(_waiting(log).limit(1)).first() is not None

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.db import Database
 from sordino_server.models import Log, LogCheckpoint
-from sordino_server.public_log import repository
+from sordino_server.public_log import repository, rotation
 from sordino_server.public_log.entries import row_of
 from sordino_server.public_log.files import CHECKPOINT, DAYS, MOST_CHECKPOINT, KnownTree, LogFiles, read_entries
 from sordino_server.public_log.integration import add_full_tiles, locked
+from sordino_shared._records import replace
 from sordino_shared.errors import InvalidValue, NoAnswer
 from sordino_shared.protocol.log_days import MAX_DAYS_BYTES, LogDay, LogDays
-from sordino_shared.protocol.log_keys import LOG_KIND, LogPins, NoteKey, signature_line
+from sordino_shared.protocol.log_keys import NoteKey, signature_line
 from sordino_shared.protocol.log_notes import Checkpoint, checkpoint_text, read_checkpoint, read_text
 from sordino_shared.protocol.log_tree import leaf_hash
 
 _DAY_S = 86_400
 
 
-def restore(database: Database, files: LogFiles, now: int) -> tuple[int, int]:
+def restore(database: Database, files: LogFiles, now: int, keys: Sequence[NoteKey] = ()) -> tuple[int, int]:
     """Add the entries that a copy of this log has and the database lacks; sizes before and after.
+
+    `keys` are those of the log's file: a backup of before a rotation does not know the next one.
 
     Raises InvalidValue for another log, for a copy that is no continuation of the database's, and for one that is not
     what its checkpoint says; nothing is changed then.
@@ -28,7 +33,7 @@ def restore(database: Database, files: LogFiles, now: int) -> tuple[int, int]:
     content = read_text(files.read(CHECKPOINT, MOST_CHECKPOINT))
     note = read_checkpoint(content)
     days = _days(files)
-    return database.run("restore log", lambda session: _restore(database, session, files, note, days, now))
+    return database.run("restore log", lambda session: _restore(database, session, files, (note, days), now, keys))
 
 
 def _days(files: LogFiles) -> tuple[LogDay, ...]:
@@ -40,10 +45,15 @@ def _days(files: LogFiles) -> tuple[LogDay, ...]:
 
 
 def _restore(
-    database: Database, session: Session, files: LogFiles, note: Checkpoint, days: tuple[LogDay, ...], now: int
+    database: Database,
+    session: Session,
+    files: LogFiles,
+    copy: tuple[Checkpoint, tuple[LogDay, ...]],
+    now: int,
+    keys: Sequence[NoteKey],
 ) -> tuple[int, int]:
-    log = locked(database, session)
-    LogPins(log=NoteKey(log.origin, LOG_KIND, log.key)).accept(note, now)
+    log, (note, days) = locked(database, session), copy
+    lines = _signatures(note, log, (*rotation.known_keys(session, log), *keys))
     last = repository.newest_checkpoint(session, log)
     size = 0 if last is None else last.size
     tree, begun, found = KnownTree([], []), None, list[bytes]()
@@ -63,7 +73,7 @@ def _restore(
         _add(session, log, found, size)
         add_full_tiles(session, log, size, note.size)
         daily = _daily(log, found, days, (size, note.size))
-        text = f"{note.text}\n{_signature(note, log)}"
+        text = f"{note.text}\n{lines}"
         at = next((each.day * _DAY_S for each in days if each.size == note.size), now)
         row = LogCheckpoint(log_id=log.id, size=note.size, root=bytes(note.root), note=text, at=at)
         repository.add_all(session, [*daily, row])
@@ -103,8 +113,19 @@ def _add(session: Session, log: Log, found: list[bytes], size: int) -> None:
     repository.add_all(session, rows)
 
 
-def _signature(note: Checkpoint, log: Log) -> str:
-    """The log's own line, without those of witnesses."""
-    key = NoteKey(log.origin, LOG_KIND, log.key)
-    own = next(each for each in note.signatures if (each.name, each.key_id) == (key.name, key.id))
-    return signature_line(key, own.signature)
+def _signatures(note: Checkpoint, log: Log, keys: Sequence[NoteKey]) -> str:
+    """The lines of the log's own keys, without those of witnesses; raises InvalidValue where there are none."""
+    if note.origin != log.origin:
+        raise InvalidValue(f"the checkpoint is one of {note.origin}, not of {log.origin}", note)
+    own = {
+        key: line
+        for key in dict.fromkeys(keys)
+        for line in note.signatures
+        if key.signed(replace(note, signatures=(line,)))
+    }
+    if not own:
+        raise InvalidValue(
+            f"the checkpoint has no valid signature of {log.origin}: is SORDINO_LOG_KEY the file of its newest key?",
+            note,
+        )
+    return "".join(signature_line(key, line.signature) for key, line in own.items())

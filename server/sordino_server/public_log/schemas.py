@@ -10,6 +10,7 @@ class LogDocument(BaseModel):
 
     origin: str = Field(description="Name of the log, the first line of its checkpoints.")
     key: str = Field(description="Verifier key, as apps pin it: name+id+base64.")
+    keys: list[str] = Field(description="All that sign now, the newest last: two for 30 days after a rotation.")
     size: int = Field(description="Entries of the newest checkpoint.")
     root: str | None = Field(description="Its root in hexadecimal digits, null before the first entry.")
     at: int | None = Field(description="When it was signed, in Unix seconds.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 from sordino_shared.domains import Attribute, Categorical
 from sordino_shared.guarantees import exact_decimal
 from sordino_shared.protocol import LogEntry, Manifest
@@ -20,7 +22,9 @@ def sentence(entry: LogEntry, manifest: Manifest | None = None) -> str:
     if isinstance(event, LoggedEnd):
         return f"campaign {entry.subject.hex()} was {event.state}"
     if isinstance(event, LoggedSigner):
-        return f"key {entry.subject.hex()}, which signs manifests, was {event.change}"
+        day = None if event.expires is None else datetime.fromtimestamp(event.expires, UTC)
+        end = "" if day is None else f" until {day:%Y-%m-%d %H:%M} UTC"
+        return f"key {entry.subject.hex()}, which signs manifests, was {event.change}{end}"
     if isinstance(event, LoggedPolicy):
         return f"policy: {' '.join(event.text.split())}"
     return f"the next key is {entry.subject.hex()}"

@@ -10,12 +10,13 @@ from sordino_server.config import Settings
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.models import Log
-from sordino_server.public_log import repository
+from sordino_server.public_log import repository, rotation
 from sordino_server.public_log.entries import begin_log
 from sordino_server.public_log.integration import LOCK_SPACE
-from sordino_server.public_log.signing import NoteSigner, make_key_file, read_key_file
+from sordino_server.public_log.signing import LogSigner, NoteSigner, add_seed, make_key_file, read_key_file, read_seeds
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
+from sordino_shared.protocol.log_keys import NoteKey
 
 
 def key_file(settings: Settings, database: Database) -> Path | None:
@@ -69,15 +70,27 @@ def begin(settings: Settings, database: Database, file: Path, now: int, *, again
     return database.run("begin log", work)
 
 
-def signer_of(settings: Settings, database: Database, log: Log) -> NoteSigner:
+def signer_of(settings: Settings, database: Database, log: Log) -> LogSigner:
     """What signs the log; raises InvalidValue where the key is not there, is not private, or is another log's."""
     file = key_file(settings, database)
     if file is None:
         raise InvalidValue("set SORDINO_LOG_KEY to the file with the key of the public log, as for the server")
-    signer = NoteSigner.of_log(log.origin, read_key_file(file))
-    if signer.key.key != log.key:
+    signer = LogSigner(log.origin, read_seeds(file))
+    with database.read("keys of log") as session:
+        newest = rotation.known_keys(session, log)[-1]
+    if newest not in signer.keys:
         raise InvalidValue(f"{file} has another key than the log {log.origin} of this database: restore its own", file)
     return signer
+
+
+def next_key(settings: Settings, database: Database, log: Log, file: Path) -> NoteKey:
+    """A key of the file that the log never had, made where there is none; raises InvalidValue."""
+    signer_of(settings, database, log)
+    with database.read("keys of log") as session:
+        known = rotation.known_keys(session, log)
+    if not (new := [key for key in LogSigner(log.origin, read_seeds(file)).keys if key not in known]):
+        new = [NoteSigner.of_log(log.origin, add_seed(file)).key]
+    return new[0]
 
 
 def witness_of(settings: Settings, database: Database) -> NoteSigner:
@@ -86,4 +99,12 @@ def witness_of(settings: Settings, database: Database) -> NoteSigner:
         log = repository.current(session)
     if log is None or not settings.logs_witnessed:
         raise ServerError(Problem.NOT_FOUND, "this server witnesses no logs: SORDINO_WITNESSED_LOGS names none")
-    return NoteSigner.of_witness(log.origin, signer_of(settings, database, log).seed)
+    return witness_signer(log, signer_of(settings, database, log))
+
+
+def witness_signer(log: Log, signer: LogSigner) -> NoteSigner:
+    """The key as a witness follows from the first key of the log, so that it outlives rotations; else from the oldest
+    in the file.
+    """
+    first = dict(zip((each.key for each in signer.keys), signer.seeds, strict=True)).get(log.key, signer.seeds[0])
+    return NoteSigner.of_witness(log.origin, first)

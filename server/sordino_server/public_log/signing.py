@@ -6,6 +6,7 @@ import hashlib
 import os
 import secrets
 import stat
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,17 +46,21 @@ def make_key_file(file: Path) -> None:
         finally:
             os.unlink(unfinished)
         # The database names the key at once: after a power failure the file has to be there too.
-        folder = os.open(file.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        _sync_folder(file)
     except OSError as error:
         raise InvalidValue(f"the key of the log cannot be written to {file}: {error.strerror}", file) from error
 
 
 def read_key_file(file: Path) -> bytes:
-    """The seed; raises InvalidValue for a file that is not there, that others can read, or that holds none."""
+    """The newest seed of a file; raises InvalidValue as `read_seeds` does."""
+    return read_seeds(file)[-1]
+
+
+def read_seeds(file: Path) -> tuple[bytes, ...]:
+    """The seeds of a file, a line each, the newest last.
+
+    Raises InvalidValue for a file that is not there, that others can read, or that holds anything else.
+    """
     try:
         mode = file.stat().st_mode
         text = file.read_text("ascii").strip()
@@ -66,12 +71,55 @@ def read_key_file(file: Path) -> bytes:
     if mode & _OTHERS:
         raise InvalidValue(f"others on this machine can read {file}, the key of the log: run chmod 600 {file}", file)
     try:
-        seed = bytes.fromhex(text)
+        seeds = tuple(bytes.fromhex(line.strip()) for line in text.split("\n"))
     except ValueError:
-        seed = b""
-    if len(seed) != _SEED_BYTES:
-        raise InvalidValue(f"{file} has no key of a log: one line of 64 hexadecimal digits", file)
+        seeds = ()
+    if not seeds or any(len(seed) != _SEED_BYTES for seed in seeds) or len(set(seeds)) < len(seeds):
+        raise InvalidValue(
+            f"{file} has no key of a log: a line of 64 hexadecimal digits, and one more for each rotation", file
+        )
+    return seeds
+
+
+def add_seed(file: Path) -> bytes:
+    """Write a new seed behind those of a file, whole or not at all, and synced; the seed.
+
+    Raises InvalidValue where it cannot be written.
+    """
+    seed = secrets.token_bytes(_SEED_BYTES)
+    lines = "".join(f"{each.hex()}\n" for each in (*read_seeds(file), seed))
+    try:
+        _replace(file, lines)
+    except OSError as error:
+        raise InvalidValue(
+            f"the next key of the log cannot be written to {file}: {error.strerror}; where the file is managed "
+            "elsewhere, add a line of 64 random hexadecimal digits to it there, and run this again",
+            file,
+        ) from error
     return seed
+
+
+def _replace(file: Path, text: str) -> None:
+    descriptor, unfinished = mkstemp(prefix=".sordino-", dir=file.parent)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as opened:
+            opened.write(text)
+            opened.flush()
+            os.fsync(opened.fileno())
+        os.replace(unfinished, file)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(unfinished)
+        raise
+    _sync_folder(file)
+
+
+def _sync_folder(file: Path) -> None:
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 @dataclass(frozen=True)
@@ -102,6 +150,10 @@ class NoteSigner:
         """The line of the log below a checkpoint's text."""
         return signature_line(self.key, self._private().sign(text.encode()))
 
+    def lines(self, text: str, keys: Sequence[NoteKey]) -> str:
+        """The line of this key, where it is the one that has to sign; raises InvalidValue for others."""
+        return LogSigner(self.name, (self.seed,)).lines(text, keys)
+
     def cosigned(self, text: str, time: int) -> str:
         """The line of the witness below a checkpoint's text, at a time in Unix seconds."""
         signature = self._private().sign(cosigned_message(text, time))
@@ -111,3 +163,28 @@ class NoteSigner:
         from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
         return Ed25519PrivateKey.from_private_bytes(self.seed)
+
+
+@dataclass(frozen=True)
+class LogSigner:
+    """The private keys of a log, the newest last."""
+
+    origin: str
+    seeds: tuple[bytes, ...] = field(repr=False)
+
+    @property
+    def keys(self) -> tuple[NoteKey, ...]:
+        """The public keys."""
+        return tuple(NoteSigner.of_log(self.origin, seed).key for seed in self.seeds)
+
+    def lines(self, text: str, keys: Sequence[NoteKey]) -> str:
+        """The lines of these keys below a checkpoint's text; raises InvalidValue where one is not here."""
+        own = {signer.key: signer for signer in (NoteSigner.of_log(self.origin, seed) for seed in self.seeds)}
+        missing = [key for key in keys if key not in own]
+        if missing:
+            raise InvalidValue(
+                f"the file of the log's key lacks {missing[0]}, which signs now: copy the file of SORDINO_LOG_KEY from "
+                "where `sordino log rotate` ran",
+                missing[0],
+            )
+        return "".join(own[key].signed(text) for key in keys)

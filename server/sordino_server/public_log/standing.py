@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from sordino_server.kit.log_settings import PublicLogSettings
 from sordino_server.kit.pagination import Page, Position
 from sordino_server.models import Log, LogEntryRow
-from sordino_server.public_log import repository, service
+from sordino_server.public_log import repository, rotation, service
 from sordino_server.public_log.schemas import (
     LogDocument,
     LogEntries,
@@ -20,19 +20,21 @@ from sordino_server.public_log.schemas import (
 )
 from sordino_server.public_log.sentences import sentence
 from sordino_shared.protocol import LogEntry
-from sordino_shared.protocol.log_keys import LOG_KIND, NoteKey
+from sordino_shared.protocol.log_keys import NoteKey
 
 # In a cosignature the time stands behind the first four bytes of the key's id.
 _TIME = slice(4, 12)
 
 
-def document(session: Session) -> LogDocument:
-    """The log's verifier key and its newest checkpoint; raises `not-found`."""
+def document(session: Session, now: int) -> LogDocument:
+    """The log's verifier keys and its newest checkpoint; raises `not-found`."""
     found = service.state(session)
     log, newest = found.log, found.checkpoint
+    keys = rotation.signing_keys(session, log, now)
     return LogDocument(
         origin=log.origin,
-        key=str(NoteKey(log.origin, LOG_KIND, log.key)),
+        key=str(keys[-1]),
+        keys=list(map(str, keys)),
         size=0 if newest is None else newest.size,
         root=None if newest is None else newest.root.hex(),
         at=None if newest is None else newest.at,
@@ -73,7 +75,7 @@ def witnesses(session: Session, settings: PublicLogSettings) -> LogWitnesses:
         quorum=settings.quorum_of_witnesses,
         waiting=0 if log is None else repository.count_waiting(session, log),
         witnesses=[] if log is None else standing_of(session, log, settings),
-        witnessed=[_witnessed(session, each) for each in settings.logs_witnessed],
+        witnessed=[_witnessed(session, each) for each in {key.name: key for key in settings.logs_witnessed}.values()],
     )
 
 

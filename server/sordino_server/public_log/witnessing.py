@@ -79,10 +79,10 @@ def cosign(database: Database, signer: NoteSigner, logs: Sequence[NoteKey], cont
     """
     offer = Offer.read(content)
     origin = offer.checkpoint.origin
-    key = next((each for each in logs if each.name == origin), None)
-    if key is None:
+    keys = [each for each in logs if each.name == origin]
+    if not keys:
         raise ServerError(Problem.NOT_FOUND, f"this server does not witness the log {origin}")
-    if not key.signed(offer.checkpoint):
+    if not any(key.signed(offer.checkpoint) for key in keys):
         raise ServerError(Problem.FORBIDDEN, f"the checkpoint has no valid signature of {origin}")
     database.run("cosign", lambda session: _compare_and_store(database, session, offer, now))
     return signer.cosigned(offer.checkpoint.text, now)

@@ -11,7 +11,7 @@ from sordino_server.config import Settings
 from sordino_server.kit.db import Database
 from sordino_server.models import Log
 from sordino_server.public_log import repository, setup
-from sordino_server.public_log.signing import NoteSigner, make_key_file
+from sordino_server.public_log.signing import LogSigner, make_key_file
 from sordino_shared.protocol.log_keys import LogPins
 from tests.server.conftest import RunningServer, served
 
@@ -56,13 +56,13 @@ def log(database: Database) -> Log:
 
 
 @pytest.fixture
-def signer(database: Database, log: Log, key: Path) -> NoteSigner:
+def signer(database: Database, log: Log, key: Path) -> LogSigner:
     return setup.signer_of(settings_of(key), database, log)
 
 
 @pytest.fixture
-def pins(signer: NoteSigner) -> LogPins:
-    return LogPins(log=signer.key)
+def pins(signer: LogSigner) -> LogPins:
+    return LogPins(log=signer.keys[-1])
 
 
 @pytest.fixture

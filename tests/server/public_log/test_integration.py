@@ -15,7 +15,7 @@ from sordino_server.kit.db import Database
 from sordino_server.models import Log, LogCheckpoint, LogEntryRow
 from sordino_server.public_log import entries, repository, service, setup
 from sordino_server.public_log.integration import LogAhead, integrate
-from sordino_server.public_log.signing import NoteSigner, make_key_file, read_key_file
+from sordino_server.public_log.signing import LogSigner, make_key_file, read_key_file
 from sordino_server.public_log.tree import TILE
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.log_days import LogDays
@@ -39,7 +39,7 @@ def checkpoints(database: Database) -> list[LogCheckpoint]:
 
 
 def test_entries_get_numbers_in_their_order_and_a_signed_root(
-    database: Database, log: Log, signer: NoteSigner, pins: LogPins
+    database: Database, log: Log, signer: LogSigner, pins: LogPins
 ) -> None:
     assert integrate(database, signer, NOW) is None
     publish(database, log, "one", "two")
@@ -60,12 +60,12 @@ def test_entries_get_numbers_in_their_order_and_a_signed_root(
     )
 
 
-def test_what_waits_is_numbered_in_pieces(database: Database, log: Log, signer: NoteSigner) -> None:
+def test_what_waits_is_numbered_in_pieces(database: Database, log: Log, signer: LogSigner) -> None:
     publish(database, log, *map(str, range(7)))
     assert [integrate(database, signer, NOW, most=3) for _ in range(4)] == [3, 6, 7, None]
 
 
-def test_two_workers_at_once_sign_one_tree(database: Database, log: Log, signer: NoteSigner) -> None:
+def test_two_workers_at_once_sign_one_tree(database: Database, log: Log, signer: LogSigner) -> None:
     publish(database, log, *map(str, range(40)))
     failed: list[BaseException] = []
 
@@ -103,7 +103,7 @@ CHANGES = (
 )
 
 
-def test_the_database_refuses_changes(database: Database, log: Log, signer: NoteSigner) -> None:
+def test_the_database_refuses_changes(database: Database, log: Log, signer: LogSigner) -> None:
     publish(database, log, *map(str, range(TILE)))
     integrate(database, signer, NOW)
     for statement in CHANGES:
@@ -117,7 +117,7 @@ def test_the_database_refuses_changes(database: Database, log: Log, signer: Note
 
 
 def test_days_have_the_first_checkpoint_of_each(
-    database: Database, log: Log, signer: NoteSigner, pins: LogPins
+    database: Database, log: Log, signer: LogSigner, pins: LogPins
 ) -> None:
     midnight = NOW - NOW % DAY
     moments = [midnight + day * DAY + hour for day in range(40) for hour in (3600, 7200)]
@@ -132,7 +132,7 @@ def test_days_have_the_first_checkpoint_of_each(
     pins.accept(found.newest, moments[-1])
 
 
-def test_a_clock_that_was_set_back_begins_no_earlier_day(database: Database, log: Log, signer: NoteSigner) -> None:
+def test_a_clock_that_was_set_back_begins_no_earlier_day(database: Database, log: Log, signer: LogSigner) -> None:
     for moment in (NOW, NOW - 3 * DAY, NOW + DAY):
         publish(database, log, f"at {moment}")
         integrate(database, signer, moment)
@@ -141,7 +141,7 @@ def test_a_clock_that_was_set_back_begins_no_earlier_day(database: Database, log
         assert [each.size for each in LogDays.read(service.days(session, 0).encode()).days] == [1, 3]
 
 
-def test_a_log_that_is_longer_elsewhere_is_not_signed(database: Database, log: Log, signer: NoteSigner) -> None:
+def test_a_log_that_is_longer_elsewhere_is_not_signed(database: Database, log: Log, signer: LogSigner) -> None:
     publish(database, log, "one")
     with database.write("found elsewhere") as session:
         session.get_one(Log, log.id).ahead = 5
@@ -151,7 +151,7 @@ def test_a_log_that_is_longer_elsewhere_is_not_signed(database: Database, log: L
 
 
 def test_another_log_needs_another_key_and_leaves_the_old_one_alone(
-    database: Database, log: Log, signer: NoteSigner, key: Path, tmp_path: Path
+    database: Database, log: Log, signer: LogSigner, key: Path, tmp_path: Path
 ) -> None:
     publish(database, log, "one")
     integrate(database, signer, NOW)

@@ -5,31 +5,40 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
+import threading
+from collections.abc import Sequence
 from contextlib import closing, suppress
 from io import BytesIO
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from sqlalchemy import select
+from sqlalchemy.orm import Session
 
 from sordino_server.jobs.log_keeper import LogKeeper
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.kit.log_settings import AskedWitness
 from sordino_server.kit.migrations import upgrade
-from sordino_server.models import Log, LogCheckpoint
-from sordino_server.public_log import cosigning, entries, integration, repository, setup
+from sordino_server.models import Log, LogCheckpoint, WitnessedCheckpoint
+from sordino_server.public_log import cosigning, entries, integration, repository, rotation, setup
 from sordino_server.public_log.cosigning import ask_witnesses
-from sordino_server.public_log.integration import LogAhead, empty_checkpoint, integrate
-from sordino_server.public_log.signing import NoteSigner, make_key_file, read_key_file
+from sordino_server.public_log.integration import LogAhead, integrate
+from sordino_server.public_log.signing import LogSigner, NoteSigner, make_key_file, read_seeds
 from sordino_server.public_log.tree import TileTree
 from sordino_server.public_log.witnessing import OtherSize, cosign
+from sordino_shared.errors import InvalidValue
 from sordino_shared.http.exchange import HttpAnswer, HttpRequest
-from sordino_shared.protocol import Digest
+from sordino_shared.protocol import LogEntry
+from sordino_shared.protocol.log_keys import LOG_KIND, NoteKey
+from sordino_shared.protocol.log_notes import read_checkpoint
 from tests.server.public_log.conftest import NOW, ORIGIN, settings_of
 
-SEED = bytes([9]) * 32
+SEED, DAY = bytes([9]) * 32, 86_400
+WORKERS = st.sampled_from([0, 1])
 
 
 class Killed(Exception):
@@ -37,32 +46,31 @@ class Killed(Exception):
 
 
 class _Dying:
-    """Signs, or dies before it does."""
+    """Dies before it signs."""
 
-    def __init__(self, signer: NoteSigner) -> None:
-        self.key = signer.key
-
-    def signed(self, text: str) -> str:
+    def lines(self, text: str, keys: Sequence[NoteKey]) -> str:
         raise Killed
 
 
 class ServersAndBackups(RuleBasedStateMachine):
-    """One database, its backups, and a witness in a database that is never restored."""
+    """One database with two workers, its backups, and a witness in a database that is never restored.
+
+    The key of the log is rotated; the file with the keys is never restored.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="sordino-log-"))
         self.key = self.folder / "log.key"
         make_key_file(self.key)
-        self.signer = NoteSigner.of_log(ORIGIN, read_key_file(self.key))
+        self.now = NOW
         self.database, self.witnessed = (Database(f"sqlite:///{self.folder}/{name}") for name in ("a", "w"))
         for each in (self.database, self.witnessed):
             upgrade(each)
         setup.begin(settings_of(self.key), self.database, self.key, NOW)
         self.vouching = NoteSigner.of_witness("w.example/log", SEED)
-        self.written, self.begun = 0, False
+        self.written, self.begun = 0, [False, False]
         self.backups: list[Path] = []
-        self.roots: dict[int, Digest] = {}
 
     def exchange(self, request: HttpRequest) -> HttpAnswer:
         """The witness, without a network."""
@@ -71,17 +79,27 @@ class ServersAndBackups(RuleBasedStateMachine):
                 last = repository.last_witnessed(session, ORIGIN)
             return HttpAnswer(404, {}, BytesIO()) if last is None else HttpAnswer(200, {}, BytesIO(last.note.encode()))
         try:
-            line = cosign(self.witnessed, self.vouching, [self.signer.key], request.content, NOW)
+            line = cosign(self.witnessed, self.vouching, self.signer().keys, request.content, self.now)
         except OtherSize as error:
             return HttpAnswer(409, {}, BytesIO(f"{error.size}\n".encode()))
         return HttpAnswer(200, {}, BytesIO(line.encode()))
 
     def ask(self, *, again: bool) -> None:
         asked = [AskedWitness("http://w.example", self.vouching.key)]
-        ask_witnesses(self.database, asked, again=again, empty=self.empty, connect=lambda address: self)
+        ask_witnesses(self.database, asked, again=again, signer=lambda log: self.signer(), connect=lambda address: self)
 
-    def empty(self, log: Log) -> LogCheckpoint:
-        return empty_checkpoint(log, self.signer)
+    def signer(self) -> LogSigner:
+        return LogSigner(ORIGIN, read_seeds(self.key))
+
+    def integrate(self, most: int) -> None:
+        with suppress(LogAhead):
+            integrate(self.database, self.signer(), self.now, most=most)
+
+    def begin(self, worker: int) -> None:
+        """A new process asks the witness first."""
+        if not self.begun[worker]:
+            self.ask(again=True)
+            self.begun[worker] = True
 
     @rule()
     def append(self) -> None:
@@ -92,29 +110,46 @@ class ServersAndBackups(RuleBasedStateMachine):
             assert log is not None
             entries.policy_published(session, log, f"entry {self.written}", NOW)
 
-    @rule()
-    def work(self) -> None:
-        """What a worker does in a step: a new process asks the witness first."""
-        if not self.begun:
-            self.ask(again=True)
-            self.begun = True
-        with suppress(LogAhead):
-            integrate(self.database, self.signer, NOW, most=2)
+    @rule(worker=WORKERS)
+    def work(self, worker: int = 0) -> None:
+        """What a worker does in a step."""
+        self.begin(worker)
+        self.integrate(2)
         self.ask(again=False)
 
     @rule()
-    def die_before_signing(self) -> None:
-        if self.begun:
-            with suppress(Killed, LogAhead):
-                integrate(self.database, _Dying(self.signer), NOW)  # type: ignore[arg-type]
-        self.begun = False
+    def both_work_at_once(self) -> None:
+        for worker in (0, 1):
+            self.begin(worker)
+        threads = [threading.Thread(target=self.integrate, args=(1,)) for _ in range(2)]
+        for each in threads:
+            each.start()
+        for each in threads:
+            each.join()
+        self.ask(again=False)
 
-    @rule()
-    def die_before_the_witness_is_asked(self) -> None:
-        if self.begun:
-            with suppress(LogAhead):
-                integrate(self.database, self.signer, NOW, most=1)
-        self.begun = False
+    @rule(days=st.sampled_from([0, 1, 29, 31]))
+    def rotate(self, days: int = 0) -> None:
+        """The next key; some days pass."""
+        with suppress(InvalidValue), self.database.write("rotate") as session:
+            log = repository.current(session)
+            assert log is not None
+            following = setup.next_key(settings_of(self.key), self.database, log, self.key)
+            rotation.key_rotated(session, log, following.key, self.now)
+        self.now += days * DAY
+
+    @rule(worker=WORKERS)
+    def die_before_signing(self, worker: int = 0) -> None:
+        if self.begun[worker]:
+            with suppress(Killed, LogAhead):
+                integrate(self.database, _Dying(), self.now)
+        self.begun[worker] = False
+
+    @rule(worker=WORKERS)
+    def die_before_the_witness_is_asked(self, worker: int = 0) -> None:
+        if self.begun[worker]:
+            self.integrate(1)
+        self.begun[worker] = False
 
     @rule()
     def back_up(self) -> None:
@@ -130,21 +165,35 @@ class ServersAndBackups(RuleBasedStateMachine):
         for end in ("-wal", "-shm"):
             (self.folder / f"a{end}").unlink(missing_ok=True)
         shutil.copy(self.backups[0], self.folder / "a")
-        self.database, self.begun = Database(f"sqlite:///{self.folder}/a"), False
+        self.database, self.begun = Database(f"sqlite:///{self.folder}/a"), [False, False]
 
     @invariant()
-    def what_was_cosigned_is_one_log(self) -> None:
-        """Every cosigned checkpoint of this history has one root for each size."""
+    def every_signed_checkpoint_is_consistent_with_every_later_one(self) -> None:
+        """All that a witness ever cosigned, whatever was restored since, and all of this database's own history."""
+        with self.witnessed.read() as session:
+            cosigned = {row.size: row.root for row in session.scalars(select(WitnessedCheckpoint))}
         with self.database.read() as session:
             log = repository.current(session)
             assert log is not None
-            newest = repository.newest_checkpoint(session, log)
-            cosigned = repository.largest_cosigned(session, log)
-            if newest is None or not cosigned:
-                return
-            size = max(cosigned.values())
-            found = TileTree(size, repository.tile_reader(session, log)).root()
-        assert self.roots.setdefault(size, found) == found
+            own = list(session.scalars(select(LogCheckpoint).order_by(LogCheckpoint.size)))
+            size, read = own[-1].size if own else 0, repository.tile_reader(session, log)
+            known = {row.size: row.root for row in own}
+            for each, root in [*known.items(), *cosigned.items()]:
+                # A restored database may be behind the witness: then it signs nothing.
+                assert each > size or TileTree(each, read).root() == root
+            self.check_keys(session, log, own)
+
+    def check_keys(self, session: Session, log: Log, own: Sequence[LogCheckpoint]) -> None:
+        """Each checkpoint is signed by the newest key of its tree, and by those before for 30 days."""
+        keys = [log.key, *(LogEntry.read(row.content).subject for row in repository.key_entries(session, log))]
+        since = [(0, 0), *((row.number + 1, row.at) for row in repository.key_entries(session, log))]
+        for row in own:
+            note = read_checkpoint(row.note)
+            used = [(key, place) for key, place in zip(keys, since, strict=True) if place[0] <= row.size]
+            ends = [place[1] + 30 * DAY for _, place in used[1:]] + [2**62]
+            wanted = {key for (key, _), end in zip(used, ends, strict=True) if row.at < end}
+            found = {key for key in keys if NoteKey(ORIGIN, LOG_KIND, key).signed(note)}
+            assert found == wanted
 
     def teardown(self) -> None:
         self.database.close()
@@ -158,20 +207,20 @@ TestServersAndBackups.pytestmark = [pytest.mark.slow]
 
 
 def test_one_history_with_a_restored_backup() -> None:
-    """A path of the machine for every run: two entries are cosigned, the backup of one does not sign another second."""
+    """A path of the machine for every run: the second entry rotates the key, and the backup of the first signs none."""
     machine = ServersAndBackups()
     try:
         machine.append()
         machine.work()
         machine.back_up()
-        machine.append()
+        machine.rotate(31)
         machine.die_before_signing()
-        machine.work()
-        machine.what_was_cosigned_is_one_log()
+        machine.both_work_at_once()
+        machine.every_signed_checkpoint_is_consistent_with_every_later_one()
         machine.restore_the_first_backup()
         machine.append()
         machine.work()
-        machine.what_was_cosigned_is_one_log()
+        machine.every_signed_checkpoint_is_consistent_with_every_later_one()
         with machine.database.read() as session:
             log = repository.current(session)
             assert log is not None

@@ -1,0 +1,49 @@
+"""The keys of a log: an entry of kind `key` names the next one, and for 30 days both sign.
+
+The entry is in the tree that the key before it signs, which makes the next key its successor.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy.orm import Session
+
+from sordino_server.models import Log
+from sordino_server.public_log import repository
+from sordino_server.public_log.entries import write
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import LogEntry
+from sordino_shared.protocol.log_entries import LoggedKey
+from sordino_shared.protocol.log_keys import KEY_OVERLAP_S, LOG_KIND, MAX_LOG_KEYS, NoteKey
+
+
+def known_keys(session: Session, log: Log) -> tuple[NoteKey, ...]:
+    """All keys that the log ever had, the first one first."""
+    named = [log.key, *(LogEntry.read(row.content).subject for row in repository.key_entries(session, log))]
+    return tuple(NoteKey(log.origin, LOG_KIND, key) for key in named)
+
+
+def signing_keys(session: Session, log: Log, now: int) -> tuple[NoteKey, ...]:
+    """Those that sign a checkpoint at `now`, in Unix seconds; the newest, which is the last, always does."""
+    successors = [row.at for row in repository.key_entries(session, log)]
+    *earlier, newest = known_keys(session, log)
+    return (*(key for key, at in zip(earlier, successors, strict=True) if now < at + KEY_OVERLAP_S), newest)
+
+
+def key_rotated(session: Session, log: Log, key: bytes, now: int) -> LogEntry:
+    """Name the log's next key, which signs from the checkpoint with this entry on.
+
+    Raises InvalidValue for a key that the log had, while a rotation waits for a worker, and beyond the keys that apps
+    can pin.
+    """
+    rows = repository.key_entries(session, log, waiting=True)
+    known = {each.key for each in known_keys(session, log)} | {LogEntry.read(row.content).subject for row in rows}
+    if key in known:
+        raise InvalidValue("the log had this key before: a rotation needs a new one")
+    if any(row.number is None for row in rows):
+        raise InvalidValue("the last rotation waits for a worker, which signs within seconds: try again then")
+    signing = signing_keys(session, log, now)
+    if len(signing) == MAX_LOG_KEYS:
+        raise InvalidValue(f"{MAX_LOG_KEYS} keys sign now, as many as an app pins: wait until the first one ends")
+    entry = LogEntry(now, key, LoggedKey())
+    write(session, log, entry)
+    return entry
