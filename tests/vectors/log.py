@@ -22,7 +22,7 @@ from sordino_shared.protocol.log_entries import (
 )
 
 ORIGIN, WITNESS, AT = "telemetry.example/log", "witness.example", 1_800_000_000
-_LOG, _WITNESS = (Ed25519PrivateKey.from_private_bytes(bytes([byte]) * 32) for byte in (20, 21))
+_LOG, _WITNESS, _NEXT = (Ed25519PrivateKey.from_private_bytes(bytes([byte]) * 32) for byte in (20, 21, 22))
 
 
 def entries(manifests: dict[str, Manifest]) -> dict[str, LogEntry]:
@@ -131,7 +131,7 @@ def log_proofs(manifests: dict[str, Manifest]) -> dict[str, Any]:
     head = {"origin": ORIGIN, "witness": WITNESS, "keys": keys, "time": AT}
     pins = {"log": _note_key(ORIGIN, 1, _LOG), "witness": _note_key(WITNESS, 4, _WITNESS)}
     listed, wrong = days(leaves)
-    more = {"pins": pins, "trust": trust(leaves), "days": listed}
+    more = {"pins": pins, "trust": trust(leaves), "rotation": rotation(leaves), "days": listed}
     return {
         "good/log_proof.json": head | {"vectors": good, "consistency": trees} | more,
         "bad/log_proof.json": {
@@ -177,6 +177,40 @@ def trust(leaves: Sequence[bytes]) -> list[dict[str, Any]]:
         ("cosignature_as_a_signature", _note(size, whole, "", _signature(WITNESS, _WITNESS, 1, text)), 0),
     ]
     return [{"name": name, "note": note, "now": AT, "witnesses": seen} for name, note, seen in cases]
+
+
+def rotation(leaves: Sequence[bytes]) -> dict[str, Any]:
+    """Checkpoints by the log's key, by the next one and by both, and whether an app that pins some accepts them."""
+    size, whole = len(leaves), root(leaves)
+    text = "".join(f"{line}\n" for line in (ORIGIN, size, _64(whole)))
+    old, new = _signature(ORIGIN, _LOG, 1, text), _signature(ORIGIN, _NEXT, 1, text)
+    broken = _signature(ORIGIN, _NEXT, 1, text + "x")
+    notes = {"by_both": old + new, "by_the_old": old, "by_the_new": new, "broken_and_old": broken + old}
+    notes |= {"old_twice": old + old, "broken": broken, "none": _by_witness(size, whole)}
+    accepted = {
+        "old": {"by_both", "by_the_old", "broken_and_old", "old_twice"},
+        "new": {"by_both", "by_the_new"},
+        "both": {"by_both", "by_the_old", "by_the_new", "broken_and_old", "old_twice"},
+    }
+    pins = {"old": [_note_key(ORIGIN, 1, _LOG)], "new": [_note_key(ORIGIN, 1, _NEXT)]}
+    pins["both"] = pins["old"] + pins["new"]
+    wrong = {
+        "the_same_key_twice": pins["old"] * 2,
+        "keys_of_two_logs": [*pins["old"], _note_key("other.example/log", 1, _NEXT)],
+        "a_key_of_a_witness": [*pins["old"], _note_key(ORIGIN, 4, _NEXT)],
+        "five_keys": [_note_key(ORIGIN, 1, Ed25519PrivateKey.from_private_bytes(bytes([n]) * 32)) for n in range(5)],
+    }
+    cases = [
+        {
+            "name": f"{name}_pinned_{pinned}",
+            "pins": pinned,
+            "note": f"{text}\n{lines}",
+            "accepted": name in accepted[pinned],
+        }
+        for pinned in pins
+        for name, lines in notes.items()
+    ]
+    return {"pins": pins, "checkpoints": cases, "wrong_pins": [{"name": name, "pins": wrong[name]} for name in wrong]}
 
 
 def days(leaves: Sequence[bytes]) -> tuple[str, list[tuple[str, str]]]:

@@ -56,8 +56,8 @@ class Monitored:
     """What a monitor keeps between two looks.
 
     `tiles` are the hashes of 256 entries each, `unserved` the entries whose manifest or plan was not served, both in
-    hexadecimal digits; `note` is the checkpoint. `keys` are those of the log by its rotations, each with the time of its
-    entry; `signers` are "added" or "withdrawn" by the key.
+    hexadecimal digits; `note` is the checkpoint. `keys` are those of the log by its rotations, each with the time of
+    its entry; `signers` are "added" or "withdrawn" by the key.
     """
 
     size: int = 0
@@ -249,7 +249,9 @@ def _signer_fault(address: str, entry: LogEntry, signers: dict[str, str]) -> str
         return f"the signatures of campaign {campaign}: {error}"
     for each in signed:
         if each.key.hex() not in signers:
-            raise _Unnamed(f"key {each.key.hex()} signed the manifest of campaign {campaign}, and the log does not name it")
+            raise _Unnamed(
+                f"key {each.key.hex()} signed the manifest of campaign {campaign}, and the log does not name it"
+            )
     return None
 
 

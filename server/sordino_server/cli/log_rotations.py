@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from sordino_shared._records import replace
 from sordino_shared.protocol.log_keys import KEY_OVERLAP_S, MAX_LOG_KEYS, LogPins, NoteKey
@@ -23,7 +24,7 @@ def unsigned(pins: LogPins, named: Sequence[Named], note: Checkpoint, now: int) 
     order, since = _in_order(pins, named), dict(named)
     if named and not order[-1].signed(note):
         yield f"the log named its next key {order[-1]} and does not sign with it"
-    for before, key in zip(order, order[1:], strict=False):
+    for before, key in pairwise(order):
         if now < since.get(str(key), -KEY_OVERLAP_S) + KEY_OVERLAP_S and not before.signed(note):
             yield f"the log named its next key {key} less than 30 days ago, and {before} signs no more"
 

@@ -20,7 +20,8 @@ _LIE, _UNREACHABLE, _UNSENT = 2, 3, 4
 def verify(
     url: Annotated[str, typer.Argument(metavar="URL", help="Address of a server with a public log.")],
     key: Annotated[
-        list[str], typer.Option(metavar="VKEY", help="Verifier key of the log, as apps pin it. Repeat it for two of a rotation.")
+        list[str],
+        typer.Option(metavar="VKEY", help="Verifier key of the log, as apps pin it. Repeat it for two of a rotation."),
     ],
     witness: Annotated[
         list[str] | None, typer.Option(metavar="VKEY", help="Verifier key of a witness. Repeat it.")

@@ -24,7 +24,7 @@ MOST_AT_ONCE = 10_000
 Extensions = Callable[[Session], tuple[str, ...]]
 
 
-class Signer(Protocol):
+class CheckpointSigner(Protocol):
     """Signs checkpoints with the keys of a log."""
 
     def lines(self, text: str, keys: Sequence[NoteKey]) -> str:
@@ -58,7 +58,11 @@ class WitnessesSilent(ServerError):
 
 
 def integrate(
-    database: Database, signer: Signer, now: int, most: int = MOST_AT_ONCE, extensions: Extensions = lambda _: ()
+    database: Database,
+    signer: CheckpointSigner,
+    now: int,
+    most: int = MOST_AT_ONCE,
+    extensions: Extensions = lambda _: (),
 ) -> int | None:
     """Number what waits, in the order of ids, and sign the tree with it; the new size, None where nothing waited.
 
@@ -88,7 +92,7 @@ def integrate(
     return database.run("integrate log", work)
 
 
-def empty_checkpoint(log: Log, signer: Signer, keys: Sequence[NoteKey]) -> LogCheckpoint:
+def empty_checkpoint(log: Log, signer: CheckpointSigner, keys: Sequence[NoteKey]) -> LogCheckpoint:
     """The signed checkpoint of no entries, which every tree continues: it asks a witness what it knows of the log."""
     text = checkpoint_text(log.origin, 0, EMPTY_ROOT)
     note = f"{text}\n{signer.lines(text, keys)}"
@@ -105,7 +109,13 @@ def locked(database: Database, session: Session) -> Log:
 
 
 def sign_tree(
-    session: Session, log: Log, signer: Signer, before: int, size: int, now: int, extensions: tuple[str, ...] = ()
+    session: Session,
+    log: Log,
+    signer: CheckpointSigner,
+    before: int,
+    size: int,
+    now: int,
+    extensions: tuple[str, ...] = (),
 ) -> None:
     """Write the hashes of tiles that are full now, and the signed checkpoint of `size` numbered entries."""
     add_full_tiles(session, log, before, size)

@@ -116,9 +116,7 @@ def test_the_database_refuses_changes(database: Database, log: Log, signer: LogS
     assert integrate(database, signer, NOW) == TILE + 1
 
 
-def test_days_have_the_first_checkpoint_of_each(
-    database: Database, log: Log, signer: LogSigner, pins: LogPins
-) -> None:
+def test_days_have_the_first_checkpoint_of_each(database: Database, log: Log, signer: LogSigner, pins: LogPins) -> None:
     midnight = NOW - NOW % DAY
     moments = [midnight + day * DAY + hour for day in range(40) for hour in (3600, 7200)]
     for moment in moments:

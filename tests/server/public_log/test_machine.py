@@ -202,7 +202,7 @@ class ServersAndBackups(RuleBasedStateMachine):
 
 
 TestServersAndBackups = ServersAndBackups.TestCase
-TestServersAndBackups.settings = settings(max_examples=6, stateful_step_count=12, deadline=None)
+TestServersAndBackups.settings = settings(max_examples=25, stateful_step_count=25, deadline=None)
 TestServersAndBackups.pytestmark = [pytest.mark.slow]
 
 

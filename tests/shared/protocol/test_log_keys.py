@@ -121,3 +121,20 @@ def test_pins_that_cannot_be_meant_are_refused(vectors: dict[str, Any]) -> None:
     ):
         with pytest.raises(InvalidValue):
             LogPins(**wrong)
+
+
+def test_a_checkpoint_is_that_of_any_pinned_key(vectors: dict[str, Any]) -> None:
+    file = vectors["good/log_proof"]
+    found = file["rotation"]
+    for case in found["checkpoints"]:
+        first, *others = map(NoteKey.parse, found["pins"][case["pins"]])
+        pins, note = LogPins(log=first, others=tuple(others)), read_checkpoint(case["note"])
+        if case["accepted"]:
+            assert pins.accept(note, file["time"]).witnesses == (), case["name"]
+        else:
+            with pytest.raises(InvalidValue, match="no valid signature"):
+                pins.accept(note, file["time"])
+    for case in found["wrong_pins"]:
+        first, *others = map(NoteKey.parse, case["pins"])
+        with pytest.raises(InvalidValue):
+            LogPins(log=first, others=tuple(others))
