@@ -20,6 +20,7 @@ from sordino_client._config import (
     DEFAULT_LARGEST_PART,
     DEFAULT_SPOOL_LIMIT,
     REQUIRE_LOG,
+    AppCall,
     Caps,
     Config,
     pinned_log,
@@ -63,6 +64,8 @@ class AsyncClient:
         witnesses: Sequence[str] = (),
         quorum: int | None = None,
         log_policy: str = REQUIRE_LOG,
+        attest: AppCall | None = None,
+        issue: AppCall | None = None,
         allow_http: bool = False,
         transport: AsyncTransport | None = None,
         randomness: Randomness | None = None,
@@ -82,6 +85,8 @@ class AsyncClient:
             manifest_keys=listed_keys(manifest_keys),
             log=pinned_log(log, witnesses, quorum),
             log_policy=log_policy,
+            attest=attest,
+            issue=issue,
         )
         if background and transport is not None:
             raise WrongArgument("the thread of background=True uses the SDK's own transport; leave out `transport`")

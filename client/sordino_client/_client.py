@@ -20,6 +20,7 @@ from sordino_client._config import (
     DEFAULT_LARGEST_PART,
     DEFAULT_SPOOL_LIMIT,
     REQUIRE_LOG,
+    AppCall,
     Caps,
     Config,
     pinned_log,
@@ -46,8 +47,10 @@ class Client:
     `background` sends by a thread of its own, each campaign over its own connection and at its own time of the retry
     window. `dry_run` answers up to the debit and sends nothing. With `log`, the verifier key of the server's public
     log (or several, of a rotation, the newest last), only campaigns are joined that are in it, as `quorum` of the
-    `witnesses` saw it; `log_policy` "prefer" joins them also while the log gives no proof. `transport`, `randomness`,
-    `clock` and `sleep` exist for tests and simulations.
+    `witnesses` saw it; `log_policy` "prefer" joins them also while the log gives no proof. `attest(campaign, round,
+    blinded)` gives the credential that a gate `hook` asks for, and `issue(campaign, round, blinded)` has the app's
+    backend ask at a gate `account` and gives the bytes of the answer. `transport`, `randomness`, `clock` and `sleep`
+    exist for tests and simulations.
     """
 
     def __init__(
@@ -68,6 +71,8 @@ class Client:
         witnesses: Sequence[str] = (),
         quorum: int | None = None,
         log_policy: str = REQUIRE_LOG,
+        attest: AppCall | None = None,
+        issue: AppCall | None = None,
         allow_http: bool = False,
         transport: Transport | None = None,
         randomness: Randomness | None = None,
@@ -87,6 +92,8 @@ class Client:
             manifest_keys=listed_keys(manifest_keys),
             log=pinned_log(log, witnesses, quorum),
             log_policy=log_policy,
+            attest=attest,
+            issue=issue,
         )
         self._ledger, self._allow_http, self._own_transport = ledger, allow_http, transport is not None
         self._transport = transport or connection(server, allow_http)

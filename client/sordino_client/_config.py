@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from sordino_client._errors import WrongArgument, checked_arguments
 from sordino_client._signatures import check_keys, listed_keys
@@ -16,6 +16,8 @@ DAY_S = 86_400
 DEFAULT_SPOOL_LIMIT = 500
 DEFAULT_JOINS_PER_PERIOD = 3
 DEFAULT_LARGEST_PART = DevicePart.usual_limit
+# A function of the app for the token of a round: of a campaign's id, the round and the blinded element.
+AppCall = Callable[[str, int, bytes], bytes]
 REQUIRE_LOG, PREFER_LOG = "require", "prefer"
 
 
@@ -70,7 +72,9 @@ class Config:
     `joins_per_period` limits the campaigns that are joined from lists in a period of the caps. With `manifest_keys`, up
     to four Ed25519 keys in hexadecimal digits, a manifest that none of them signed is refused.
     `log` is the public log that campaigns have to be in; with `log_policy` "prefer" they are joined also while there is
-    no proof.
+    no proof. `attest` and `issue` are the app's part in getting tokens, called with a campaign's id in hexadecimal
+    digits, a round and the blinded element: the one gives the credential for the gate `hook`, the other has the
+    backend ask at the gate `account`, and gives the bytes of its `token_evaluations`.
     """
 
     caps: Caps
@@ -84,6 +88,8 @@ class Config:
     manifest_keys: tuple[str, ...] = ()
     log: LogPins | None = None
     log_policy: str = REQUIRE_LOG
+    attest: AppCall | None = field(default=None, repr=False)
+    issue: AppCall | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.caps, Caps):

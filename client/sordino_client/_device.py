@@ -18,7 +18,7 @@ from sordino_client._errors import (
     ServedElsewhere,
     WrongArgument,
 )
-from sordino_client._fetching import fetch, fetch_plan
+from sordino_client._fetching import fetch, fetch_plan, warn_offline
 from sordino_client._finding import Accept, Finding, FoundCampaigns
 from sordino_client._flow import Flow, Pause
 from sordino_client._found_rows import FoundRows
@@ -29,12 +29,13 @@ from sordino_client._preview import Preview, codes_to_show
 from sordino_client._public_log import PublicLog
 from sordino_client._results import Answer, Campaign, Flushed, RefusedUpload, campaign_of
 from sordino_client._sending import send
-from sordino_client._sentences import answered, sent
+from sordino_client._sentences import answered, offline, sent
 from sordino_client._series import Series
 from sordino_client._session import AnswerStatus, Session, VerifiedPart, check_joinable, pin_manifest, verify_part
 from sordino_client._shuffled import check_headline
 from sordino_client._spool import AnswerTerms, Spool
 from sordino_client._storage import MEMORY, Storage
+from sordino_client._tokens import Tokens
 from sordino_client._transport import check_address
 from sordino_shared.protocol import CampaignId, Digest, Manifest, Period, Task
 from sordino_shared.randomness import Randomness
@@ -74,6 +75,7 @@ class Device:
         self._series = Series(self._storage, self._ledger, config, randomness, clock)
         rows = FoundRows(self._storage, self._ledger, self.origin, config, clock)
         self._log = PublicLog(of_ledger(self._storage.read), of_ledger(self._storage.write), config, clock)
+        self._tokens = Tokens(self._storage, config, randomness, clock)
         self._finding = Finding(rows, self._log, config, randomness, clock)
 
     def close(self) -> None:
@@ -93,7 +95,8 @@ class Device:
             check_joinable(manifest)
             yield from self._finding.check_named(manifest)
             yield from self._log.check_manifest(manifest)
-            session = yield from self._pin(manifest)
+            session, task = yield from self._pin(manifest)
+            yield from self._tokens.ahead(session, task)
             _LOG.info("Joined campaign %s.", campaign)
         return self._describe(session)
 
@@ -107,8 +110,9 @@ class Device:
             try:
                 if fetched is not None:
                     self._ledger.keep(fetched)
+                    yield from self._tokens.ahead(self._ledger.session(campaign), fetched.task)
             except PlanRefused as error:
-                _warn_offline(campaign, error)
+                warn_offline(campaign, error)
         return found
 
     def rehome(self, campaign: CampaignId, address: str) -> Flow[Campaign]:
@@ -139,15 +143,14 @@ class Device:
         if isinstance(index, AnswerStatus):
             return Answer(index, campaign, task.round)
         verified = yield from self.fetch_part(session, task, index)
+        token = yield from self._tokens.of_round(session, task, index)
         codes = session.codes(verified, value, strict=self.config.strict)
         status = self._ledger.record(
             session,
             index,
             verified.proved,
             terms,
-            lambda: session.report(
-                verified, index, task.epoch, session.randomize(verified, codes, self.randomness), self.randomness
-            ),
+            lambda: session.answer(verified, index, task.epoch, codes, token, self.randomness),
         )
         _LOG.info("%s", answered(campaign, f"round {index}", status))
         return Answer(status, campaign, index, verified.proved if status is AnswerStatus.RECORDED else None)
@@ -227,7 +230,8 @@ class Device:
         index, verified = self._newest_part(session)
         codes = codes_to_show(verified, session, value, strict=self.config.strict)
         payload = session.randomize(verified, codes, self.randomness)
-        report = session.report(verified, index, 0, payload, self.randomness)
+        token = bytes(session.token_bytes)
+        report = session.report(verified, index, 0, payload + token, self.randomness)
         return Preview(
             campaign=campaign,
             server=self.origin,
@@ -319,18 +323,18 @@ class Device:
             return "the owner left all campaigns of this ledger; nothing is sent until opt_in()"
         return "a dry run sends nothing" if self.config.dry_run else None
 
-    def _pin(self, manifest: Manifest) -> Flow[Session]:
+    def _pin(self, manifest: Manifest) -> Flow[tuple[Session, Task | None]]:
         law = Session(manifest, None).series
         if law is not None:
-            return (yield from self._series.join(manifest, law))
+            return (yield from self._series.join(manifest, law)), None
         fetched = yield from self._fetch_ahead(manifest)
         try:
-            return self._ledger.join(manifest, self.randomness, fetched)
+            return self._ledger.join(manifest, self.randomness, fetched), None if fetched is None else fetched.task
         except PlanRefused as error:
             if fetched is None:
                 raise
-            _warn_offline(manifest.campaign, error)
-            return self._ledger.join(manifest, self.randomness, None)
+            warn_offline(manifest.campaign, error)
+            return self._ledger.join(manifest, self.randomness, None), None
 
     def _fetch_ahead(self, manifest: Manifest) -> Flow[Prefetched | None]:
         """Task and part, the same for every device; what fails here fails in `answer` again, which tells it."""
@@ -343,7 +347,7 @@ class Device:
             _, content = yield from self._find_part(session, digest, index)
             return fetched if content is None else Prefetched(task, (digest, content))
         except (PlanUnavailable, PlanRefused) as error:
-            _warn_offline(manifest.campaign, error)
+            warn_offline(manifest.campaign, error)
             return fetched
 
     def _answer_terms(self, session: Session) -> Flow[tuple[Task, AnswerTerms]]:
@@ -361,9 +365,7 @@ class Device:
             except PlanRefused:
                 # A kept copy that was damaged costs the answer without a connection, no more.
                 raise error from None
-            _LOG.info(
-                "There is no connection: campaign %s is answered by the task that was read last.", session.campaign
-            )
+            _LOG.info("%s", offline(session.campaign))
         wait_s = delay_s(task.retry, 0, None, self.randomness) if self.config.background else 0.0
         return task, AnswerTerms(retry=task.retry, until=until, expires_at=task.accept_until, wait_s=wait_s)
 
@@ -394,7 +396,3 @@ class Device:
 
     def _describe(self, session: Session) -> Campaign:
         return campaign_of(session, self._ledger.opted_out(session.campaign), self.config.caps)
-
-
-def _warn_offline(campaign: CampaignId, error: Exception) -> None:
-    _LOG.warning("Campaign %s cannot be answered without a connection: %s.", campaign, error)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
+
 from sordino_client._clock import Clock, seconds
 from sordino_client._delivery import problem_slug, retry_after_s
 from sordino_client._errors import PlanRefused, PlanUnavailable, TransportFailed
 from sordino_client._flow import Flow
 from sordino_client._transport import Request, Response
 from sordino_shared.errors import OversizedDocument
-from sordino_shared.protocol import CBOR_MEDIA_TYPE, DevicePart, Digest
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, CampaignId, DevicePart, Digest
 
+_LOG = logging.getLogger("sordino_client")
 TEXT_MEDIA_TYPE = "text/plain"
 
 
@@ -45,6 +48,22 @@ def fetch_response(what: str, path: str, limit: int, clock: Clock, media_type: s
         raise PlanUnavailable(what, str(error)) from error
     except OversizedDocument as error:
         raise PlanRefused(what, str(error)) from error
+    return _read(what, response, media_type, clock)
+
+
+def post(what: str, path: str, body: bytes, limit: int, clock: Clock) -> Flow[bytes]:
+    """The bytes that answer a document sent to `path`, at most `limit`; see `fetch`."""
+    try:
+        response = yield Request(method="POST", path=path, limit=limit, body=body)
+    except TransportFailed as error:
+        raise PlanUnavailable(what, str(error)) from error
+    except OversizedDocument as error:
+        raise PlanRefused(what, str(error)) from error
+    return _read(what, response, CBOR_MEDIA_TYPE, clock).content
+
+
+def _read(what: str, response: Response | None, media_type: str, clock: Clock) -> Response:
+    """The response if it has the document; raises `PlanUnavailable`."""
     assert response is not None
     if response.status == 200:
         _check_media_type(what, response, media_type)
@@ -52,6 +71,11 @@ def fetch_response(what: str, path: str, limit: int, clock: Clock, media_type: s
     slug = problem_slug(response)
     reason = f"HTTP {response.status}{f' ({slug})' if slug else ''}"
     raise PlanUnavailable(what, reason, response.status, slug, retry_after_s(response, seconds(clock)))
+
+
+def warn_offline(campaign: CampaignId, error: Exception) -> None:
+    """Say in the log that answering will need a connection."""
+    _LOG.warning("Campaign %s cannot be answered without a connection: %s.", campaign, error)
 
 
 def _check_media_type(what: str, response: Response, expected: str) -> None:

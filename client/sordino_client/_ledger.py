@@ -266,7 +266,8 @@ class Ledger:
         """Delete the campaign's reports and payloads permanently; its debits stay, and it is never answered again."""
         with self._storage.write() as connection:
             leave(connection, campaign, int(seconds(self._clock)))
-            connection.execute("DELETE FROM reports WHERE campaign = ?", (bytes(campaign),))
+            for table in ("reports", "tokens"):
+                connection.execute(f"DELETE FROM {table} WHERE campaign = ?", (bytes(campaign),))
 
     def expire(self) -> None:
         """End what the clock has passed, permanently: waiting reports lose their payload, kept tasks are forgotten."""

@@ -1,4 +1,4 @@
-"""The tables of a ledger: format 8 for a new one, and what brings an older one up to it.
+"""The tables of a ledger: format 9 for a new one, and what brings an older one up to it.
 
 An old ledger is brought up, whatever its format: a new one would be a new budget.
 """
@@ -9,7 +9,7 @@ import sqlite3
 
 from sordino_client._former import DEBITS_ARE_FINAL, add_arms, date_at_draw
 
-SCHEMA_VERSION = 8
+SCHEMA_VERSION = 9
 APPLICATION_ID = 0x536F7264
 
 # Statements that stand in a new ledger as in the step that brought them: a format that changes one writes it out in the
@@ -48,6 +48,18 @@ _LOG_MARKS = (
     "CREATE TABLE log_marks (origin TEXT NOT NULL, size INTEGER NOT NULL CHECK (size >= 0),"
     " root BLOB NOT NULL CHECK (length(root) = 32), note BLOB NOT NULL, day INTEGER,"
     " PRIMARY KEY (origin, size, root))"
+)
+_TOKENS = (
+    "CREATE TABLE tokens (campaign BLOB NOT NULL REFERENCES campaigns (campaign), round INTEGER NOT NULL,"
+    " issuer_key BLOB NOT NULL CHECK (length(issuer_key) = 32), secret BLOB NOT NULL CHECK (length(secret) = 16),"
+    " blind BLOB NOT NULL CHECK (length(blind) = 32), token BLOB CHECK (length(token) = 32),"
+    " PRIMARY KEY (campaign, round))"
+)
+_TOKENS_ARE_FINAL = (
+    "CREATE TRIGGER tokens_are_final BEFORE UPDATE ON tokens WHEN NEW.issuer_key <> OLD.issuer_key"
+    " OR NEW.secret <> OLD.secret OR NEW.blind <> OLD.blind"
+    " OR (OLD.token IS NOT NULL AND NEW.token IS NOT OLD.token)"
+    " BEGIN SELECT RAISE(ABORT, 'tokens are final'); END"
 )
 _SERIES_ARE_KEPT = (
     "CREATE TRIGGER series_are_kept BEFORE DELETE ON series BEGIN SELECT RAISE(ABORT, 'series are kept'); END"
@@ -103,6 +115,7 @@ _SCHEMA = (
     _CONSENT,
     _TROUBLE,
     _LOG_MARKS,
+    _TOKENS,
     "CREATE TRIGGER debits_are_kept BEFORE DELETE ON debits BEGIN SELECT RAISE(ABORT, 'debits are kept'); END",
     DEBITS_ARE_FINAL,
     _SERIES_ARE_KEPT,
@@ -110,6 +123,7 @@ _SCHEMA = (
     _SOURCES_ARE_FINAL,
     _ARMS_ARE_FINAL,
     _TASK_NUMBERS_GROW,
+    _TOKENS_ARE_FINAL,
     f"PRAGMA application_id = {APPLICATION_ID}",
 )
 # By format, what a ledger of that format lacks.
@@ -164,6 +178,8 @@ _SINCE = {
         _TROUBLE,
         _LOG_MARKS,
     ),
+    # The secret of a round's token, asked for once and used by its one answer.
+    8: (_TOKENS, _TOKENS_ARE_FINAL),
 }
 # By format, what changes the rows of a ledger of that format, after the statements above.
 _REWRITES = {6: date_at_draw, 7: add_arms}

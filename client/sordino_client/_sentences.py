@@ -23,6 +23,11 @@ def answered(campaign: CampaignId, part: str, status: AnswerStatus) -> str:
     return _ANSWERED[status].format(of=f"{part.capitalize()} of campaign {campaign}")
 
 
+def offline(campaign: CampaignId) -> str:
+    """That an answer goes by what is kept."""
+    return f"There is no connection: campaign {campaign} is answered by the task that was read last."
+
+
 def sent(campaign: CampaignId, number: int, outcome: Counted | Refused | RetryLater) -> str:
     """What became of an upload of the report about round or period `number`."""
     report = f"report {number} of campaign {campaign}"

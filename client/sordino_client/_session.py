@@ -31,6 +31,7 @@ from sordino_shared.protocol import (
     Task,
     check_built,
 )
+from sordino_shared.protocol.tokens import TOKEN_BYTES
 from sordino_shared.randomness import Randomness
 
 _LOG = logging.getLogger("sordino_client")
@@ -116,6 +117,11 @@ class Session:
         return self.manifest.campaign
 
     @property
+    def token_bytes(self) -> int:
+        """Bytes of the token behind a payload; 0 in a campaign without tokens."""
+        return 0 if self.manifest.gate is None else TOKEN_BYTES
+
+    @property
     def series(self) -> Rotating | None:
         """The law of a series; None for any other campaign."""
         assignment = self.manifest.assignment
@@ -138,6 +144,8 @@ class Session:
         fault = check_signed_task(self.manifest, task)
         if fault is not None:
             raise self._refused("task", fault)
+        if bool(task.issuer_key) is not (self.manifest.gate is not None and task.round is not None):
+            raise self._refused("task", "it names an issuer's key exactly where a round with tokens is open")
         if len(task.device_parts) > len(self.manifest.rounds):
             raise self._refused("task", f"it has more rounds than the manifest's {len(self.manifest.rounds)}")
         for index, (named, terms) in enumerate(zip(task.device_parts, self.manifest.rounds, strict=False)):
@@ -181,8 +189,15 @@ class Session:
         """One draw for a value's `codes`: the only place where it meets randomness."""
         return verified.part.randomize(codes, randomness)
 
+    def answer(
+        self, verified: VerifiedPart, number: int, epoch: int, codes: list[int], token: bytes, randomness: Randomness
+    ) -> Report:
+        """What is sent of a value's `codes`, with the token behind the payload; one draw, as `randomize`."""
+        payload = self.randomize(verified, codes, randomness)
+        return self.report(verified, number, epoch, payload + token, randomness)
+
     def report(self, verified: VerifiedPart, number: int, epoch: int, payload: bytes, randomness: Randomness) -> Report:
-        """What is sent of a payload for round `number`: under a fresh id, or sealed where the campaign is shuffled."""
+        """What is sent of a payload, and its token, for round `number`: under a fresh id, or sealed for a shuffler."""
         if isinstance(self.manifest.route, ShuffledRoute):
             return sealed_report(self.manifest, verified.digest, number, payload, self.arm)
         identifier = ReportId(epoch.to_bytes(2, "big") + randomness.bytes(ReportId.LENGTH - 2))

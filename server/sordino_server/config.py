@@ -195,6 +195,13 @@ class Settings(PublicLogSettings):
         description="Folder of the keys that open reports of shuffled campaigns; without it there are none. Workers "
         "need it too. Keep it out of backups of the database: a key is deleted once its round is estimated.",
     )
+    token_hook: Path | None = Field(
+        None,
+        description="Program that decides who gets a token where the gate is `hook`; without it there is no such gate.",
+    )
+    token_hook_timeout_s: float = Field(
+        5.0, gt=0, le=60, description="Seconds after which the program is ended and the device asked to try again."
+    )
     collect_for: str | None = Field(
         None, description="Address of the home, on a server that only collects reports for the home's campaigns."
     )

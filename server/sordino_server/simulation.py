@@ -77,7 +77,8 @@ class _Batch:
 class DeviceFleet:
     """Simulated devices of one campaign, numbered from 0, behind one client's connection, caps and strictness.
 
-    Raises `InvalidValue` for a series: its devices keep a phase and a clock, which a fleet has not.
+    Raises `InvalidValue` for a series: its devices keep a phase and a clock, which a fleet has not; and for a campaign
+    whose devices need a token each.
     """
 
     def __init__(self, client: Client, campaign: Campaign | CampaignId | str) -> None:
@@ -86,6 +87,8 @@ class DeviceFleet:
         self._session: Session = self._device.session(campaign_id(campaign))
         if self._session.series is not None:
             raise InvalidValue("a fleet answers no series: use one Client a device", campaign)
+        if self._session.manifest.gate is not None:
+            raise InvalidValue("a fleet asks for no tokens: use one Client a device", campaign)
         self._spent = np.zeros(0, dtype=np.int64)
         self._answered = np.zeros((len(self._session.manifest.rounds), 0), dtype=np.bool_)
         self._assigned = np.zeros(0, dtype=np.int64)

@@ -1,10 +1,12 @@
-"""Takes from a ledger of now what format 8 brought, for tests that make older ones of it."""
+"""Takes from a ledger of now what formats 8 and 9 brought, for tests that make older ones of it."""
 
 from __future__ import annotations
 
 import sqlite3
 
 _BROUGHT = (
+    "DROP TRIGGER tokens_are_final",
+    "DROP TABLE tokens",
     "DROP TRIGGER arms_are_final",
     "DROP TRIGGER task_numbers_grow",
     "ALTER TABLE campaigns DROP COLUMN arm",

@@ -27,6 +27,8 @@ from sordino_shared.protocol import (
     SealedReports,
     ShuffledPage,
     Task,
+    TokenEvaluations,
+    TokenRequest,
 )
 from sordino_shared.randomizers import SeededDirection
 
@@ -47,6 +49,8 @@ DOCUMENTS = (
     ShuffledPage,
     BatchStatement,
     LogEntry,
+    TokenRequest,
+    TokenEvaluations,
 )
 
 

@@ -81,7 +81,7 @@ def _other_guarantees(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     return found
 
 
-def _closed(**changes: int) -> dict[str, Any]:
+def _closed(**changes: Any) -> dict[str, Any]:
     return plain(documents()["task"]["closed"]) | changes
 
 
@@ -104,6 +104,7 @@ def _values() -> list[dict[str, Any]]:
         ("round_while_closed", "a closed campaign takes no reports", task | {"state": "closed"}, "task"),
         ("answer_until_while_closed", "no round is open", _closed(answer_until=1), "task"),
         ("accept_until_while_closed", "no round is open", _closed(accept_until=1), "task"),
+        *_bad_tokens(task),
         ("retry_reversed", "max_s below min_s", task | {"retry": {"min_s": 2, "max_s": 1}}, "task"),
         ("empty_purpose", "the owner must be told", manifest | {"purpose": " "}, "manifest"),
         ("hidden_direction", "the purpose would not show as written", manifest | {"purpose": "a\u202eb"}, "manifest"),
@@ -134,6 +135,36 @@ def _values() -> list[dict[str, Any]]:
         ),
     ]
     return [entry(name, why, encode_value(content), read_as) for name, why, content, read_as in cases]
+
+
+def _bad_tokens(task: dict[str, Any]) -> list[tuple[str, str, dict[str, Any], str]]:
+    manifest = plain(documents()["manifest"]["tokens_by_address"])
+    request = plain(documents()["token_request"]["one"])
+    answer = plain(documents()["token_evaluations"]["one"])
+    key, element = plain(documents()["task"]["with_tokens"])["issuer_key"], request["blinded"]
+    gates = {"none": 0, "negative": -1, "too_many": 10_001}
+    return [
+        *(
+            (f"quota_{name}", "per_day is 1 to 10,000", _gate(manifest, "address", per_day=number), "manifest")
+            for name, number in gates.items()
+        ),
+        ("gate_unknown", "there is no such gate", _gate(manifest, "friend"), "manifest"),
+        ("gate_with_quota", "an account has no quota", _gate(manifest, "account", per_day=1), "manifest"),
+        ("issuer_key_short", "31 bytes", task | {"issuer_key": key[:31]}, "task"),
+        ("issuer_key_empty", "left out where there is none", task | {"issuer_key": b""}, "task"),
+        ("issuer_key_null", "left out where there is none", task | {"issuer_key": None}, "task"),
+        ("issuer_key_while_closed", "no round is open", _closed(issuer_key=key), "task"),
+        ("no_elements", "a request for nothing", request | {"blinded": b""}, "token_request"),
+        ("ragged_elements", "31 bytes are no element", request | {"blinded": element[:31]}, "token_request"),
+        ("201_elements", "more than 200", request | {"blinded": element * 201}, "token_request"),
+        ("credential_long", "more than 16,384 bytes", request | {"credential": bytes(16385)}, "token_request"),
+        ("proof_short", "63 bytes are no two scalars", answer | {"proof": bytes(63)}, "token_evaluations"),
+        ("nothing_evaluated", "no evaluation", answer | {"evaluated": b""}, "token_evaluations"),
+    ]
+
+
+def _gate(manifest: dict[str, Any], kind: str, **fields: int) -> dict[str, Any]:
+    return manifest | {"route": manifest["route"] | {"gate": {"kind": kind} | fields}}
 
 
 def _hidden_texts(manifest: dict[str, Any]) -> list[tuple[str, str, dict[str, Any], str]]:
@@ -178,7 +209,7 @@ def _versions() -> list[dict[str, Any]]:
 def _oversized() -> list[dict[str, Any]]:
     found = []
     others = ("report_outcomes", "open_campaigns", "manifest_signatures", "device_part", "sealed_reports")
-    others += ("sealed_outcomes", "shuffled_page", "batch_statement", "log_entry")
+    others += ("sealed_outcomes", "shuffled_page", "batch_statement", "log_entry", "token_request", "token_evaluations")
     for value in (TASK, BATCH, MANIFEST, *(next(iter(documents()[name].values())) for name in others)):
         padding = value.limit + 1 - len(value.content)
         found.append(

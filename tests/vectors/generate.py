@@ -18,6 +18,7 @@ from log import log_proofs
 from sampling import sampling
 from sealing import sealed
 from series import series
+from tokens import worked_token
 from worked_trace import trace
 
 FOLDER = Path(__file__).parent / "v1"
@@ -26,7 +27,7 @@ FOLDER = Path(__file__).parent / "v1"
 def files() -> dict[str, str]:
     """Text of every file by its path below the version's folder."""
     good = good_documents() | good_numbers() | sampling() | trace() | signatures()
-    good |= dithered() | sealed() | log_proofs(manifests()) | claims()
+    good |= worked_token(manifests()["tokens_by_address"]) | dithered() | sealed() | log_proofs(manifests()) | claims()
     good |= caps() | series(documents()["manifest"]["series"])
     vectors = good | bad_encodings() | bad_documents() | bad_ranges()
     return {path: json.dumps(content, ensure_ascii=True, indent=1) + "\n" for path, content in vectors.items()}

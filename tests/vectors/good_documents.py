@@ -15,6 +15,7 @@ from sealing import shuffled_documents
 from series import series_manifests
 from signature_rule import signature_rule
 from strings import STRINGS, WIDE_DOMAINS
+from tokens import issuer_key, token_documents
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
@@ -656,6 +657,17 @@ def tasks() -> dict[str, Task]:
             answer_until=None,
             accept_until=1_800_604_800,
         ),
+        "with_tokens": Task(
+            campaign=manifests()["tokens_by_address"].campaign,
+            state=CampaignState.OPEN,
+            round=0,
+            device_parts=(device,),
+            epoch=7,
+            retry=RetryWindow(60, 3600),
+            answer_until=None,
+            accept_until=1_800_604_800,
+            issuer_key=issuer_key(manifests()["tokens_by_address"], 0).public,
+        ),
         "signed": signed_task(campaign, device, 1),
         "signed_at_limits": signed_task(campaign, device, 2**40),
         "closed": Task(
@@ -746,8 +758,9 @@ def batches() -> dict[str, ReportBatch]:
 
 
 def outcomes() -> dict[str, ReportOutcomes]:
-    refused = tuple(RefusedReport(index, reason) for index, reason in zip((0, 2, 24, 4095), Refusal, strict=True))
-    return {"accepted": ReportOutcomes(1, 0, ()), "refused": ReportOutcomes(4089, 3, refused)}
+    places = (0, 2, 24, 25, 26, 4095)
+    refused = tuple(RefusedReport(index, reason) for index, reason in zip(places, Refusal, strict=True))
+    return {"accepted": ReportOutcomes(1, 0, ()), "refused": ReportOutcomes(4087, 3, refused)}
 
 
 def aggregates() -> dict[str, AggregateDocument]:
@@ -788,6 +801,7 @@ def documents() -> dict[str, dict[str, Document]]:
         "report_outcomes": {**outcomes()},
         "aggregate": {**aggregates()},
         **shuffled_documents(),
+        **token_documents(),
         "log_entry": {**entries(manifests())},
     }
 

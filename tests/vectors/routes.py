@@ -10,8 +10,11 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
+    AccountGate,
+    AddressGate,
     Arm,
     CollectorKey,
+    HookGate,
     Manifest,
     OwnerText,
     PrivacyClaim,
@@ -19,6 +22,7 @@ from sordino_shared.protocol import (
     RoundTerms,
     ShuffledRoute,
     Shuffler,
+    TokenRoute,
     ValueOf,
 )
 
@@ -59,6 +63,10 @@ def manifests_of_routes(one_round: Manifest) -> dict[str, Manifest]:
         "all_three": replace(one_round, route=SHUFFLED, arms=(*ARMS[:1], *_arms(2, 32768)), texts=TEXTS),
         "shuffled_series": _shuffled_series(one_round.rounds[0], one_round),
         "shuffled_at_limits": _at_limits(one_round),
+        "tokens_by_account": replace(one_round, route=TokenRoute(AccountGate())),
+        "tokens_by_address": replace(one_round, route=TokenRoute(AddressGate(5))),
+        "tokens_by_address_at_limits": replace(one_round, route=TokenRoute(AddressGate(10_000))),
+        "tokens_by_hook": replace(one_round, route=TokenRoute(HookGate())),
     }
 
 

@@ -175,6 +175,9 @@ def _check_answered_by_stores(manifest: Manifest) -> None:
     assignment = manifest.assignment
     several = len(manifest.rounds) > 1 or not isinstance(assignment, EveryRound | Rotating)
     successor = isinstance(assignment, Rotating) and assignment.replaces is not None
-    if several or successor or isinstance(manifest.route, ShuffledRoute):
-        reason = "a store answers direct campaigns of one round, and series that replace none; use a Client an owner"
+    if several or successor or manifest.gate is not None or isinstance(manifest.route, ShuffledRoute):
+        reason = (
+            "a store answers direct campaigns of one round without tokens, and series that replace none; use a Client "
+            "an owner"
+        )
         raise PlanRefused("manifest", reason, manifest.campaign)

@@ -85,7 +85,9 @@ async def create_campaign(context: Injected, _: Analyst, once: Once, body: Campa
         now = context.clock.now()
         folder = context.settings.round_keys
         keys_of_rounds = None if folder is None else RoundKeys(folder)
-        campaign = service.create(session, body, now, context.settings.population_mode, keys_of_rounds)
+        campaign = service.create(
+            session, body, now, context.settings.population_mode, keys_of_rounds, token_hook=context.settings.token_hook
+        )
         token = keys.create(session, body.name, Role.UPLOADER, now, campaign.id).text if body.upload_token else None
         end = reports_end(session, campaign, context.settings.raw_report_retention_days, now)
         shown = status_of(session, campaign, now).model_dump(mode="json")

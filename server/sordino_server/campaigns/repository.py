@@ -17,6 +17,7 @@ from sordino_server.models import (
     Campaign,
     ClosingRule,
     ExperimentRow,
+    IssuerSeed,
     Key,
     ManifestSignature,
     RefusalCount,
@@ -26,6 +27,7 @@ from sordino_server.models import (
     SeriesPause,
     SeriesRow,
     Source,
+    TokenAccount,
 )
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, RoundState
@@ -88,7 +90,7 @@ def names_by_id(session: Session, name: str, id_prefix: str | None) -> dict[str,
 def delete(session: Session, campaign: Campaign) -> None:
     """Delete a campaign that took no report, and what refers to it."""
     own = (Key, RefusalCount, ManifestSignature, ClosingRule, ExperimentRow, SeriesPause, SeriesRow, Source, Round)
-    for table in own:
+    for table in (*own, IssuerSeed, TokenAccount):
         session.execute(sql_delete(table).where(table.campaign_id == campaign.id))
     session.delete(campaign)
     session.flush()

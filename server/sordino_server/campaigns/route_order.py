@@ -12,7 +12,7 @@ from sordino_server.shuffled.round_keys import NewKeys, RoundKeys
 from sordino_server.shuffled.route_terms import route_of
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest
-from sordino_shared.protocol.routes import DIRECT, Route, ShuffledRoute
+from sordino_shared.protocol.routes import DIRECT, Route, ShuffledRoute, TokenRoute
 from sordino_shared.quantities import quantity
 
 _DAY_S = 86_400
@@ -68,7 +68,7 @@ def route_of_order(session: Session, order: CampaignOrder, ready: ReadyPlan, key
             f"/route: the plan spends ε {linear.epsilon:g} of a device because a shuffler mixes in random reports: "
             "name the shuffler, or plan without collector"
         )
-    return DIRECT
+    return DIRECT if order.gate is None else TokenRoute(order.gate.gate())
 
 
 def end_of(campaign: Campaign) -> int | None:

@@ -10,6 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from sordino_analysis.strict_model import Listed, StrictModel
 from sordino_server.campaigns.arm_terms import ArmTerms, ExperimentTerms
+from sordino_server.campaigns.gate_terms import GateTerms
 from sordino_server.campaigns.question import CampaignError, Question
 from sordino_server.campaigns.series_terms import SeriesOrder
 from sordino_server.campaigns.server_terms import ServerTerms
@@ -69,6 +70,9 @@ class CampaignOrder(StrictModel):
     route: RouteOrder | None = Field(
         None, description="The shuffler between devices and this server; null: devices report here."
     )
+    gate: GateTerms | None = Field(
+        None, description="Through what a device gets the token of its report; null: reports have no tokens."
+    )
     servers: Listed[ServerTerms] = Field(
         [],
         max_length=MAX_SERVERS,
@@ -88,6 +92,16 @@ class CampaignOrder(StrictModel):
     experiment: ExperimentTerms | None = Field(
         None, description="How the arms are compared, pinned before the first report; null: without looks."
     )
+
+    @model_validator(mode="after")
+    def _check_gate(self) -> Self:
+        if self.gate is not None and self.route is not None:
+            raise PydanticCustomError("gate_and_route", "gate: reports of a shuffled campaign have no tokens yet")
+        if self.gate is not None and self.series is not None:
+            raise PydanticCustomError("gate_of_series", "gate: reports of a series have no tokens yet")
+        if self.gate is not None and self.servers:
+            raise PydanticCustomError("gate_of_servers", "gate: a campaign with tokens has one server")
+        return self
 
     @model_validator(mode="after")
     def _check_experiment(self) -> Self:
@@ -282,6 +296,9 @@ class CampaignStatus(CampaignEntry):
     series: SeriesStatus | None = Field(None, description="Terms of a series; null for any other campaign.")
     arms: list[ArmStatus] = Field([], description="Arms of an experiment in their order; empty for other campaigns.")
     shuffler: str | None = Field(None, description="Name of the shuffler that devices report to, if there is one.")
+    gate: GateTerms | None = Field(
+        None, description="Through what a device gets the token of its report, if it has one."
+    )
     servers: list[str] = Field(
         [], description="Names of the campaign's servers, the home first; empty where the manifest names none."
     )
@@ -324,6 +341,7 @@ class CampaignStatus(CampaignEntry):
                 for place, arm in enumerate(manifest.arms)
             ],
             shuffler=manifest.route.shuffler.name if isinstance(manifest.route, ShuffledRoute) else None,
+            gate=None if manifest.gate is None else GateTerms.of(manifest.gate),
             servers=[server.name for server in manifest.servers],
             mirrored_at=row.mirrored_at,
         )

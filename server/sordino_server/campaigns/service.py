@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from sqlalchemy.orm import Session
 
@@ -11,6 +12,7 @@ from sordino_server import rounds
 from sordino_server.campaigns import repository
 from sordino_server.campaigns.arm_terms import arms_of
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
+from sordino_server.campaigns.gate_terms import check_gate
 from sordino_server.campaigns.question import question_of
 from sordino_server.campaigns.route_order import end_of, is_shuffled, new_keys, route_of_order, with_end
 from sordino_server.campaigns.schemas import CampaignOrder
@@ -33,6 +35,7 @@ from sordino_server.rounds.sealing import sealed_round
 from sordino_server.shuffled.round_keys import NewKeys, RoundKeys
 from sordino_server.shuffled.tasks import signed
 from sordino_server.sources import service as sources
+from sordino_server.tokens.issuer import issuer_key, new_seeds
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -66,16 +69,19 @@ def create(
     now: int,
     mode: PopulationMode = "open",
     round_keys: RoundKeys | None = None,
+    *,
+    token_hook: Path | None = None,
 ) -> Campaign:
     """A campaign whose first round is ready to be opened; its id is the digest of its manifest.
 
-    The keys of a shuffled one are in `round_keys` before the campaign is.
+    The keys of a shuffled one are in `round_keys` before the campaign is. The gate `hook` needs a `token_hook`.
     """
     ready = plans.ready_plan(session, order.plan_request)
     order = with_end(order, now)
     keys = None if order.route is None else new_keys(order, now, round_keys)
     manifest = _manifest(session, order, ready, now, keys)
     check_built(manifest)
+    check_gate(manifest.gate, token_hook)
     if keys is not None and round_keys is not None:
         round_keys.keep(str(manifest.campaign), keys)
     populations.check_open_to(session, manifest.population, mode)
@@ -120,7 +126,7 @@ def _belongings(session: Session, order: CampaignOrder, manifest: Manifest, read
         return [periods.row_of(manifest, manifest.assignment)]
     first = sealed_round(manifest, 0, ready.device, ready.analyst, now)
     rule = [] if order.experiment is None else [order.experiment.row(identifier)]
-    return [first, *_rules(order, identifier, len(manifest.rounds)), *rule]
+    return [first, *_rules(order, identifier, len(manifest.rounds)), *rule, *new_seeds(manifest)]
 
 
 def _check_replaced(session: Session, manifest: Manifest) -> None:
@@ -221,7 +227,14 @@ def task(session: Session, identifier: str, settings: Settings, now: int) -> Tas
         retry=RetryWindow(settings.retry_min_s, settings.retry_max_s),
         answer_until=None if is_open is None else _answer_until(settings.offline_days, ends_at, now),
         accept_until=ends_at,
+        issuer_key=_issuer_key(session, is_open),
     )
+
+
+def _issuer_key(session: Session, row: Round | None) -> bytes:
+    """The public key of an open round's tokens; empty without tokens."""
+    key = issuer_key(session, row.campaign_id, row.index) if row is not None and row.with_tokens else None
+    return b"" if key is None else key.public
 
 
 def _task_of_series(session: Session, campaign: Campaign, settings: Settings) -> Task:

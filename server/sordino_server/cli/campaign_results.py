@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from sordino_analysis.figures import chosen, figure
+from sordino_server.cli.gate_option import gate_words
 from sordino_server.cli.output import console, moment, progress_console
 from sordino_shared.quantities import quantity
 
@@ -65,6 +66,8 @@ def status_lines(status: dict[str, Any]) -> Iterator[str]:
     yield from _question(status)
     if status["shuffler"]:
         yield f"devices report to the shuffler {status['shuffler']}"
+    if status["gate"]:
+        yield f"each report has a token: {gate_words(status['gate'])}"
     yield from _digests(status)
     if status["planned_rounds"] > 1:
         yield f"{status['planned_rounds']} rounds, protocol plan {status['protocol']}"

@@ -30,6 +30,7 @@ from sordino_server.cli.creation import (
 )
 from sordino_server.cli.crowds import AnywayOption, check_crowd
 from sordino_server.cli.estimate_text import print_estimate
+from sordino_server.cli.gate_option import GateOption, gate_terms
 from sordino_server.cli.output import (
     JsonOption,
     VerboseOption,
@@ -128,6 +129,7 @@ def create(
     target_error: ErrorOption = None,
     weak_epsilon: WeakEpsilonOption = False,
     route: RouteOption = None,
+    gate: GateOption = None,
     plan_request: PlanRequestOption = None,
     close_after_reports: CloseAfterReports = None,
     close_after_s: CloseAfterSeconds = None,
@@ -148,12 +150,13 @@ def create(
             --workload delays.yaml --epsilon 1 --open
 
     Behind a shuffler (--route, --collector, --target-error) --epsilon is the most that a device spends. With --workload
-    the command waits for the plan, whose options need it. A pairwise statistic needs --users.
+    the command waits for the plan, whose options need it. A pairwise statistic needs --users. With --gate one report
+    counts for each token.
 
     Where so few reports leave an answer off by more than ten points, it says so, and --open asks for --anyway.
     """
     _check_source(remote, workload, epsilon, plan_request, weak_epsilon)
-    routed = route_terms(route, collector)
+    routed, gated = route_terms(route, collector), gate_terms(gate)
     if workload is not None:
         order: dict[str, Any] = {"workload": registered(remote, workload), "epsilon": epsilon, "objective": objective}
         order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
@@ -165,7 +168,7 @@ def create(
     terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}
     terms |= {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
     terms |= {"servers": _server_terms(source), "sources_deadline_s": sources_deadline_s} | routed
-    status = remote.post("/v1/campaigns", terms | text_terms(text))
+    status = remote.post("/v1/campaigns", terms | gated | text_terms(text))
     shown = status, partial(print_created, status)
     if open_now:
         open_new(remote, status, shown)

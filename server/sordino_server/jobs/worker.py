@@ -46,6 +46,7 @@ from sordino_server.rounds.periods import close_due_periods
 from sordino_server.rounds.round_lifecycle import close_due_rounds, finish
 from sordino_server.shuffled.key_ends import delete_ended_keys
 from sordino_server.shuffled.round_keys import RoundKeys
+from sordino_server.tokens.ends import forget_ended
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import SordinoError
 
@@ -139,6 +140,7 @@ class Worker:
     def purge(self) -> None:
         """Delete the reports that are kept no longer, if there is a limit; what fails is tried again the next time."""
         self._delete_ended_keys()
+        self._forget_tokens()
         now, begun = self.clock.now(), monotonic()
         self.chores.run(self.database, self.settings.raw_report_retention_days, now, self.pulse.beat)
         try:
@@ -221,6 +223,7 @@ class Worker:
             )
             log.info("round estimated", campaign=row.campaign_id, round=row.index)
         self._delete_ended_keys()
+        self._forget_tokens()
         return True
 
     def _delete_ended_keys(self) -> None:
@@ -232,6 +235,14 @@ class Worker:
                 log.info("key deleted", campaign=campaign)
         except (DatabaseError, OSError) as error:
             log.error("keys could not be deleted", problem=str(error))
+
+    def _forget_tokens(self) -> None:
+        """Keys and tokens of rounds that are over; tried again the next time."""
+        try:
+            for campaign, index in forget_ended(self.database):
+                log.info("tokens forgotten", campaign=campaign, round=index)
+        except DatabaseError as error:
+            log.error("tokens could not be forgotten", problem=str(error))
 
     def _make_a_release(self) -> bool:
         row = self.database.run("claim release", lambda session: releases.begin(session, **self._lease()))

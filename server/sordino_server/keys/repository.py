@@ -79,6 +79,11 @@ def is_series(session: Session, campaign: str) -> bool:
     return session.get(SeriesRow, campaign) is not None
 
 
+def has_tokens(session: Session, campaign: str) -> bool:
+    """Whether each report of the campaign has a token."""
+    return Manifest.read(session.get_one(Campaign, campaign).manifest).gate is not None
+
+
 def collectors(session: Session, campaign: str) -> list[str] | None:
     """The servers that collect for this one, as the manifest names them; None where it names no servers."""
     servers = Manifest.read(session.get_one(Campaign, campaign).manifest).servers

@@ -22,7 +22,8 @@ class KeyRequest(StrictModel):
     campaign: DigestText | None = Field(
         None,
         description="Role uploader: the campaign whose upload token this is; default: all campaigns. Role aggregator: "
-        "the campaign whose sums are sent with it. Role shuffler: the campaign whose batches are sent with it.",
+        "the campaign whose sums are sent with it. Role shuffler: the campaign whose batches are sent with it. "
+        "Role issuer: the campaign whose tokens are asked for with it.",
     )
     source: str | None = Field(
         None,

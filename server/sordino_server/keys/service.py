@@ -39,6 +39,7 @@ _INCLUDES = {
     Role.UPLOADER: frozenset({Role.UPLOADER}),
     Role.AGGREGATOR: frozenset({Role.AGGREGATOR}),
     Role.SHUFFLER: frozenset({Role.SHUFFLER}),
+    Role.ISSUER: frozenset({Role.ISSUER}),
 }
 
 
@@ -76,6 +77,8 @@ def create(
     if campaign is not None and source is not None:
         if repository.is_series(session, campaign):
             raise InvalidValue("the periods of a series take no sums from elsewhere: run a series for each region")
+        if repository.has_tokens(session, campaign):
+            raise InvalidValue("a campaign with tokens takes no sums from elsewhere: nobody could count their tokens")
         collectors = repository.collectors(session, campaign)
         if collectors is not None and source.name not in collectors:
             raise InvalidValue(
@@ -145,14 +148,14 @@ def _check_bounds(role: Role, campaign: str | None, source: SourceTerms | None) 
                 "round that the source may have"
             )
         return
-    if role is Role.SHUFFLER and campaign is None:
+    if role in (Role.SHUFFLER, Role.ISSUER) and campaign is None:
         raise InvalidValue(f"a key of role {role} belongs to one campaign: name it", role)
     if source is not None:
         raise InvalidValue(f"only a key of role {Role.AGGREGATOR} belongs to a source, not one of role {role}")
-    if campaign is not None and role not in (Role.UPLOADER, Role.SHUFFLER):
+    if campaign is not None and role not in (Role.UPLOADER, Role.SHUFFLER, Role.ISSUER):
         raise InvalidValue(
-            f"only a key of role {Role.UPLOADER}, {Role.AGGREGATOR} or {Role.SHUFFLER} belongs to a campaign, not one "
-            f"of role {role}",
+            f"only a key of role {Role.UPLOADER}, {Role.AGGREGATOR}, {Role.SHUFFLER} or {Role.ISSUER} belongs to a "
+            f"campaign, not one of role {role}",
             campaign,
         )
 
@@ -179,6 +182,15 @@ def authenticate_uploader(session: Session, text: str, campaign: str, now: int) 
     allow(key, Role.UPLOADER)
     if key.campaign_id not in (None, campaign):
         raise ServerError(Problem.FORBIDDEN, f"key {key.id} is the upload token of another campaign")
+    return key
+
+
+def authenticate_issuer(session: Session, text: str, campaign: str, now: int) -> Key:
+    """The key that `text` is, if tokens of the campaign may be asked for with it; raises as `authenticate_uploader`."""
+    key = authenticate(session, text, now)
+    allow(key, Role.ISSUER)
+    if key.campaign_id not in (None, campaign):
+        raise ServerError(Problem.FORBIDDEN, f"key {key.id} is for the tokens of another campaign")
     return key
 
 

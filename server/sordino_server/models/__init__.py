@@ -28,6 +28,7 @@ from sordino_server.models.reports import Accumulator, RefusalCount, Report, Rep
 from sordino_server.models.series import SeriesPause, SeriesRow
 from sordino_server.models.shuffled import Batch, BatchState, SealedPage, SignedTask
 from sordino_server.models.sources import Source, SourceSums
+from sordino_server.models.tokens import IssuerSeed, SpentToken, TokenAccount
 
 __all__ = [
     "Accumulator",
@@ -47,6 +48,7 @@ __all__ = [
     "Estimate",
     "ExperimentRow",
     "IdempotencyKey",
+    "IssuerSeed",
     "KeptDefault",
     "Key",
     "Log",
@@ -76,6 +78,8 @@ __all__ = [
     "SignedTask",
     "Source",
     "SourceSums",
+    "SpentToken",
+    "TokenAccount",
     "WitnessedCheckpoint",
     "WorkloadRow",
 ]

@@ -91,7 +91,8 @@ class Round(Leased, Base):
     The lease belongs to the worker that computes the next round or the estimate; `error` says why
     neither can be had. From `purged_at` on the reports are gone, and what they add up to is one accumulator. A closed
     round waits for the sums of every source until the campaign's deadline, or until `sources_waived_at`; one that is
-    `shuffled` takes no report of a device and waits for its batch. `arms` is 0 where the campaign has none.
+    `shuffled` takes no report of a device and waits for its batch. `arms` is 0 where the campaign has none. Of a round
+    `with_tokens` one report counts for each token.
     """
 
     __tablename__ = "rounds"
@@ -111,6 +112,7 @@ class Round(Leased, Base):
     shuffled: Mapped[bool] = mapped_column(default=False, server_default=false())
     epochs: Mapped[int] = mapped_column(default=1 << 16, server_default="65536")
     arms: Mapped[int] = mapped_column(SmallInteger, default=0, server_default="0")
+    with_tokens: Mapped[bool] = mapped_column(default=False, server_default=false())
     opened_at: Mapped[int | None] = mapped_column(BigInteger)
     closed_at: Mapped[int | None] = mapped_column(BigInteger)
     purged_at: Mapped[int | None] = mapped_column(BigInteger)

@@ -18,13 +18,14 @@ class Role(StrEnum):
     UPLOADER = "uploader"
     AGGREGATOR = "aggregator"
     SHUFFLER = "shuffler"
+    ISSUER = "issuer"
 
 
 class Key(Base):
     """An operator: a key by the SHA-256 of its secret, or a person. Revoked ones stay, so that old entries have a name.
 
     An uploader's key may belong to one campaign: it is that campaign's upload token. An aggregator's key belongs to one
-    campaign and one of its sources, a shuffler's to one campaign. `last_used_at` is right to some minutes.
+    campaign and one of its sources, a shuffler's and an issuer's to one campaign. `last_used_at` is right to minutes.
 
     A rotated key has its successor in `replaced_by`; `line` is the first key of a line of rotations, null of the first.
     A person has the SHA-256 of issuer and subject in `person`, a secret that nobody has, and the role of the last

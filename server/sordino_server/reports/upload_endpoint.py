@@ -15,6 +15,7 @@ from sordino_server.reports.admission import Admission
 from sordino_server.reports.endpoints import ROUTE
 from sordino_server.reports.uploads import Overloaded, RefusedRequest, Upload
 from sordino_server.reports.writer import ReportWriter
+from sordino_server.tokens.redemption import Redemption
 from sordino_shared.errors import OversizedDocument, ProtocolError
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Problem, ReportBatch, ReportOutcomes
 
@@ -71,11 +72,19 @@ class UploadEndpoint:
             _check_query(scope)
             _check_headers(scope)
             body = await self._read_body(receive)
-            upload = Upload(campaign, index, _read_batch(body))
+            upload = await self._redeemed(campaign, index, _read_batch(body))
         except ServerError as error:
             await writer.count(RefusedRequest(campaign, error.problem))
             raise
         return await writer.write(upload)
+
+    async def _redeemed(self, campaign: str, index: int, batch: ReportBatch) -> Upload:
+        """The upload, with its tokens told from its payloads where the campaign has some."""
+        redemption: Redemption = self._state.redemption
+        redeemed = await redemption.redeem(campaign, index, batch)
+        if redeemed is None:
+            return Upload(campaign, index, batch)
+        return Upload(campaign, index, redeemed.batch, redeemed.secrets, redeemed.valid)
 
     async def _read_body(self, receive: Receive) -> bytes:
         """The whole body, given up when it is longer than a batch may be or takes too long."""

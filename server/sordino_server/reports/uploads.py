@@ -16,6 +16,9 @@ class Upload:
     campaign: str
     round: int
     batch: ReportBatch
+    # Of a round with tokens: their secrets end to end, and whether each is valid.
+    secrets: bytes = b""
+    valid: tuple[bool, ...] = ()
 
     @property
     def count(self) -> int:
@@ -25,7 +28,7 @@ class Upload:
     @property
     def size(self) -> int:
         """Bytes that it keeps in the queue."""
-        return len(self.batch.ids) + len(self.batch.payloads)
+        return len(self.batch.ids) + len(self.batch.payloads) + len(self.secrets)
 
 
 @dataclass(frozen=True, eq=False)

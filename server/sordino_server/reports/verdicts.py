@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, lru_cache
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +19,10 @@ from sordino_server import rounds
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_server.reports import repository
+from sordino_server.reports.uploads import Upload
+from sordino_server.tokens.repository import spend
 from sordino_shared.protocol import Refusal, RefusedReport, ReportId, ReportOutcomes
+from sordino_shared.protocol.tokens import SECRET_BYTES
 from sordino_shared.randomizers import AnyRandomizer
 
 HASH_BYTES = 16
@@ -33,6 +38,8 @@ class Verdict(IntEnum):
     OUTSIDE_ALPHABET = 3
     WRONG_EPOCH = 4
     ROUND_FULL = 5
+    TOKEN_INVALID = 6
+    TOKEN_SPENT = 7
 
 
 _REFUSALS = {
@@ -40,7 +47,27 @@ _REFUSALS = {
     Verdict.OUTSIDE_ALPHABET: Refusal.OUTSIDE_ALPHABET,
     Verdict.WRONG_EPOCH: Refusal.WRONG_EPOCH,
     Verdict.ROUND_FULL: Refusal.ROUND_FULL,
+    Verdict.TOKEN_INVALID: Refusal.TOKEN_INVALID,
+    Verdict.TOKEN_SPENT: Refusal.TOKEN_SPENT,
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Tokens:
+    """The tokens of n reports: secrets of 16 bytes in their order, and whether each is the round's."""
+
+    secrets: list[bytes]
+    valid: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, uploads: Sequence[Upload]) -> Self:
+        """Those of uploads; what came without a token has none that is valid."""
+        secrets, valid = list[bytes](), list[bool]()
+        for upload in uploads:
+            joined = upload.secrets or bytes(SECRET_BYTES * upload.count)
+            secrets += [joined[start : start + SECRET_BYTES] for start in range(0, len(joined), SECRET_BYTES)]
+            valid += upload.valid or (False,) * upload.count
+        return cls(secrets, np.array(valid, dtype=bool))
 
 
 def content_hash(payload: bytes) -> bytes:
@@ -103,10 +130,11 @@ def classify(
     ids: bytes,
     payloads: NDArray[np.uint8],
     arm: int = 0,
+    tokens: Tokens | None = None,
 ) -> Classified:
     """Verdicts of n reports of an arm, whose new ids are inserted: of one id the first wins, here and across requests.
 
-    The ids come end to end, the payloads as (n, width).
+    The ids come end to end, the payloads as (n, width). With `tokens`, one report counts for each.
     """
     verdicts = np.full(len(payloads), Verdict.ACCEPTED, dtype=np.int8)
     if payloads.shape[1] == randomizer.payload_bytes:
@@ -121,8 +149,31 @@ def classify(
     if rounds.is_full(session, row):
         known = repository.known_hashes(session, row.id, set(split))
         verdicts[(verdicts == Verdict.ACCEPTED) & [each not in known for each in split]] = Verdict.ROUND_FULL
+    if tokens is not None:
+        _classify_tokens(database, session, row.id, split, tokens, verdicts)
     _classify_ids(database, session, row.id, split, payloads, verdicts, arm)
     return Classified(verdicts)
+
+
+def _classify_tokens(
+    database: Database, session: Session, round_id: int, ids: list[bytes], tokens: Tokens, verdicts: NDArray[np.int8]
+) -> None:
+    """Spend the tokens of reports that may count. One that was spent before is a replay's, if its id was counted."""
+    verdicts[(verdicts == Verdict.ACCEPTED) & ~tokens.valid] = Verdict.TOKEN_INVALID
+    candidates = np.flatnonzero(verdicts == Verdict.ACCEPTED).tolist()
+    first: dict[bytes, int] = {}
+    for index in candidates:
+        first.setdefault(tokens.secrets[index], index)
+    new = spend(database, session, round_id, first.keys())
+    again = [index for index in candidates if tokens.secrets[index] not in new]
+    # Read once the tokens are ours or another transaction's that has ended: its ids are there, too.
+    known = repository.known_hashes(session, round_id, {ids[index] for index in again}) if again else {}
+    for index in candidates:
+        secret = tokens.secrets[index]
+        holder = first[secret]
+        replayed = ids[index] == ids[holder] if secret in new else ids[index] in known
+        if not replayed:
+            verdicts[index] = Verdict.TOKEN_SPENT
 
 
 def _classify_ids(

@@ -44,6 +44,7 @@ def sealed_round(
         epochs=epochs,
         shuffled=shuffled,
         arms=len(manifest.arms),
+        with_tokens=manifest.gate is not None,
     )
 
 

@@ -30,6 +30,8 @@ from sordino_server.reports.admission import Admission
 from sordino_server.reports.upload_endpoint import UploadEndpoint
 from sordino_server.serving.api import all_routes
 from sordino_server.serving.description import Description
+from sordino_server.tokens.issuing import Issuing
+from sordino_server.tokens.redemption import Redemption
 from sordino_server.work.fork_server import preload, start_importing
 from sordino_shared.http.device_origins import DeviceDoor, DeviceOrigins
 
@@ -101,6 +103,8 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     app.state.describing = SingleFlight[Description]()
     app.state.description = None
     app.state.admission = Admission(context)
+    app.state.redemption = Redemption(context.database)
+    app.state.issuing = Issuing(context.database, context.clock, settings)
     app.state.key_uses = KeyUses(context.database, context.clock)
     if with_console:
         _prepare_console(app)

@@ -17,7 +17,7 @@ _OWN_PORTS = {"http": ":80", "https": ":443"}
 # One line for each request of a device in docs/protocol.md. What else the server has is closed to other origins' pages.
 _PATHS = (
     r"/v1/campaigns/[0-9a-f]{64}(/task|/signature|/log-proof)?",
-    r"/v1/campaigns/[0-9a-f]{64}/rounds/[0-9]{1,16}/(reports|sealed|log-proof)",
+    r"/v1/campaigns/[0-9a-f]{64}/rounds/[0-9]{1,16}/(reports|sealed|tokens|log-proof)",
     r"/v1/plans/[0-9a-f]{64}",
     r"/v1/populations/[^/]+/open",
     r"/v1/log/days",

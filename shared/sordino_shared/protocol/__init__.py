@@ -22,7 +22,15 @@ from sordino_shared.protocol.plans import (
 )
 from sordino_shared.protocol.problems import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, Problem
 from sordino_shared.protocol.reports import MAX_REPORTS, Refusal, RefusedReport, ReportBatch, ReportOutcomes
-from sordino_shared.protocol.routes import CollectorKey, DirectRoute, PrivacyClaim, Route, ShuffledRoute, Shuffler
+from sordino_shared.protocol.routes import (
+    CollectorKey,
+    DirectRoute,
+    PrivacyClaim,
+    Route,
+    ShuffledRoute,
+    Shuffler,
+    TokenRoute,
+)
 from sordino_shared.protocol.sealed import BatchEnd, BatchStatement, SealedOutcomes, SealedReports, ShuffledPage
 from sordino_shared.protocol.series import Period, Rotating, ValueOf
 from sordino_shared.protocol.servers import CampaignServer, check_source, epochs_of_source
@@ -36,6 +44,7 @@ from sordino_shared.protocol.states import (
     check_round_transition,
 )
 from sordino_shared.protocol.successors import successor_faults
+from sordino_shared.protocol.tokens import AccountGate, AddressGate, Gate, HookGate, TokenEvaluations, TokenRequest
 from sordino_shared.protocol.unbuilt import check_built
 
 __all__ = [
@@ -48,6 +57,8 @@ __all__ = [
     "ROUND_TRANSITIONS",
     "WHOLE_ARM_WEIGHT",
     "WHOLE_WEIGHT",
+    "AccountGate",
+    "AddressGate",
     "Arm",
     "BatchEnd",
     "BatchStatement",
@@ -61,6 +72,8 @@ __all__ = [
     "Document",
     "DrawOneRound",
     "EveryRound",
+    "Gate",
+    "HookGate",
     "IllegalTransition",
     "KeySignature",
     "LogEntry",
@@ -89,6 +102,9 @@ __all__ = [
     "ShuffledRoute",
     "Shuffler",
     "Task",
+    "TokenEvaluations",
+    "TokenRequest",
+    "TokenRoute",
     "ValueOf",
     "check_built",
     "check_campaign_transition",

@@ -16,10 +16,11 @@ from sordino_shared.protocol.experiments import Arm, check_arms
 from sordino_shared.protocol.ids import CampaignId, Digest
 from sordino_shared.protocol.owner_texts import OwnerText, check_purpose, check_texts
 from sordino_shared.protocol.plans import PlanReference
-from sordino_shared.protocol.routes import DIRECT, SIGNATURE_BYTES, Route, ShuffledRoute, Shuffler
+from sordino_shared.protocol.routes import DIRECT, SIGNATURE_BYTES, Route, ShuffledRoute, Shuffler, TokenRoute
 from sordino_shared.protocol.series import MAX_TIME, Rotating
 from sordino_shared.protocol.servers import CampaignServer, check_servers
 from sordino_shared.protocol.states import CampaignState
+from sordino_shared.protocol.tokens import Gate, check_issuer_key
 
 MAX_ROUNDS = 16
 MAX_TASK_NUMBER = 2**40
@@ -122,6 +123,8 @@ class Manifest(Document):
             raise InvalidValue(f"an arm and an attribute are both called {sorted(taken)[0]!r}: rename one", self.arms)
 
     def _check_route(self) -> None:
+        if self.gate is not None and (self.servers or isinstance(self.assignment, Rotating)):
+            raise InvalidValue("a campaign with tokens has one server and is no series", self.route)
         if not isinstance(self.route, ShuffledRoute):
             return
         rotating = isinstance(self.assignment, Rotating)
@@ -160,6 +163,11 @@ class Manifest(Document):
         return (self.route.shuffler,) if isinstance(self.route, ShuffledRoute) else self.servers
 
     @property
+    def gate(self) -> Gate | None:
+        """Through what a device gets the token of its report; None where reports have none."""
+        return self.route.gate if isinstance(self.route, TokenRoute) else None
+
+    @property
     def blanket_of_arm(self) -> int:
         """Random reports that a shuffler adds to a round for each arm, or in all without arms; 0 without a shuffler."""
         return self.route.blanket if isinstance(self.route, ShuffledRoute) else 0
@@ -195,6 +203,7 @@ class Task(Document):
     not), and no report of the round counts from `accept_until` on (null: not known yet).
 
     In a shuffled campaign the collector signs the task, and `number` grows with every change; else they are null and 0.
+    `issuer_key` is the public key (32 bytes) against which tokens of the open round are proved, empty without tokens.
     """
 
     document: ClassVar[str] = "task"
@@ -211,8 +220,10 @@ class Task(Document):
     accept_until: int | None
     number: int = 0
     signature: bytes | None = None
+    issuer_key: bytes = b""
 
     def __post_init__(self) -> None:
+        check_issuer_key(self.issuer_key)
         check_range(self.number, 0, MAX_TASK_NUMBER, "number")
         self._check_signature()
         check_range(len(self.device_parts), 1, MAX_ROUNDS, "number of device parts")
@@ -241,5 +252,7 @@ class Task(Document):
                 check_range(time, 0, MAX_TIME, name)
         if self.round is None and (accept, answer) != (None, None):
             raise InvalidValue("answer_until and accept_until belong to a round that takes reports", (answer, accept))
+        if self.round is None and self.issuer_key:
+            raise InvalidValue("issuer_key belongs to a round that takes reports", self.issuer_key)
         if answer is not None and accept is not None and answer > accept:
             raise InvalidValue(f"answer_until ({answer}) is after accept_until ({accept})", (answer, accept))

@@ -12,6 +12,7 @@ class Problem(Enum):
     MALFORMED_REQUEST = ("malformed-request", 400, "The head of the request is invalid.")
     UNAUTHORIZED = ("unauthorized", 401, "A valid key is needed.")
     FORBIDDEN = ("forbidden", 403, "The key's role does not allow this.")
+    TOKEN_REFUSED = ("token-refused", 403, "The gate of the campaign gives no token.")
     NOT_FOUND = ("not-found", 404, "Not found.")
     METHOD_NOT_ALLOWED = ("method-not-allowed", 405, "This resource does not support the method.")
     REQUEST_TIMEOUT = ("request-timeout", 408, "The request took too long to arrive; try again later.")

@@ -112,6 +112,8 @@ class Refusal(StrEnum):
     OUTSIDE_ALPHABET = "payload-outside-alphabet"
     WRONG_EPOCH = "wrong-epoch"
     ROUND_FULL = "round-full"
+    TOKEN_INVALID = "token-invalid"
+    TOKEN_SPENT = "token-spent"
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.series import MAX_TIME
 from sordino_shared.protocol.servers import check_source, check_urls
+from sordino_shared.protocol.tokens import Gate
 
 MAX_KEYS = 400
 MAX_ROUND = 2**53 - 1
@@ -51,6 +52,14 @@ class DirectRoute:
     """Devices send their reports to the server."""
 
     kind: ClassVar[str] = "direct"
+
+
+@dataclass(frozen=True)
+class TokenRoute:
+    """Devices send their reports to the server, each with a token of its round, which they get through the `gate`."""
+
+    kind: ClassVar[str] = "direct_with_tokens"
+    gate: Gate
 
 
 @dataclass(frozen=True)
@@ -138,5 +147,5 @@ class ShuffledRoute:
         return next(each.key for each in reversed(self.keys) if each.from_round <= number)
 
 
-Route = DirectRoute | ShuffledRoute
+Route = DirectRoute | TokenRoute | ShuffledRoute
 DIRECT = DirectRoute()

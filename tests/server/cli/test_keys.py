@@ -25,8 +25,8 @@ def _database(run_command: Run) -> None:
 
 
 def test_from_making_to_revoking(run_command: Run, json_of: Run) -> None:
-    # Keys of two roles need a campaign; tests/server/cli/test_archives.py makes one.
-    roles = [role for role in Role if role not in (Role.AGGREGATOR, Role.SHUFFLER)]
+    # Keys of three roles need a campaign; tests/server/cli/test_archives.py makes one.
+    roles = [role for role in Role if role not in (Role.AGGREGATOR, Role.SHUFFLER, Role.ISSUER)]
     made = {role: json_of("keys", "create", "--role", role, "--name", f"my {role}") for role in roles}
     listed = json_of("keys", "list")["keys"]
     assert {key["id"] for key in listed} == {key["id"] for key in made.values()}

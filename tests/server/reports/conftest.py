@@ -19,6 +19,7 @@ from sordino_server.reports import repository as reports
 from sordino_server.reports.admission import Admission
 from sordino_server.reports.endpoints import router
 from sordino_server.reports.upload_endpoint import UploadEndpoint
+from sordino_server.tokens.redemption import Redemption
 from sordino_shared.protocol import CBOR_MEDIA_TYPE, Digest, ReportBatch
 
 BODY_TIMEOUT_S = 0.2
@@ -35,6 +36,7 @@ class Door:
         app.include_router(router)
         problem_details.install(app)
         app.state.admission = Admission(Context(settings=Settings(), database=database, clock=ManualClock()))
+        app.state.redemption = Redemption(database)
         self.writer = app.state.report_writer = ReportWriter(database, ManualClock()).start()
         self._app = UploadEndpoint(app, app.state, BODY_TIMEOUT_S)
 

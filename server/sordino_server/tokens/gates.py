@@ -1,0 +1,92 @@
+"""Who gets a token: quotas of addresses in memory, and the operator's program behind the gate `hook`."""
+
+from __future__ import annotations
+
+import hashlib
+import subprocess
+import threading
+from collections import OrderedDict
+from pathlib import Path
+
+from sordino_server.errors import ServerError
+from sordino_server.kit.logs import logger
+from sordino_shared.protocol import Problem
+
+log = logger(__name__)
+
+_DAY_S = 86_400
+# About 30 MB. Whoever has more addresses than this in a day gets more tokens, one by one.
+MOST_ADDRESSES = 100_000
+# More of the operator's programs at once would starve what counts reports.
+MOST_HOOKS = 8
+_TOLD_BYTES = 500
+YES, NO = 0, 1
+
+
+class AddressQuota:
+    """Tokens of this process by campaign, address and day (UTC). What is asked for again counts once."""
+
+    def __init__(self, most: int = MOST_ADDRESSES) -> None:
+        self._most = most
+        self._day = -1
+        self._asked: OrderedDict[tuple[str, str], set[bytes]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def take(self, campaign: str, address: str, per_day: int, blinded: bytes, now: int) -> int | None:
+        """Count a token for the address: None, or the seconds until it may ask for another where it has all."""
+        name, key = hashlib.sha256(blinded).digest()[:16], (campaign, address)
+        with self._lock:
+            if now // _DAY_S != self._day:
+                self._day = now // _DAY_S
+                self._asked.clear()
+            asked = self._asked.setdefault(key, set())
+            self._asked.move_to_end(key)
+            if len(self._asked) > self._most:
+                self._asked.popitem(last=False)
+            if name not in asked and len(asked) >= per_day:
+                return _DAY_S - now % _DAY_S
+            asked.add(name)
+            return None
+
+
+class Hook:
+    """The operator's program, which says by its exit status whether what a device sent gets a token: 0 yes, 1 no.
+
+    It gets the credential on its standard input, and as arguments the campaign, the round and the blinded element in
+    hexadecimal digits, which an attestation should name: else one attestation could be shown for many elements.
+    """
+
+    def __init__(self, program: Path | None, timeout_s: float) -> None:
+        self._program = program
+        self._timeout_s = timeout_s
+        self._running = threading.Semaphore(MOST_HOOKS)
+
+    def allows(self, campaign: str, index: int, blinded: bytes, credential: bytes) -> bool:
+        """Whether the program says yes; raises `unavailable` where it says neither, and `overloaded`."""
+        if self._program is None:
+            raise ServerError(Problem.UNAVAILABLE, "SORDINO_TOKEN_HOOK is not set on this server: tell its operator")
+        if not self._running.acquire(blocking=False):
+            raise ServerError(Problem.OVERLOADED, "too many tokens are being decided about; try again later")
+        try:
+            return self._ask([str(self._program), campaign, str(index), blinded.hex()], credential)
+        finally:
+            self._running.release()
+
+    def _ask(self, command: list[str], credential: bytes) -> bool:
+        try:
+            ended = subprocess.run(command, input=credential, capture_output=True, timeout=self._timeout_s, check=False)
+        except subprocess.TimeoutExpired as error:
+            log.error("the token hook took too long and was ended", seconds=self._timeout_s)
+            raise _undecided() from error
+        except OSError as error:
+            log.error("the token hook cannot be run", problem=str(error))
+            raise _undecided() from error
+        if ended.returncode not in (YES, NO):
+            told = ended.stderr[:_TOLD_BYTES].decode("utf-8", "replace")
+            log.error("the token hook failed", status=ended.returncode, said=told)
+            raise _undecided()
+        return ended.returncode == YES
+
+
+def _undecided() -> ServerError:
+    return ServerError(Problem.UNAVAILABLE, "the server's operator could not decide about the token; try again later")
