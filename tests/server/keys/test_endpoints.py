@@ -39,7 +39,9 @@ ANYBODYS = {
     "GET /v1/log/days",
     "GET /log/checkpoint",
     "GET /log/tile/{tile}",
+    "GET /witness/checkpoint",
     "POST /witness/add-checkpoint",
+    "POST /v1/campaigns/{campaign_id}/rounds/{index}/tokens",
 }
 ADMINS = {
     "POST /v1/keys",

@@ -108,8 +108,11 @@ function checkArms({ arms: found, rounds, assignment, domain: { attributes } }: 
 
 function checkRoute(manifest: Manifest): void {
   const { route: way, assignment, rounds, servers: listed, protocol } = manifest;
-  if (way.kind === "direct") return;
   const isSeries = assignment.kind === "rotating";
+  if (way.kind === "direct_with_tokens" && (isSeries || listed.length)) {
+    throw new InvalidValue("a campaign with tokens has one server and is no series");
+  }
+  if (way.kind !== "shuffled") return;
   if (!isSeries && (rounds.length > 1 || assignment.kind !== "every_round")) {
     throw new InvalidValue("a shuffled campaign has one round that every device answers, or is a series");
   }

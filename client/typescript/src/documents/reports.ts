@@ -21,7 +21,14 @@ export const reportBatch = new DocumentType(
 
 const refused = record({
   index: whole(0, MAX_REPORTS - 1),
-  reason: oneOf("report-id-conflict", "payload-outside-alphabet", "wrong-epoch", "round-full"),
+  reason: oneOf(
+    "report-id-conflict",
+    "payload-outside-alphabet",
+    "wrong-epoch",
+    "round-full",
+    "token-invalid",
+    "token-spent",
+  ),
 });
 
 export const reportOutcomes = new DocumentType(

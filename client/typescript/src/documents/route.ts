@@ -52,4 +52,6 @@ const shuffled = checked(
   },
 );
 
-export const route = union({ direct: record({}), shuffled });
+const gate = union({ account: record({}), address: record({ perDay: whole(1, 10_000) }), hook: record({}) });
+
+export const route = union({ direct: record({}), direct_with_tokens: record({ gate }), shuffled });

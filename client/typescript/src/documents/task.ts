@@ -2,7 +2,7 @@
 
 import { InvalidValue } from "../errors.ts";
 import { digest, DocumentType, SIGNATURE_BYTES } from "./document.ts";
-import { array, bytes, checked, nullable, type Of, oneOf, record, whole } from "./schema.ts";
+import { array, bytes, bytesOrNone, checked, nullable, type Of, oneOf, record, whole } from "./schema.ts";
 import { MAX_TIME } from "./series.ts";
 
 const WEEK_S = 7 * 86_400;
@@ -22,10 +22,12 @@ const fields = record({
   acceptUntil: nullable(whole(0, MAX_TIME)),
   number: whole(0, 2 ** 40),
   signature: nullable(bytes(SIGNATURE_BYTES)),
+  issuerKey: bytesOrNone(32),
 });
 export type Task = Of<typeof fields>;
 
-function check({ round, state, deviceParts, answerUntil, acceptUntil, number, signature }: Task): void {
+function check({ round, state, deviceParts, answerUntil, acceptUntil, number, signature, issuerKey }: Task): void {
+  if (issuerKey !== null && round === null) throw new InvalidValue("an issuer's key belongs to an open round");
   if ((signature === null) !== (number === 0)) throw new InvalidValue("a task has a number where it is signed");
   if (round !== null && round >= deviceParts.length) throw new InvalidValue("the open round has no device part");
   if (round !== null && state !== "open") throw new InvalidValue("a campaign that is not open has no open round");
