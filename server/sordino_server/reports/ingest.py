@@ -21,7 +21,8 @@ from sordino_server.reports import repository
 from sordino_server.reports.period_admission import PeriodAdmission
 from sordino_server.reports.shards import ShardAccumulators, ShardKey, empty_shard, with_reports
 from sordino_server.reports.uploads import PlanMismatch, RefusedRequest, ReportedDirectly, RoundNotOpen, Upload
-from sordino_server.reports.verdicts import Tokens, classify
+from sordino_server.reports.verdicts import classify
+from sordino_server.tokens.redemption import ReportTokens
 from sordino_shared.protocol import DevicePart, Digest, Problem, ReportOutcomes, RoundState
 from sordino_shared.randomizers import AnyRandomizer
 
@@ -78,7 +79,7 @@ class Ingest:
         ids = b"".join([upload.batch.ids for upload in uploads])
         payloads = np.frombuffer(b"".join([upload.batch.payloads for upload in uploads]), dtype=np.uint8)
         payloads = payloads.reshape(-1, uploads[0].batch.width)
-        tokens = Tokens.of(uploads) if row.with_tokens else None
+        tokens = _tokens(uploads) if row.with_tokens else None
         classified = classify(self._database, session, row, randomizer, ids, payloads, arm, tokens)
         bounds = pairwise(accumulate((upload.count for upload in uploads), initial=0))
         for upload, (start, stop) in zip(uploads, bounds, strict=True):
@@ -102,6 +103,11 @@ class Ingest:
                 self._randomizers.popitem(last=False)
         self._randomizers.move_to_end(digest)
         return self._randomizers[digest]
+
+
+def _tokens(uploads: Iterable[Upload]) -> ReportTokens:
+    found = (upload.tokens or ReportTokens.none(upload.count) for upload in uploads)
+    return sum(found, start=ReportTokens((), ()))
 
 
 def _admitted(

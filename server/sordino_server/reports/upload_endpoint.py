@@ -82,9 +82,7 @@ class UploadEndpoint:
         """The upload, with its tokens told from its payloads where the campaign has some."""
         redemption: Redemption = self._state.redemption
         redeemed = await redemption.redeem(campaign, index, batch)
-        if redeemed is None:
-            return Upload(campaign, index, batch)
-        return Upload(campaign, index, redeemed.batch, redeemed.secrets, redeemed.valid)
+        return Upload(campaign, index, batch) if redeemed is None else Upload(campaign, index, *redeemed)
 
     async def _read_body(self, receive: Receive) -> bytes:
         """The whole body, given up when it is longer than a batch may be or takes too long."""

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sordino_server.errors import ServerError
+from sordino_server.tokens.redemption import ReportTokens
 from sordino_shared.protocol import Problem, ReportBatch
 
 
@@ -16,9 +17,7 @@ class Upload:
     campaign: str
     round: int
     batch: ReportBatch
-    # Of a round with tokens: their secrets end to end, and whether each is valid.
-    secrets: bytes = b""
-    valid: tuple[bool, ...] = ()
+    tokens: ReportTokens | None = None
 
     @property
     def count(self) -> int:
@@ -28,7 +27,7 @@ class Upload:
     @property
     def size(self) -> int:
         """Bytes that it keeps in the queue."""
-        return len(self.batch.ids) + len(self.batch.payloads) + len(self.secrets)
+        return len(self.batch.ids) + len(self.batch.payloads)
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property, lru_cache
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +17,9 @@ from sordino_server import rounds
 from sordino_server.kit.db import Database
 from sordino_server.models import Round
 from sordino_server.reports import repository
-from sordino_server.reports.uploads import Upload
+from sordino_server.tokens.redemption import ReportTokens
 from sordino_server.tokens.repository import spend
 from sordino_shared.protocol import Refusal, RefusedReport, ReportId, ReportOutcomes
-from sordino_shared.protocol.tokens import SECRET_BYTES
 from sordino_shared.randomizers import AnyRandomizer
 
 HASH_BYTES = 16
@@ -50,24 +47,6 @@ _REFUSALS = {
     Verdict.TOKEN_INVALID: Refusal.TOKEN_INVALID,
     Verdict.TOKEN_SPENT: Refusal.TOKEN_SPENT,
 }
-
-
-@dataclass(frozen=True, eq=False)
-class Tokens:
-    """The tokens of n reports: secrets of 16 bytes in their order, and whether each is the round's."""
-
-    secrets: list[bytes]
-    valid: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, uploads: Sequence[Upload]) -> Self:
-        """Those of uploads; what came without a token has none that is valid."""
-        secrets, valid = list[bytes](), list[bool]()
-        for upload in uploads:
-            joined = upload.secrets or bytes(SECRET_BYTES * upload.count)
-            secrets += [joined[start : start + SECRET_BYTES] for start in range(0, len(joined), SECRET_BYTES)]
-            valid += upload.valid or (False,) * upload.count
-        return cls(secrets, np.array(valid, dtype=bool))
 
 
 def content_hash(payload: bytes) -> bytes:
@@ -130,7 +109,7 @@ def classify(
     ids: bytes,
     payloads: NDArray[np.uint8],
     arm: int = 0,
-    tokens: Tokens | None = None,
+    tokens: ReportTokens | None = None,
 ) -> Classified:
     """Verdicts of n reports of an arm, whose new ids are inserted: of one id the first wins, here and across requests.
 
@@ -156,10 +135,15 @@ def classify(
 
 
 def _classify_tokens(
-    database: Database, session: Session, round_id: int, ids: list[bytes], tokens: Tokens, verdicts: NDArray[np.int8]
+    database: Database,
+    session: Session,
+    round_id: int,
+    ids: list[bytes],
+    tokens: ReportTokens,
+    verdicts: NDArray[np.int8],
 ) -> None:
     """Spend the tokens of reports that may count. One that was spent before is a replay's, if its id was counted."""
-    verdicts[(verdicts == Verdict.ACCEPTED) & ~tokens.valid] = Verdict.TOKEN_INVALID
+    verdicts[(verdicts == Verdict.ACCEPTED) & ~np.array(tokens.valid, dtype=bool)] = Verdict.TOKEN_INVALID
     candidates = np.flatnonzero(verdicts == Verdict.ACCEPTED).tolist()
     first: dict[bytes, int] = {}
     for index in candidates:

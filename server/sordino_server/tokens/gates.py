@@ -15,7 +15,7 @@ from sordino_shared.protocol import Problem
 log = logger(__name__)
 
 _DAY_S = 86_400
-# About 30 MB. Whoever has more addresses than this in a day gets more tokens, one by one.
+# About 30 MB. With more addresses than this in a day one gets more tokens, one by one.
 MOST_ADDRESSES = 100_000
 # More of the operator's programs at once would starve what counts reports.
 MOST_HOOKS = 8

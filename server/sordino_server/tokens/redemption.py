@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections import OrderedDict
 from dataclasses import dataclass, replace
+from typing import Self
 
 import anyio.to_thread
 
@@ -19,12 +20,19 @@ _MAX_KNOWN = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Redeemed:
-    """A batch without its tokens, their secrets of 16 bytes in the order of the reports, and which tokens are valid."""
+class ReportTokens:
+    """The tokens of reports, in their order: secrets of 16 bytes, and whether each is one of the round."""
 
-    batch: ReportBatch
-    secrets: bytes
+    secrets: tuple[bytes, ...]
     valid: tuple[bool, ...]
+
+    @classmethod
+    def none(cls, count: int) -> Self:
+        """Those of reports that came without."""
+        return cls((bytes(SECRET_BYTES),) * count, (False,) * count)
+
+    def __add__(self, other: ReportTokens) -> ReportTokens:
+        return ReportTokens(self.secrets + other.secrets, self.valid + other.valid)
 
 
 class Redemption:
@@ -34,8 +42,8 @@ class Redemption:
         self._database = database
         self._has_tokens: OrderedDict[str, bool] = OrderedDict()
 
-    async def redeem(self, campaign: str, index: int, batch: ReportBatch) -> Redeemed | None:
-        """The batch and its tokens; None for a campaign without tokens, or that does not exist."""
+    async def redeem(self, campaign: str, index: int, batch: ReportBatch) -> tuple[ReportBatch, ReportTokens] | None:
+        """The batch without its tokens, and the tokens; None for a campaign without tokens, or that does not exist."""
         known = self._has_tokens.get(campaign)
         if known is None:
             known = await anyio.to_thread.run_sync(self._ask, campaign)
@@ -52,18 +60,19 @@ class Redemption:
             self._has_tokens.popitem(last=False)
         return found
 
-    def _redeem(self, campaign: str, index: int, batch: ReportBatch) -> Redeemed:
+    def _redeem(self, campaign: str, index: int, batch: ReportBatch) -> tuple[ReportBatch, ReportTokens]:
         with self._database.read("find issuer") as session:
             key = issuer_key(session, campaign, index)
         width, count = batch.width - TOKEN_BYTES, batch.count
         if key is None or width < 1:
             # The round is over, or there is no token behind the payload.
-            return Redeemed(batch, bytes(SECRET_BYTES * count), (False,) * count)
+            return batch, ReportTokens.none(count)
         rows = [batch.payloads[start : start + batch.width] for start in range(0, len(batch.payloads), batch.width)]
         tokens = [row[width:] for row in rows]
-        secrets = b"".join([token[:SECRET_BYTES] for token in tokens])
+        secrets = tuple(token[:SECRET_BYTES] for token in tokens)
         payloads = b"".join([row[:width] for row in rows])
-        return Redeemed(replace(batch, payloads=payloads), secrets, tuple(_is_valid(key, token) for token in tokens))
+        valid = tuple(_is_valid(key, token) for token in tokens)
+        return replace(batch, payloads=payloads), ReportTokens(secrets, valid)
 
 
 def _is_valid(key: IssuerKey, token: bytes) -> bool:

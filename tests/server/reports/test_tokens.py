@@ -27,6 +27,7 @@ from sordino_server.reports.shards import ShardAccumulators
 from sordino_server.tokens.ends import forget_ended
 from sordino_server.tokens.gates import AddressQuota
 from sordino_server.tokens.issuer import issuer_key
+from sordino_server.tokens.redemption import ReportTokens
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     Problem,
@@ -183,7 +184,7 @@ def test_a_server_that_is_killed_counts_a_token_once(home: RunningServer) -> Non
     shown, task = token(home, campaign, 1), task_of(home, campaign)
     url, context = home.database.url.render_as_string(hide_password=False), multiprocessing.get_context("fork")
     batch = ReportBatch(task.device_parts[0], task.epoch.to_bytes(2, "big") + bytes(14), b"\1")
-    upload, ends = Upload(campaign["id"], 0, batch, shown[:16], (True,)), list[int]()
+    upload, ends = Upload(campaign["id"], 0, batch, ReportTokens((shown[:16],), (True,))), list[int]()
     for point in range(40):
         process = context.Process(target=_count_until_killed, args=(url, upload, point))
         process.start()
