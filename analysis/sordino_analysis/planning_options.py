@@ -158,6 +158,12 @@ class PlanningOptions(StrictModel):
             )
         if self.users is not None:
             raise PlanError("collector chooses the number of users: give target_error and not users", self.users)
+        self.check_claim()
+
+    def check_claim(self) -> None:
+        """Raise PlanError where nothing is proved at the δ against a collector, or nothing more than ε says."""
+        if self.collector is None:
+            return
         if chance_of(self.collector.delta) < LEAST_CLAIMED_DELTA:
             raise PlanError(
                 f"δ against the collector is from {float(LEAST_CLAIMED_DELTA):g} to below 1, got "

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -201,6 +201,41 @@ def test_a_campaign_through_both_programs(
         assert abs(value - share) < 6 * error
     # The worker deletes the key once the estimate is written: a moment after it can be read.
     wait_until(lambda: not list(both.round_keys.glob(f"{campaign}/round-*.key")), "the key deleted with its round")
+
+
+@pytest.mark.slow
+def test_strings_through_both_programs(
+    both: Both, serve: Callable[[str], None], tmp_path: Path, wait_until: Callable[..., None]
+) -> None:
+    """Every device holds one text, which is found among random reports."""
+    api, end = both.api, int(time.time()) + ROUND_S
+    texts = {"name": "word", "kind": "text", "code": "bytes", "depth": 17}
+    # An error of .2 of the list: 24 devices certify one text in all but 1 of 1,000 runs.
+    strings = {"name": "words", "domain": [texts], "queries": {"kind": "strings", "beam": 20, "error": 0.2}}
+    workload = api.post("/v1/workloads", json=strings).raise_for_status().json()["id"]
+    order = {"workload": workload, "epsilon": 8, "collector": {"epsilon": 6, "delta": "1e-2"}}
+    request: str = api.post("/v1/plan-requests", json=order).raise_for_status().json()["id"]
+    wait_until(lambda: api.get(f"/v1/plan-requests/{request}").json()["state"] == "ready", "planned")
+    campaign = replace(both, plan=request).opened({"floor": 10, "end": end})
+    serve(campaign)
+    for number in range(DEVICES):
+        with Client(both.shuffler, ledger=tmp_path / f"device-{number}.sqlite3", caps=SERIES_CAPS) as client:
+            client.answer(client.join(campaign), "a")
+            assert client.flush(5).delivered == 1
+    assert time.time() < end, "the machine was too slow for the round"
+    wait_until(lambda: api.get(f"/v1/campaigns/{campaign}/estimates").status_code == 200, "estimated")
+    estimate = api.get(f"/v1/campaigns/{campaign}/estimates").json()
+    blanket = _batch(api, campaign)["blanket"]
+    assert (estimate["kind"], estimate["terms"]["users"], estimate["extras"]["blanket"]) == (
+        "strings",
+        DEVICES,
+        blanket,
+    )
+    found = dict(zip(estimate["table"]["label"], estimate["table"]["band_upper"], strict=True))
+    assert found["a"] == 1
+    asked = api.get(f"/v1/campaigns/{campaign}/answers", params={"string": "a"}).raise_for_status().json()
+    assert asked["terms"]["users"] == DEVICES
+    assert asked["table"]["upper"] == [1]
 
 
 @pytest.mark.slow

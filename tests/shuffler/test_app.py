@@ -13,6 +13,7 @@ import pytest
 
 from sordino_client.testing._fake_log import FakeLog
 from sordino_shared.protocol import (
+    Arm,
     LogEntry,
     Manifest,
     OpenCampaigns,
@@ -324,13 +325,13 @@ async def test_a_manifest_of_another_way_is_refused(shuffler: LocalShuffler, col
 
 async def test_a_manifest_with_what_is_not_built_is_served_to_nobody(shuffler: LocalShuffler, collecting: Collecting):
     async with collecting() as collector:
-        unbuilt = replace(collector.manifest, domain=STRINGS)
+        unbuilt = replace(collector.manifest, domain=STRINGS, arms=(Arm("A", 1 << 15), Arm("B", 1 << 15)))
         assert isinstance(unbuilt, Manifest)
         collector.manifest, collector.campaign = unbuilt, unbuilt.campaign
         with collector.running() as address:
             shuffler.add(collector, address)
             await shuffler.refresh()
-        assert "not built yet in this version: strings behind a shuffler" in shuffler.troubles(collector)
+        assert "not built yet in this version: strings in an experiment" in shuffler.troubles(collector)
 
 
 @pytest.mark.parametrize("width", [49, 81, 255, 256, 257, 0xA700, 0xFFFF, 0x10000, 0xA70000 >> 4])

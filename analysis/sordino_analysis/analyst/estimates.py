@@ -301,9 +301,9 @@ def estimate(
     array([ 0.79,  0.33, -0.12])
     """
     if isinstance(plan, StringPlan):
-        if blanket or level != _LEVEL:
+        if level != _LEVEL:
             raise InvalidValue("a plan of strings has its own level: ask with common_strings(error=...)", level)
-        return estimate_strings(plan, aggregate)
+        return estimate_strings(plan, aggregate, blanket)
     check_argument("estimate", "aggregate", AGGREGATE, aggregate)
     assert isinstance(aggregate, Aggregate), "checked"
     if blanket < 0:

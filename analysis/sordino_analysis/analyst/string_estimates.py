@@ -147,7 +147,9 @@ class StringEstimate(AnswersShown):
         for text in texts:
             if not isinstance(text, str):
                 raise WrongType(f"ask for a string as a text, not {text!r}", text)
-        columns = asked_strings(self.plan.strings, [self.reports], texts)
+        columns = asked_strings(
+            self.plan.strings, [self.reports], texts, spread=len(self.reports) / self.document.users
+        )
         terms = {name: self.document.terms[name] for name in ("users", "epsilon", "bias_bound", "mechanism")}
         return AskedStrings(AnswerTable.of_columns(columns, compared=len(texts), level=_LEVEL, **terms))
 
@@ -168,11 +170,15 @@ class StringEstimate(AnswersShown):
         return said.titled(f"Strings of {self.plan.strings.text.name}: {head}")
 
 
-def estimate_strings(plan: StringPlan, reports: Reports) -> StringEstimate:
-    """The certified strings in (n, width) reports of a plan; raises EstimationError where these say nothing."""
+def estimate_strings(plan: StringPlan, reports: Reports, blanket: int = 0) -> StringEstimate:
+    """The certified strings in (n, width) reports of a plan, `blanket` of them random ones of a shuffler.
+
+    Raises EstimationError where these say nothing.
+    """
     if isinstance(reports, Aggregate):
         raise EstimationError(
             "strings are found in the reports themselves: give the (n, width) reports, not what they add up to"
         )
     payloads = checked_reports(plan, reports)
-    return StringEstimate(plan=plan, document=strings_document(plan.device, plan.analyst, [payloads]), reports=payloads)
+    document = strings_document(plan.device, plan.analyst, [payloads], blanket=blanket)
+    return StringEstimate(plan=plan, document=document, reports=payloads)

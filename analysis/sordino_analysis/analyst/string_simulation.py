@@ -19,6 +19,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.kinds.drawn_rounds import drawn_reports
 from sordino_analysis.kinds.strings_document import true_shares
 from sordino_analysis.percentages import percent
+from sordino_analysis.vectorized.randomizers import draw_blanket
 from sordino_analysis.vectorized.randomness import SeededRandomness
 
 
@@ -26,17 +27,22 @@ from sordino_analysis.vectorized.randomness import SeededRandomness
 class StringSimulation(AnswersShown):
     """What is found in the (n, width) `reports` of n users, and the truth, which only a simulation has.
 
-    `held` are the true shares of what users hold, by kind and label.
+    `held` are the true shares of what users hold, by kind and label. A plan for a shuffler has random reports, too.
     """
 
     plan: StringPlan
     reports: NDArray[np.uint8]
     held: dict[tuple[str, str], float]
 
+    @property
+    def blanket(self) -> int:
+        """How many of the reports are random ones of a shuffler."""
+        return 0 if self.plan.analyst.blanket is None else self.plan.analyst.blanket.reports
+
     @cached_property
     def estimate(self) -> StringEstimate:
         """The certified strings."""
-        return estimate_strings(self.plan, self.reports)
+        return estimate_strings(self.plan, self.reports, self.blanket)
 
     @property
     def truth(self) -> Floats:
@@ -89,6 +95,9 @@ class StringSimulation(AnswersShown):
 def simulate_strings(plan: StringPlan, values: Values, *, seed: int, strict: bool) -> StringSimulation:
     """One report of each user through the plan's own randomizer, and what is found in them; raises as `simulate`."""
     rows = rows_of(plan.domain, values)
-    codes = codes_of(plan.domain, rows, strict=strict)
-    reports = np.concatenate([*drawn_reports(plan.device, codes, SeededRandomness(seed))])
+    codes, randomness = codes_of(plan.domain, rows, strict=strict), SeededRandomness(seed)
+    pages = [*drawn_reports(plan.device, codes, randomness)]
+    if plan.analyst.blanket is not None:
+        pages.append(draw_blanket(plan.device.randomizer, plan.analyst.blanket.reports, randomness))
+    reports = np.concatenate(pages)
     return StringSimulation(plan=plan, reports=reports, held=true_shares(plan.domain, rows))

@@ -7,7 +7,7 @@ import math
 from pydantic import Field
 
 from sordino_analysis.documents.base_summary import BaseSummary
-from sordino_analysis.documents.summary_parts import PartDigests, is_none
+from sordino_analysis.documents.summary_parts import BlanketSummary, PartDigests, is_none
 from sordino_analysis.percentages import percent
 
 # Half of the width of an interval of 95 %, in standard errors.
@@ -38,6 +38,12 @@ class StringsSummary(BaseSummary):
     found: float | None = Field(
         None, exclude_if=is_none, description="The share that is listed with 90 % by so many users."
     )
+    blanket: BlanketSummary | None = Field(
+        None, exclude_if=is_none, description="Of a plan for a shuffler: the random reports it adds."
+    )
+    direct_variance: float | None = Field(
+        None, exclude_if=is_none, description="V of a report at the blanket's ε, where no shuffler is trusted."
+    )
     device_bytes: int
     device_memory: int = Field(description="Bytes that a device needs to verify its part.")
     analyst_bytes: int
@@ -46,19 +52,31 @@ class StringsSummary(BaseSummary):
 
     def share_found(self, users: int) -> float:
         """The share of the devices from which on strings are listed with 90 %; at most 1."""
-        return min(1.0, self.found_units * math.sqrt(self.report_variance / users))
+        return min(1.0, self.found_units * math.sqrt(self._variance_of(users) / users))
 
     def users_for(self, share: float) -> int:
         """Users with whom strings of that share are listed with 90 %."""
-        return max(1, math.ceil(self.report_variance * (self.found_units / share) ** 2))
+        alone = self.report_variance * (self.found_units / share) ** 2
+        # n with n²/(n + m) = `alone`: m random reports spread shares and add their noise.
+        return max(1, math.ceil((alone + math.sqrt(alone**2 + 4 * alone * self._random)) / 2))
+
+    def users_without(self, users: int) -> int | None:
+        """Users who find as much without a shuffler, at its ε of a device; None of a plan that has no shuffler."""
+        if self.direct_variance is None:
+            return None
+        return max(1, math.ceil(self.direct_variance * (self.found_units / self.share_found(users)) ** 2))
 
     def share_error(self, users: int) -> float:
         """Standard error of the share of a rare string."""
-        return math.sqrt(self.report_variance / (users * self.held_out))
+        return math.sqrt(self._variance_of(users) / (users * self.held_out))
 
     @property
-    def blanket(self) -> None:
-        """None: no shuffler adds reports."""
+    def _random(self) -> int:
+        return 0 if self.blanket is None else self.blanket.reports
+
+    def _variance_of(self, users: int) -> float:
+        """V of a report of so many users, with what random reports add: V (n + m)/n."""
+        return self.report_variance * (1 + self._random / users)
 
     @property
     def strings(self) -> StringsSummary:

@@ -68,6 +68,9 @@ class StringExtras(Extras):
     forged: float = Field(description="Times a share of forged reports: points that they add to one string.")
     forged_held_out: float = Field(description="The same where all of them are of the level that counts.")
     seen: tuple[str, ...] = Field(description="Beginnings that are common, without a certified string and a number.")
+    blanket: int | None = Field(
+        None, description="Random reports of a shuffler, for which shares are spread; `users` are the others."
+    )
     period: int | None = Field(None, description="Number of the period of a series.")
     listed: tuple[ListedString, ...] = Field(
         (),

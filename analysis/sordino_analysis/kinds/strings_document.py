@@ -40,7 +40,13 @@ def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
     plan, campaign = closed.plan, str(manifest.campaign)
     terms = {"campaign_id": campaign, **digests_of(plan)}
     return strings_document(
-        plan.device, plan.analyst, closed.payloads(), number=closed.number, before=closed.before, **terms
+        plan.device,
+        plan.analyst,
+        closed.payloads(),
+        blanket=closed.blanket,
+        number=closed.number,
+        before=closed.before,
+        **terms,
     )
 
 
@@ -49,13 +55,15 @@ def strings_document(
     analyst: AnalystPart,
     pages: Iterable[NDArray[np.uint8]],
     *,
+    blanket: int = 0,
     number: int | None = None,
     before: EarlierPeriod | None = None,
     **terms: Cell,
 ) -> EstimateDocument:
     """The document of what is found in (n, width) payloads, with further terms; raises EstimationError.
 
-    Of a series they are those of the period `number`, and `before` is an earlier one.
+    `blanket` of them are random ones of a shuffler. Of a series they are those of the period `number`, and `before` is
+    an earlier one.
     """
     queries, decoder = analyst.queries, analyst.decoder
     if not isinstance(queries, StringQueries) or not isinstance(decoder, StringsDecoder):
@@ -65,6 +73,12 @@ def strings_document(
     reports = StringReports.of(device.randomizer, pages)
     if not reports.count:
         raise EstimationError("no report was counted in this round, so there is nothing to find")
+    users = reports.count - blanket
+    if users <= 0:
+        raise EstimationError(
+            f"{reports.count} reports were counted, and {blanket} of them are the shuffler's random ones: no device "
+            "is left to ask about"
+        )
     if not len(reports.levels[HELD_OUT]):
         raise EstimationError("no report certifies: of so few none is of the held-out level")
     known = listed_before(before)
@@ -75,6 +89,7 @@ def strings_document(
         queries.error,
         decoder.sought,
         known=[code_of(each.code) for each in known],
+        spread=reports.count / users,
     )
     since, changes, doubts = changed_since(before, strings, found, queries.error)
     gain, gain_held_out = forged_reach(strings.chances, decoder.held_out)
@@ -84,10 +99,12 @@ def strings_document(
         beam=queries.beam,
         candidates=len(found.texts),
         reports=found.reports,
-        found=decoder.share_found(reports.count),
+        # Random reports make shares of devices larger by `spread`, and its error with it.
+        found=decoder.share_found(users**2 / reports.count),
         forged=gain,
         forged_held_out=gain_held_out,
         seen=tuple(map(legible, found.seen)),
+        blanket=blanket or None,
         period=number,
         listed=() if number is None else listed_with(known, strings, found, number),
         since=since,
@@ -97,7 +114,7 @@ def strings_document(
         "strings",
         _columns(strings, found),
         extras,
-        users=reports.count,
+        users=users,
         epsilon=device.guarantee.epsilon,
         level=found.certified.level,
         bias_bound=analyst.figures.bias_bound,

@@ -20,9 +20,7 @@ def listed_before(before: EarlierPeriod | None) -> tuple[ListedString, ...]:
     """The strings that earlier periods of the series listed; none for a campaign of one round."""
     if before is None:
         return ()
-    extras = before.estimate.extras
-    assert isinstance(extras, StringExtras), "periods of one campaign have one kind"
-    return extras.listed
+    return _extras(before).listed
 
 
 def listed_with(
@@ -51,7 +49,8 @@ def changed_since(
     reports = StringReports.of(strings.randomizer, before.payloads())
     if not len(reports.levels[HELD_OUT]):
         return None, (), (f"no report of period {before.number} counts strings, so no change since it is told",)
-    changes = changes_since(strings, found, reports, error)
+    random = _extras(before).blanket or 0
+    changes = changes_since(strings, found, reports, error, spread=reports.count / (reports.count - random))
     rows = [
         StringChange(
             kind=kind_of(text),
@@ -76,6 +75,12 @@ def changed_since(
         if listed or verdict != "undecided"
     ]
     return before.number, tuple(rows), ()
+
+
+def _extras(before: EarlierPeriod) -> StringExtras:
+    extras = before.estimate.extras
+    assert isinstance(extras, StringExtras), "periods of one campaign have one kind"
+    return extras
 
 
 def code_of(text: str) -> int:

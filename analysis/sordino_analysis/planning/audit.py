@@ -77,7 +77,7 @@ def audit_plan(device: DevicePart, analyst: AnalystPart) -> Iterator[Check]:
             factors = _factors(analyst.factors, analyst.figures, workload)
         yield factors
     if analyst.blanket is not None:
-        yield from _claims(device, analyst.blanket)
+        yield from audit_claims(device, analyst.blanket)
     epsilon = device.guarantee.epsilon
     yield _bound("max", analyst.certificate.max, workload, epsilon)
     yield _bound("mean", analyst.certificate.mean, workload, epsilon)
@@ -121,7 +121,7 @@ def _factors(factors: Factors, figures: ErrorFigures, workload: Workload) -> Che
     return Check("factors", holds, f"LᵀR + c1ᵀ = W ± {allowed:.3g}", f"off by {error:.2g}")
 
 
-def _claims(device: DevicePart, blanket: BlanketTerms) -> Iterator[Check]:
+def audit_claims(device: DevicePart, blanket: BlanketTerms) -> Iterator[Check]:
     """Each (ε, δ) of one report among the random ones."""
     for claim in blanket.claims:
         with computing_what_was_published():

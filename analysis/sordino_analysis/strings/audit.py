@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.string_queries import StringQueries, StringsDecoder
-from sordino_analysis.planning.audit import Check, audit_device, computing_what_was_published
+from sordino_analysis.planning.audit import Check, audit_claims, audit_device, computing_what_was_published
 from sordino_analysis.strings.levels import LevelPlan
 from sordino_analysis.strings.request import strings_decoder, strings_figures
 from sordino_analysis.strings.search import StringDomain
@@ -20,7 +20,7 @@ _RELATIVE = 1e-8
 
 
 def audit_strings(device: DevicePart, analyst: AnalystPart) -> Iterator[Check]:
-    """Every claim of the two parts: that they belong together, ε, the levels, V, and the share that is found.
+    """Every claim of the two parts: that they belong together, ε, the levels, V, the share that is found, (ε, δ).
 
     Raises InvalidValue where they are of no strings.
     """
@@ -44,6 +44,8 @@ def audit_strings(device: DevicePart, analyst: AnalystPart) -> Iterator[Check]:
         yield _number(name.replace("_", "-"), getattr(decoder, name), getattr(found, name))
     for name in ("max_variance", "mean_variance", "bias_bound"):
         yield _number(name.replace("_", " "), getattr(analyst.figures, name), getattr(figures, name))
+    if analyst.blanket is not None:
+        yield from audit_claims(device, analyst.blanket)
 
 
 def _number(name: str, published: float, recomputed: float) -> Check:

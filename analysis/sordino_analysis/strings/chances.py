@@ -53,6 +53,11 @@ def label_variance(epsilon: float, label_bits: int) -> float:
     return other * (1 - other) / (own - other) ** 2
 
 
+def least_variance(epsilon: float) -> float:
+    """V of the label that plans take at a real ε."""
+    return label_variance(epsilon, best_label_bits(epsilon))
+
+
 def best_label_bits(epsilon: float) -> int:
     """The least g whose V is within 5 % of the least, 1 to 9."""
     variances = [label_variance(epsilon, bits) for bits in range(1, MOST_LABEL_BITS + 1)]

@@ -10,25 +10,29 @@ from typing import ClassVar, Self
 import numpy as np
 
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures
+from sordino_analysis.documents.blanket_terms import BlanketTerms
 from sordino_analysis.documents.certificate import Certificate, LowerBound
 from sordino_analysis.documents.string_queries import StringsDecoder
 from sordino_analysis.documents.strings_summary import StringsSummary
-from sordino_analysis.documents.summary_parts import PartDigests
+from sordino_analysis.documents.summary_parts import BlanketSummary, PartDigests
+from sordino_analysis.guarantees.blanket import least_blanket, loss_law
 from sordino_analysis.percentages import percent
+from sordino_analysis.planning.blanket_claims import blanket_terms
 from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planning_request import Interrupted, never, request_digest
 from sordino_analysis.planning_options import PlanError, PlanningOptions
 from sordino_analysis.progress import Progress, ProgressCallback, ignore_progress
 from sordino_analysis.questions.question import question_digest
-from sordino_analysis.strings.chances import StringChances
+from sordino_analysis.strings.chances import StringChances, least_variance
 from sordino_analysis.strings.device_plan import string_device
 from sordino_analysis.strings.levels import LevelPlan
 from sordino_analysis.strings.specification import StringsSpecification
 from sordino_analysis.vectorized.arrays import array_of
 from sordino_shared.audit import check_guarantee, verification_memory
 from sordino_shared.domains.hashed import SALT_BYTES
-from sordino_shared.guarantees import check_round_guarantee
+from sordino_shared.guarantees import NANO, check_round_guarantee
 from sordino_shared.protocol import DevicePart, Digest
+from sordino_shared.protocol.routes import MAX_BLANKET
 from sordino_shared.randomness import SystemRandomness
 
 MECHANISM = "prefix_levels"
@@ -65,9 +69,9 @@ class StringsRequest:
             "mechanism, reduction, robust, protocol and target are of other questions; strings have one plan",
         )
         options.refuse(
-            ("collector", "target_error"),
-            "strings are not collected behind a shuffler yet: leave out collector and target_error",
+            ("target_error",), "target_error is of answers that are listed before: state users, or a share of `size`"
         )
+        options.check_claim()
 
     @property
     def levels(self) -> LevelPlan:
@@ -86,7 +90,7 @@ class StringsRequest:
         device = string_device(domain, self.levels, self.options.guarantee)
         progress(Progress(0.5, "proving ε"))
         check_guarantee(device)
-        analyst = self._analyst_part(device)
+        analyst = self._analyst_part(device, self._blanket(device))
         progress(Progress(1.0))
         return FinishedPlan(device, analyst, self._summary(device, analyst, time.perf_counter() - start))
 
@@ -94,7 +98,26 @@ class StringsRequest:
         """The same request with at most so many seconds."""
         return replace(self, options=self.options.with_time_limit(seconds))
 
-    def _analyst_part(self, device: DevicePart) -> AnalystPart:
+    def _blanket(self, device: DevicePart) -> BlanketTerms | None:
+        """The fewest random reports that hide one as the collector's bound asks, of the law of two texts.
+
+        Two texts whose pieces all differ are hidden least: labels of one level are independent, so that the envelope
+        over pairs is met. Raises PlanError where a shuffler does not add so many.
+        """
+        collector = self.options.collector
+        if collector is None:
+            return None
+        law = loss_law(device.randomizer, math.exp(collector.bound.nano_epsilon / NANO))
+        reports = least_blanket(law, collector.bound.delta)
+        if reports > MAX_BLANKET:
+            raise PlanError(
+                f"it takes {reports:,} random reports, and a shuffler adds at most {MAX_BLANKET:,}: allow a larger ε "
+                "against the collector, or a smaller one of a device",
+                reports,
+            )
+        return blanket_terms(device, reports, collector.bound)
+
+    def _analyst_part(self, device: DevicePart, blanket: BlanketTerms | None) -> AnalystPart:
         decoder = strings_decoder(device, self.levels)
         # No bound above 0 is proved.
         nothing = array_of(np.zeros(1), "<f8")
@@ -110,12 +133,14 @@ class StringsRequest:
             factors=None,
             certificate=Certificate(bound, bound),
             figures=strings_figures(device, decoder),
+            blanket=blanket,
         )
 
     def _summary(self, device: DevicePart, analyst: AnalystPart, seconds: float) -> StringsSummary:
         decoder = analyst.decoder
         assert isinstance(decoder, StringsDecoder), "written above"
-        users = self.options.users
+        users, collector, random = self.options.users, self.options.collector, analyst.blanket
+        variance = decoder.variance / decoder.held_out
         summary = StringsSummary(
             workload=self.specification.name,
             attribute=self.specification.text.name,
@@ -131,6 +156,8 @@ class StringsRequest:
             found_units=decoder.found,
             report_bytes=device.randomizer.payload_bytes,
             users=users,
+            blanket=None if random is None else BlanketSummary.of(random, variance),
+            direct_variance=None if collector is None else least_variance(collector.bound.nano_epsilon / NANO),
             device_bytes=len(device.content),
             device_memory=verification_memory(device),
             analyst_bytes=len(analyst.content),
@@ -164,8 +191,6 @@ def strings_figures(device: DevicePart, decoder: StringsDecoder) -> ErrorFigures
 
 def check_users(levels: LevelPlan, options: PlanningOptions) -> None:
     """Raise PlanError where so many users certify nothing, or find nothing below half of the devices."""
-    from sordino_analysis.strings.chances import best_label_bits, label_variance
-
     epsilon, users = options.guarantee.epsilon, options.users
     assert users is not None, "asked for"
     if users * levels.held_out < _LEAST_CERTIFYING:
@@ -175,7 +200,7 @@ def check_users(levels: LevelPlan, options: PlanningOptions) -> None:
             f"it takes {_LEAST_CERTIFYING} reports; expect {needed:,} users or more",
             users,
         )
-    variance = label_variance(epsilon, best_label_bits(epsilon))
+    variance = least_variance(epsilon)
     found = levels.found * math.sqrt(variance / users)
     if found > _MOST_FOUND:
         needed = math.ceil(variance * (levels.found / _MOST_FOUND) ** 2)

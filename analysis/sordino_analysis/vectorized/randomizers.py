@@ -25,7 +25,7 @@ from sordino_analysis.vectorized.payloads import (
     pack_indices,
     unpack_indices,
 )
-from sordino_analysis.vectorized.randomness import uniform_below, uniform_below_each, uniform_bits
+from sordino_analysis.vectorized.randomness import MAX_BOUND, uniform_below, uniform_below_each, uniform_bits
 from sordino_shared.protocol import DevicePart
 from sordino_shared.randomizers import (
     AnyRandomizer,
@@ -228,6 +228,10 @@ def draw_blanket(randomizer: AnyRandomizer, count: int, randomness: Randomness) 
 
     Over all types shifts of an orbit kernel are uniform by themselves.
     """
+    if isinstance(randomizer, Coarsened) and randomizer.size >= MAX_BOUND:
+        # Of any value: all of its label is drawn again.
+        none = np.zeros((count, len(randomizer.sizes)), dtype=np.uint64)
+        return with_even_labels(randomizer, randomize_codes(randomizer, none, randomizer.sizes, randomness), randomness)
     cells = uniform_below(randomness, randomizer.size, count).astype(np.int64)
     payloads = randomize_many(randomizer, cells, randomness)
     match randomizer:

@@ -9,6 +9,8 @@ from sordino_shared._checks import check_range
 from sordino_shared.randomness import Randomness
 
 Words = NDArray[np.uint64]
+# The largest number of which one word draws exactly.
+MAX_BOUND = 1 << 63
 
 
 def uniform_bits(randomness: Randomness, bits: int, count: int) -> Words:
@@ -20,7 +22,7 @@ def uniform_bits(randomness: Randomness, bits: int, count: int) -> Words:
 
 def uniform_below(randomness: Randomness, bound: int, count: int) -> Words:
     """(count,) independent uniform integers in [0, bound), exactly: words past the last multiple are redrawn."""
-    check_range(bound, 1, 2**63, "bound")
+    check_range(bound, 1, MAX_BOUND, "bound")
     limit = np.uint64((2**64 // bound) * bound - 1)
     words = uniform_bits(randomness, 64, count)
     while (rejected := words > limit).any():

@@ -12,6 +12,7 @@ import anyio.to_thread
 from sqlalchemy.orm import Session
 
 from sordino_analysis.kinds.linear import LinearExtras
+from sordino_analysis.kinds.strings import StringExtras
 from sordino_analysis.questions.linear.on_demand import QuestionKind
 from sordino_server import rounds
 from sordino_server.answers.stored import read_estimate, stored_last
@@ -73,7 +74,7 @@ def answering_round(session: Session, campaign: str, now: int) -> AnsweringRound
 def _blanket(stored: bytes) -> int:
     """How many random reports of a shuffler the estimate says there were."""
     extras = read_estimate(stored).extras
-    return (extras.blanket or 0) if isinstance(extras, LinearExtras) else 0
+    return (extras.blanket or 0) if isinstance(extras, LinearExtras | StringExtras) else 0
 
 
 async def answers_document(

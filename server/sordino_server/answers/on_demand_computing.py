@@ -121,7 +121,8 @@ def _strings(url: str, closed: AnsweringRound, texts: tuple[str, ...]) -> bytes:
     try:
         total = aggregate(database, closed.number, randomizer)
         pages = logged_payloads(database, closed.number, randomizer.payload_bytes, total.count)
-        columns = asked_strings(StringDomain(device.domain, randomizer), pages, texts)
+        spread = total.count / max(1, total.count - closed.blanket)
+        columns = asked_strings(StringDomain(device.domain, randomizer), pages, texts, spread=spread)
     except LogPurged as error:
         raise ServerError(Problem.ILLEGAL_TRANSITION, str(error)) from error
     return _document(
@@ -130,7 +131,7 @@ def _strings(url: str, closed: AnsweringRound, texts: tuple[str, ...]) -> bytes:
         analyst,
         columns,
         (),
-        users=total.count,
+        users=total.count - closed.blanket,
         compared=len(texts),
         level=0.95,
         bias_bound=analyst.figures.bias_bound,

@@ -85,6 +85,7 @@ def _(summary: StringsSummary, plan_request: str, workload: str) -> Question:
         variance=summary.variance,
         bias_bound=0.0,
         predicted_rmse=None if summary.users is None else summary.share_error(summary.users),
+        blanket=summary.blanket,
     )
 
 

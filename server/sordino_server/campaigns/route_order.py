@@ -62,10 +62,10 @@ def route_of_order(session: Session, order: CampaignOrder, ready: ReadyPlan, key
     """The route of a new campaign; raises InvalidValue where the plan is for the other one."""
     if order.route is not None and keys is not None:
         return route_of(order.route, plans.analyst_part(session, ready.analyst), keys)
-    linear = None if ready.summary is None else ready.summary.linear
-    if linear is not None and linear.blanket is not None:
+    planned = None if ready.summary is None else ready.summary.linear or ready.summary.strings
+    if planned is not None and planned.blanket is not None:
         raise InvalidValue(
-            f"/route: the plan spends ε {linear.epsilon:g} of a device because a shuffler mixes in random reports: "
+            f"/route: the plan spends ε {planned.epsilon:g} of a device because a shuffler mixes in random reports: "
             "name the shuffler, or plan without collector"
         )
     return DIRECT if order.gate is None else TokenRoute(order.gate.gate())

@@ -19,6 +19,8 @@ from sordino_server.cli.statistics import fake_reports, print_protocols, shown_d
 from sordino_shared.quantities import quantity
 
 _SHOWN_ERRORS = 12
+# For whom a plan says what it finds where nobody says how many there are.
+_A_MILLION = 10**6
 _LOSS_MARGINS, _LEVEL = (0.05, 0.02), 0.95
 
 
@@ -44,6 +46,9 @@ def _(summary: StringsSummary, written: str | None, verbose: bool) -> None:
         _line(console, f"  {summary.quality} with 90 % (--users N says it for N)")
     else:
         _line(console, f"  with {quantity(summary.users, 'user')}, {summary.forecast(summary.users)}")
+    if summary.blanket is not None:
+        for line in _strings_behind(summary, summary.blanket):
+            _line(console, line)
     if verbose:
         levels = " + ".join(map(str, summary.widths))
         _line(console, f"levels of {levels} bits, {percent(summary.held_out)} of the devices certify and count")
@@ -135,6 +140,19 @@ def _blanket(blanket: BlanketSummary, epsilon: float) -> Iterator[str]:
         "even if all others are fake"
     )
     yield f"  ε {chosen(epsilon)} if shuffler and collector work together"
+
+
+def _strings_behind(summary: StringsSummary, blanket: BlanketSummary) -> Iterator[str]:
+    """The same, and the users who would find as much without a shuffler."""
+    yield from _blanket(blanket, summary.epsilon)
+    users = summary.users or _A_MILLION
+    without = summary.users_without(users)
+    if without is not None:
+        share = percent(summary.share_found(users), 2)
+        yield (
+            f"  to find strings of {share} it takes {quantity(users, 'user')} with the shuffler, and {without:,} "
+            f"without one, at ε = {chosen(blanket.epsilon)} of a device"
+        )
 
 
 def _shuffled(privacy: ShuffledPrivacy) -> str:

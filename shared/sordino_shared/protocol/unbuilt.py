@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.campaigns import Manifest
-from sordino_shared.protocol.routes import ShuffledRoute
 
 
 def check_built(manifest: Manifest) -> None:
@@ -28,7 +27,5 @@ def _unbuilt(manifest: Manifest) -> Iterator[str]:
     # Strings are found in the log of one server.
     if manifest.servers:
         yield "strings of several servers"
-    if isinstance(manifest.route, ShuffledRoute):
-        yield "strings behind a shuffler"
     if manifest.arms:
         yield "strings in an experiment"

@@ -78,7 +78,6 @@ def test_what_is_not_built_is_read_and_nothing_is_begun_with_it(manifests: dict[
     unbuilt = {
         "strings of several servers": replace(strings, servers=servers),
         "strings in an experiment": replace(strings, arms=arms),
-        "strings behind a shuffler": replace(manifests["shuffled"], domain=strings.domain),
         "`arms` of several servers, strings of several servers, strings in an experiment": replace(
             strings, arms=arms, servers=servers
         ),
