@@ -16,7 +16,7 @@ from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.figures import SHARE
 from sordino_analysis.kinds.base import digests_of
 from sordino_analysis.kinds.strings import StringExtras
-from sordino_analysis.kinds.strings_periods import changed_since, code_of, listed_before, listed_with
+from sordino_analysis.kinds.strings_periods import code_of, listed_before, of_period
 from sordino_analysis.planning.rounds import ClosedRound, EarlierPeriod
 from sordino_analysis.strings.certification import forged_reach
 from sordino_analysis.strings.labels import kind_of, label_of, legible
@@ -71,30 +71,20 @@ def strings_document(
     assert isinstance(device.randomizer, Coarsened), "as every device part of strings"
     strings = StringDomain(device.domain, device.randomizer)
     reports = StringReports.of(device.randomizer, pages)
-    if not reports.count:
-        raise EstimationError("no report was counted in this round, so there is nothing to find")
-    users = reports.count - blanket
-    if users <= 0:
-        raise EstimationError(
-            f"{reports.count} reports were counted, and {blanket} of them are the shuffler's random ones: no device "
-            "is left to ask about"
-        )
-    if not len(reports.levels[HELD_OUT]):
-        raise EstimationError("no report certifies: of so few none is of the held-out level")
-    known = listed_before(before)
+    users = _devices_among(reports, blanket)
     found = find_strings(
         strings,
         reports,
         queries.beam,
         queries.error,
         decoder.sought,
-        known=[code_of(each.code) for each in known],
+        known=[code_of(each.code) for each in listed_before(before)],
         spread=reports.count / users,
     )
-    since, changes, doubts = changed_since(before, strings, found, queries.error)
+    series = of_period(number, before, strings, found, queries.error)
     gain, gain_held_out = forged_reach(strings.chances, decoder.held_out)
     extras = StringExtras(
-        warnings=(*_warnings(device.randomizer, found.reports), *doubts),
+        warnings=(*_warnings(device.randomizer, found.reports), *series.warnings),
         workload=analyst.workload,
         beam=queries.beam,
         candidates=len(found.texts),
@@ -106,9 +96,9 @@ def strings_document(
         seen=tuple(map(legible, found.seen)),
         blanket=blanket or None,
         period=number,
-        listed=() if number is None else listed_with(known, strings, found, number),
-        since=since,
-        changes=changes,
+        listed=series.listed,
+        since=series.since,
+        changes=series.changes,
     )
     return EstimateDocument.of_columns(
         "strings",
@@ -124,6 +114,20 @@ def strings_document(
         compared=len(found.texts),
         **terms,
     )
+
+
+def _devices_among(reports: StringReports, blanket: int) -> int:
+    """How many reports are no random ones; raises EstimationError where nothing can be found in them."""
+    if not reports.count:
+        raise EstimationError("no report was counted in this round, so there is nothing to find")
+    if reports.count <= blanket:
+        raise EstimationError(
+            f"{reports.count} reports were counted, and {blanket} of them are the shuffler's random ones: no device "
+            "is left to ask about"
+        )
+    if not len(reports.levels[HELD_OUT]):
+        raise EstimationError("no report certifies: of so few none is of the held-out level")
+    return reports.count - blanket
 
 
 def true_shares(domain: Domain, values: Sequence[object]) -> dict[tuple[str, str], float]:

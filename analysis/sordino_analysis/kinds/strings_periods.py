@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from sordino_analysis.documents.string_queries import PERIODS_AT_ONCE
 from sordino_analysis.kinds.strings import ListedString, StringChange, StringExtras
@@ -14,6 +15,27 @@ from sordino_analysis.strings.search import FoundStrings, StringDomain
 
 # A period has at most so many candidates that it did not choose: each takes a share of the error.
 MOST_LISTED = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfPeriod:
+    """What was listed so far, changes since the period `since`, and what is warned of; empty without a series."""
+
+    listed: tuple[ListedString, ...] = ()
+    since: int | None = None
+    changes: tuple[StringChange, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def of_period(
+    number: int | None, before: EarlierPeriod | None, strings: StringDomain, found: FoundStrings, error: float
+) -> OfPeriod:
+    """What the estimate of the period `number` keeps, after the one `before`; nothing of a campaign of one round."""
+    if number is None:
+        return OfPeriod()
+    since, changes, warnings = changed_since(before, strings, found, error)
+    listed = listed_with(listed_before(before), strings, found, number)
+    return OfPeriod(listed=listed, since=since, changes=changes, warnings=warnings)
 
 
 def listed_before(before: EarlierPeriod | None) -> tuple[ListedString, ...]:
