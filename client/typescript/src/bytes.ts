@@ -31,6 +31,11 @@ export function toHex(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
+/** The bytes of hexadecimal digits, two for each. */
+export function fromHex(digits: string): Uint8Array<ArrayBuffer> {
+  return Uint8Array.from({ length: digits.length / 2 }, (_, at) => parseInt(digits.slice(2 * at, 2 * at + 2), 16));
+}
+
 /** The unsigned integer of bytes, the lowest first. */
 export function littleEndian(bytes: Uint8Array): bigint {
   return bytes.length ? BigInt(`0x${toHex(bytes.slice().reverse())}`) : 0n;
@@ -48,8 +53,8 @@ export function toLittleEndian(number: bigint, width: number): Uint8Array<ArrayB
 
 /** `width` bytes of an unsigned integer, the highest first. */
 export function toBigEndian(number: bigint, width: number): Uint8Array<ArrayBuffer> {
-  const digits = number.toString(16).padStart(2 * width, "0");
-  return Uint8Array.from({ length: width }, (_, at) => parseInt(digits.slice(2 * at, 2 * at + 2), 16));
+  if (!width) return new Uint8Array();
+  return fromHex(number.toString(16).padStart(2 * width, "0").slice(-2 * width));
 }
 
 /** UTF-8; null for text with a lone surrogate, which has none. */

@@ -70,3 +70,90 @@ export class GuaranteeNotMet extends SordinoError {
     this.proved = proved;
   }
 }
+
+/** An argument was refused before anything was spent. */
+export class WrongArgument extends InvalidValue {
+  constructor(message: string, code = "wrong-argument") {
+    super(message, code);
+  }
+}
+
+/** A value whose shape or names are not the domain's; nothing of the value is quoted. */
+export class WrongShape extends WrongArgument {
+  constructor(message: string) {
+    super(message, "wrong-shape");
+  }
+}
+
+/** The ledger does not know the campaign. */
+export class NotJoined extends SordinoError {
+  constructor(campaign: string) {
+    super("not-joined", `campaign ${campaign} was never joined; call join() with its id first`);
+  }
+}
+
+/** The campaign was joined at another address than this client's. */
+export class ServedElsewhere extends SordinoError {
+  constructor(campaign: string, origin: string) {
+    super("served-elsewhere", `campaign ${campaign} was joined at ${origin}; use a client of that address`);
+  }
+}
+
+/** The owner left all campaigns of this ledger. */
+export class OptedOut extends SordinoError {
+  constructor() {
+    super("opted-out", "the owner left all campaigns of this ledger; call optIn() if the owner wants to come back");
+  }
+}
+
+/** A document could not be fetched; `offline` where no server answered, or one in trouble. */
+export class PlanUnavailable extends SordinoError {
+  readonly status: number | null;
+
+  constructor(what: string, reason: string, status: number | null = null) {
+    super("plan-unavailable", `the ${what} could not be fetched: ${reason}; nothing was randomised or kept`);
+    this.status = status;
+  }
+
+  /** Whether the task that was read last may be used. */
+  get offline(): boolean {
+    return this.status === null || this.status === 429 || this.status >= 500;
+  }
+}
+
+/** A document is not what the device was promised; nothing was randomised. */
+export class PlanRefused extends SordinoError {
+  constructor(what: string, reason: string, options?: ErrorOptions) {
+    super("plan-refused", `the ${what} was refused: ${reason}; report this to the operator of the campaign`, options);
+  }
+}
+
+/** Spending `asked` on top of `spent` would pass `cap`; all in nano-ε. */
+export class BudgetExceeded extends SordinoError {
+  readonly scope: "campaign" | "period" | "lifetime";
+  readonly asked: bigint;
+  readonly spent: bigint;
+  readonly cap: bigint;
+
+  constructor(scope: "campaign" | "period" | "lifetime", asked: bigint, spent: bigint, cap: bigint) {
+    super("budget-exceeded", `the answer costs ${asked} nano-ε, and ${spent} of ${cap} for its ${scope} are spent`);
+    this.scope = scope;
+    this.asked = asked;
+    this.spent = spent;
+    this.cap = cap;
+  }
+}
+
+/** So many reports already wait to be sent. */
+export class SpoolFull extends SordinoError {
+  constructor(limit: number) {
+    super("spool-full", `${limit} reports already wait to be sent; call flush() with a connection`);
+  }
+}
+
+/** The ledger cannot be used; the step that needed it did not happen. */
+export class LedgerUnavailable extends SordinoError {
+  constructor(reason: string, options?: ErrorOptions) {
+    super("ledger-unavailable", `the ledger cannot be used: ${reason}. Nothing was spent or lost`, options);
+  }
+}

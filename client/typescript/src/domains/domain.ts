@@ -99,10 +99,19 @@ function ownValue(value: Record<string, unknown>, key: string): unknown {
 }
 
 // A new kind of attribute is a line here.
-const attribute = union({ categorical, ordinal, integers, hashed, indicator, number, text, prefix });
+export const attribute = union({
+  categorical,
+  ordinal,
+  integers,
+  hashed,
+  indicator,
+  number,
+  text,
+  prefix,
+}) as unknown as Schema<Attribute>;
 
 export const domain: Schema<Domain> = built(
-  record({ attributes: array(attribute as Schema<Attribute>, 1, MAX_ATTRIBUTES) }),
+  record({ attributes: array(attribute, 1, MAX_ATTRIBUTES) }),
   (fields) => new Domain(fields),
   (value) => value,
 );

@@ -1,0 +1,3 @@
+/** What node has besides: `import { FileLedger } from "sordino-client/node"`. */
+
+export { FileLedger } from "./ledgers/file.ts";

@@ -1,0 +1,81 @@
+/** What an app decides, and what the calls of a client return. ε is in nano-ε. */
+
+import type { Manifest } from "./documents/manifest.ts";
+import { WrongArgument } from "./errors.ts";
+import type { Ledger } from "./ledgers/ledger.ts";
+import type { Randomness } from "./randomizers/random.ts";
+import type { AnswerStatus } from "./rules/answering.ts";
+import type { Caps } from "./rules/caps.ts";
+
+export interface ClientOptions {
+  /** The server's address, such as https://telemetry.example. */
+  readonly server: string;
+  /** Where the account is kept. A page may leave it out for its origin's IndexedDB. */
+  readonly ledger?: Ledger;
+  readonly caps: Caps;
+  /** The campaign's upload token, the same for every device. */
+  readonly uploadToken?: string;
+  /** Whether the SDK sends by itself, too, as pages do by default; `flush` does so at once in any case. */
+  readonly autoFlush?: boolean;
+  /** Whether to answer where the browser may delete the account; the device would then answer all again. */
+  readonly evictable?: "refuse" | "allow";
+  /** The most bytes of a plan that are fetched and verified. */
+  readonly largestPart?: number;
+  readonly spoolLimit?: number;
+  /** For the app's tests: throws on values that are not listed. */
+  readonly strict?: boolean;
+  /** Answers up to the debit and sends nothing. */
+  readonly dryRun?: boolean;
+  readonly allowHttp?: boolean;
+  /** For tests and proxies. */
+  readonly fetch?: typeof globalThis.fetch;
+  readonly now?: () => number;
+  readonly random?: Randomness;
+}
+
+/** A joined campaign. Show `purpose` to the owner; `guarantee` is the most nano-ε that it may spend on one device. */
+export interface Campaign {
+  readonly id: string;
+  readonly name: string;
+  readonly purpose: string;
+  readonly guarantee: bigint;
+  readonly manifest: Manifest;
+  readonly arm: string | null;
+  readonly optedOut: boolean;
+}
+
+/** What became of an answer; `spent` is what this call cost in nano-ε. `round` is the period's number in a series. */
+export interface Answer {
+  readonly status: AnswerStatus;
+  readonly campaign: string;
+  readonly round: number | null;
+  readonly spent: bigint | null;
+}
+
+/** What became of an answer. */
+export function answerOf(
+  status: AnswerStatus,
+  campaign: string,
+  round: number | null = null,
+  nano: bigint | null = null,
+): Answer {
+  return { status, campaign, round, spent: status === "recorded" ? nano : null };
+}
+
+/** The id of a campaign that is given in either way. */
+export function idOf(campaign: Campaign | string): string {
+  const id = typeof campaign === "string" ? campaign : campaign.id;
+  if (!/^[0-9a-f]{64}$/.test(id)) throw new WrongArgument("a campaign's id has 64 lower-case hexadecimal digits");
+  return id;
+}
+
+/** The server's address in its one spelling; https alone, except to this machine. */
+export function originOf({ server, allowHttp = false }: ClientOptions): string {
+  const url = URL.canParse(server) ? new URL(server) : null;
+  const isHere = url !== null && ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);
+  const isSafe = url?.protocol === "https:" || (url?.protocol === "http:" && (allowHttp || isHere));
+  if (!url || !isSafe || url.search || url.hash || url.username || url.password) {
+    throw new WrongArgument("the server's address is one such as https://telemetry.example");
+  }
+  return url.origin + url.pathname.replace(/\/$/, "");
+}

@@ -1,0 +1,254 @@
+"""A real browser: pages of listed origins are devices, with `fetch` alone and with the TypeScript SDK.
+
+A page of another origin reads nothing. Two tabs of the SDK are one device.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sordino_analysis.vectorized.randomness import SeededRandomness
+from sordino_server.kit.clock import ManualClock
+from sordino_shared.protocol import CBOR_MEDIA_TYPE, Manifest, ReportBatch, ReportOutcomes, Task
+from tests.client.test_typescript import SDK, TYPES, run, vectors
+from tests.patience import PATIENCE_S
+from tests.ports import free_ports
+from tests.server.conftest import served
+from tests.server.console.browser.conftest import chromium
+
+__all__ = ["chromium"]
+
+PAGE = '<!doctype html><script type="module">window.sordino = await import("/index.ts");</script>'
+OPEN = """async ([server, evictable]) => {
+  const { Caps, Client } = sordino;
+  const caps = Caps.of({ perPeriod: "1", periodDays: 28, lifetime: "12" });
+  window.client = await Client.open({ server, caps, evictable });
+  // What a headless browser promises depends on its version.
+  window.persistence = client.options.ledger.persistence;
+}"""
+ANSWER = "campaign => client.answer(campaign, 5).then(answer => answer.status, error => error.code)"
+FLUSH = "() => client.flush({ patienceS: 0 }).then(({ delivered, waiting }) => [delivered, waiting])"
+JUDGE = """documents => documents.map(([name, hex]) => {
+  const type = Object.values(sordino).find(each => each.name === name && each.read);
+  const bytes = Uint8Array.from({ length: hex.length / 2 }, (_, at) => parseInt(hex.slice(2 * at, 2 * at + 2), 16));
+  try {
+    const document = type.read(bytes);
+    if (name === "device_part") {
+      document.prove();
+      document.randomize(document.domain.codes(null), new sordino.SystemRandomness());
+    }
+    return "ok";
+  } catch (error) { return error.code ?? String(error); }
+})"""
+CODES = {
+    "malformed": "malformed-document",
+    "unsupported_version": "unsupported-version",
+    "guarantee_not_met": "guarantee-not-met",
+}
+
+
+# What a device does: documents, then a report with an upload token, all without credentials.
+DEVICE = """async ({server, campaign, plan, body, media}) => {
+  const send = async (path, more = {}) => {
+    const init = {credentials: "omit", redirect: "error", referrerPolicy: "no-referrer", ...more};
+    try {
+      const answer = await fetch(server + path, init);
+      const content = [...new Uint8Array(await answer.arrayBuffer())];
+      const headers = ["date", "retry-after", "x-request-id"].map(name => answer.headers.get(name));
+      return {status: answer.status, content, headers};
+    } catch (error) { return String(error); }
+  };
+  const cbor = {headers: {Accept: media}}, base = `/v1/campaigns/${campaign}`;
+  const upload = {method: "POST", body: new Uint8Array(body), headers: {"Content-Type": media}};
+  const withToken = {...upload, body: "no report", headers: {...upload.headers, Authorization: "Bearer no"}};
+  return {
+    manifest: await send(base, cbor), task: await send(`${base}/task`, cbor), plan: await send(`/v1/plans/${plan}`),
+    refused: await send(`${base}/rounds/0/reports`, withToken),
+    report: await send(`${base}/rounds/0/reports`, upload),
+    credentials: await send(base, {credentials: "include"}),
+    operator: await send("/v1/campaigns"), status: await send(`${base}/status`),
+  };
+}"""
+FAILED = "TypeError: Failed to fetch"
+
+
+class _EmptyPage(BaseHTTPRequestHandler):
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+
+    def log_message(self, *_: object) -> None:
+        """Nothing on standard error."""
+
+
+class _Scripts(SimpleHTTPRequestHandler):
+    def guess_type(self, path: Any) -> str:
+        return "text/javascript" if str(path).endswith(".ts") else super().guess_type(path)
+
+    def log_message(self, *_: object) -> None:
+        """Nothing on standard error."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of an empty page that has loaded the SDK."""
+    folder: Path = tmp_path_factory.mktemp("page")
+    run("test/stripped.ts", str(folder))
+    (folder / "index.html").write_text(PAGE)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Scripts, directory=str(folder)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def pages() -> Iterator[tuple[str, str]]:
+    """Two origins with an empty page each."""
+    servers = [ThreadingHTTPServer(("127.0.0.1", port), _EmptyPage) for port in free_ports(2)]
+    for server in servers:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield tuple(f"http://127.0.0.1:{server.server_address[1]}" for server in servers)  # type: ignore[misc]  # two
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def tab(context: Any, site: str) -> Any:
+    """A tab in which the SDK is loaded."""
+    page = context.new_page()
+    page.goto(site)
+    page.wait_for_function("window.sordino !== undefined")
+    return page
+
+
+def test_two_tabs_are_one_device(chromium: Any, site: str, migrated_sqlite_url: str) -> None:
+    with served(migrated_sqlite_url, clock=ManualClock(int(time.time())), device_origins=site) as server:
+        name = server.campaign("open")["id"]
+        context = chromium.new_context()
+        tabs = [tab(context, site), tab(context, site)]
+        for page in tabs:
+            page.evaluate(OPEN, [server.address, "allow"])
+            page.evaluate("campaign => client.join(campaign).then(() => null)", name)
+        # Both are under way before either has ended.
+        for page in tabs:
+            page.evaluate(
+                f"campaign => {{ window.answers = Promise.all([0, 1, 2].map(() => ({ANSWER})(campaign))); }}", name
+            )
+        statuses = [status for page in tabs for status in page.evaluate("() => window.answers")]
+        assert sorted(statuses) == ["already_answered"] * 5 + ["recorded"]
+        assert sum(page.evaluate(FLUSH)[0] for page in tabs) == 1
+        # The account outlives the page.
+        again = tab(context, site)
+        again.evaluate(OPEN, [server.address, "refuse"])
+        refused = {"evictable": "ledger-unavailable", "durable": "already_answered"}
+        assert again.evaluate(ANSWER, name) == refused[again.evaluate("() => window.persistence")]
+        assert "for life: ε 1 of 12" in again.evaluate("() => client.account().then(String)")
+        context.close()
+        assert reports(server, name) == 1
+
+
+def test_a_page_that_is_left_sends_what_it_recorded(chromium: Any, site: str, migrated_sqlite_url: str) -> None:
+    """The answer of the server is never seen: the report goes out again as the same bytes, and counts once."""
+    with served(migrated_sqlite_url, clock=ManualClock(int(time.time())), device_origins=site) as server:
+        name = server.campaign("open")["id"]
+        context = chromium.new_context()
+        page = tab(context, site)
+        page.evaluate(OPEN, [server.address, "allow"])
+        page.evaluate("campaign => client.join(campaign).then(() => null)", name)
+        assert page.evaluate(ANSWER, name) == "recorded"
+        assert reports(server, name) == 0
+        page.goto("about:blank")
+        end = time.monotonic() + PATIENCE_S
+        while reports(server, name) == 0:
+            assert time.monotonic() < end, "nothing came"
+            time.sleep(0.05)
+        again = tab(context, site)
+        again.evaluate(OPEN, [server.address, "allow"])
+        assert again.evaluate(FLUSH) in ([1, 0], [0, 0])
+        assert reports(server, name) == 1
+        context.close()
+
+
+def reports(server: Any, campaign: str) -> int:
+    """How many reports the server has counted."""
+    found: int = server.api.get(f"/v1/campaigns/{campaign}/status").json()["rounds"][0]["reports"]
+    return found
+
+
+def test_documents_are_judged_in_a_browser_as_everywhere(chromium: Any, site: str) -> None:
+    documents = [(name, each["hex"], "ok") for name in TYPES for each in vectors(f"good/{name}")]
+    for group in ("bytes", "canonical", "guarantee", "ranges", "schema", "values", "version"):
+        for each in vectors(f"bad/{group}"):
+            if each["read_as"] in TYPES:
+                documents.append((each["read_as"], each["hex"], CODES[each["error"]]))
+    page = tab(chromium, site)
+    found = page.evaluate(JUDGE, [[name, content] for name, content, _ in documents])
+    differ = [(each, verdict) for each, verdict in zip(documents, found, strict=True) if each[2] != verdict]
+    assert not differ, json.dumps(differ[:3])
+    assert len(found) > 600
+    page.close()
+
+
+def test_the_sources_of_a_page_ask_for_nothing_of_node() -> None:
+    reached, left = set[Path](), [SDK / "src" / "index.ts"]
+    while left:
+        path = left.pop().resolve()
+        if path in reached:
+            continue
+        reached.add(path)
+        text = path.read_text(encoding="utf-8")
+        assert '"node:' not in text, path
+        names = [part.split('"')[1] for part in text.split(" from ")[1:] if part.startswith('"')]
+        left += [path.parent / name for name in names]
+    assert len(reached) > 40
+
+
+def _asked(server: Any) -> dict[str, Any]:
+    """A campaign and the bytes of one report."""
+    campaign = server.campaign("open")
+    part = server.device_part(campaign)
+    randomness = SeededRandomness(38)
+    payload = part.randomizer.randomize(1, randomness)
+    task = Task.read(server.anonymous.get(f"/v1/campaigns/{campaign['id']}/task").raise_for_status().content)
+    batch = ReportBatch(part.digest, task.epoch.to_bytes(2, "big") + randomness.bytes(14), payload)
+    return {
+        "server": server.address,
+        "campaign": campaign["id"],
+        "plan": str(part.digest),
+        "body": list(batch.content),
+        "media": CBOR_MEDIA_TYPE,
+    }
+
+
+def test_pages_of_two_origins(chromium: Any, pages: tuple[str, str], migrated_sqlite_url: str) -> None:
+    listed, other = pages
+    with served(migrated_sqlite_url, device_origins=listed) as server:
+        asked = _asked(server)
+        page = chromium.new_page()
+        page.goto(listed)
+        found = page.evaluate(DEVICE, asked)
+        page.goto(other)
+        elsewhere = page.evaluate(DEVICE, asked)
+        page.close()
+    assert str(Manifest.read(bytes(found["manifest"]["content"])).campaign) == asked["campaign"]
+    assert [found[name]["status"] for name in ("manifest", "task", "plan", "report")] == [200] * 4
+    outcomes = ReportOutcomes.read(bytes(found["report"]["content"]))
+    assert (outcomes.accepted, outcomes.refused) == (1, ())
+    # The server's clock is readable, other headers are not, and so is a problem with its status.
+    date, _, request = found["task"]["headers"]
+    assert date.endswith("GMT")
+    assert request is None
+    assert json.loads(bytes(found["refused"]["content"]))["status"] == found["refused"]["status"] == 400
+    assert [found[name] for name in ("credentials", "operator", "status")] == [FAILED] * 3
+    assert set(elsewhere.values()) == {FAILED}
