@@ -128,6 +128,15 @@ test("what contradicts the manifest is refused before anything is drawn", async 
   await assert.rejects((await opened(world)).join(world.campaign), errors.PlanRefused);
 });
 
+test("what this version cannot do it does not join", async () => {
+  const tokens = { kind: "direct_with_tokens", gate: { kind: "account" } } as const;
+  const world = new World({ route: tokens });
+  await assert.rejects((await opened(world)).join(world.campaign), /does not join campaigns with tokens yet/);
+  const servers = [{ name: "eu", urls: ["https://eu.telemetry.example"] }];
+  const elsewhere = new World({ servers });
+  await assert.rejects((await opened(elsewhere)).join(elsewhere.campaign), /none of them/);
+});
+
 test("caps hold, and a value of another shape spends nothing", async () => {
   const world = new World();
   const caps = Caps.of({ perPeriod: "0.5", periodDays: 28, lifetime: "12" });

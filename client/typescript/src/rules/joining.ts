@@ -15,6 +15,7 @@ export function checkJoinable(manifest: Manifest, origin: string): void {
   const { route, assignment, servers, domain } = manifest;
   const unbuilt = [
     [route.kind === "shuffled", "a shuffler"],
+    [route.kind === "direct_with_tokens", "tokens"],
     [domain.holdsStrings, "strings"],
     [assignment.kind === "rotating" && assignment.replaces !== null, "a series that replaces another one"],
     [servers.length > 0 && manifest.arms.length > 0, "`arms` of several servers"],
