@@ -16,7 +16,7 @@ from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.figures import SHARE
 from sordino_analysis.kinds.base import digests_of
 from sordino_analysis.kinds.strings import StringExtras
-from sordino_analysis.kinds.strings_periods import code_of, listed_before, of_period
+from sordino_analysis.kinds.strings_periods import known_codes, of_period
 from sordino_analysis.planning.rounds import ClosedRound, EarlierPeriod
 from sordino_analysis.strings.certification import forged_reach
 from sordino_analysis.strings.labels import kind_of, label_of, legible
@@ -65,9 +65,7 @@ def strings_document(
     `blanket` of them are random ones of a shuffler. Of a series they are those of the period `number`, and `before` is
     an earlier one.
     """
-    queries, decoder = analyst.queries, analyst.decoder
-    if not isinstance(queries, StringQueries) or not isinstance(decoder, StringsDecoder):
-        raise EstimationError("the plan finds no strings")
+    queries, decoder = _search_of(analyst)
     assert isinstance(device.randomizer, Coarsened), "as every device part of strings"
     strings = StringDomain(device.domain, device.randomizer)
     reports = StringReports.of(device.randomizer, pages)
@@ -78,7 +76,7 @@ def strings_document(
         queries.beam,
         queries.error,
         decoder.sought,
-        known=[code_of(each.code) for each in listed_before(before)],
+        known=known_codes(before),
         spread=reports.count / users,
     )
     series = of_period(number, before, strings, found, queries.error)
@@ -95,10 +93,7 @@ def strings_document(
         forged_held_out=gain_held_out,
         seen=tuple(map(legible, found.seen)),
         blanket=blanket or None,
-        period=number,
-        listed=series.listed,
-        since=series.since,
-        changes=series.changes,
+        **series.extras,
     )
     return EstimateDocument.of_columns(
         "strings",
@@ -114,6 +109,12 @@ def strings_document(
         compared=len(found.texts),
         **terms,
     )
+
+
+def _search_of(analyst: AnalystPart) -> tuple[StringQueries, StringsDecoder]:
+    if not isinstance(analyst.queries, StringQueries) or not isinstance(analyst.decoder, StringsDecoder):
+        raise EstimationError("the plan finds no strings")
+    return analyst.queries, analyst.decoder
 
 
 def _devices_among(reports: StringReports, blanket: int) -> int:

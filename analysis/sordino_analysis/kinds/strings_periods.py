@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sordino_analysis.documents.string_queries import PERIODS_AT_ONCE
 from sordino_analysis.kinds.strings import ListedString, StringChange, StringExtras
@@ -21,10 +22,16 @@ MOST_LISTED = 1000
 class OfPeriod:
     """What was listed so far, changes since the period `since`, and what is warned of; empty without a series."""
 
+    period: int | None = None
     listed: tuple[ListedString, ...] = ()
     since: int | None = None
     changes: tuple[StringChange, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def extras(self) -> dict[str, Any]:
+        """The fields of the document."""
+        return {"period": self.period, "listed": self.listed, "since": self.since, "changes": self.changes}
 
 
 def of_period(
@@ -35,7 +42,7 @@ def of_period(
         return OfPeriod()
     since, changes, warnings = changed_since(before, strings, found, error)
     listed = listed_with(listed_before(before), strings, found, number)
-    return OfPeriod(listed=listed, since=since, changes=changes, warnings=warnings)
+    return OfPeriod(period=number, listed=listed, since=since, changes=changes, warnings=warnings)
 
 
 def listed_before(before: EarlierPeriod | None) -> tuple[ListedString, ...]:
@@ -43,6 +50,11 @@ def listed_before(before: EarlierPeriod | None) -> tuple[ListedString, ...]:
     if before is None:
         return ()
     return _extras(before).listed
+
+
+def known_codes(before: EarlierPeriod | None) -> list[int]:
+    """The codes of those strings, best known first: candidates of the next period."""
+    return [int(f"0x{each.code}", 0) for each in listed_before(before)]
 
 
 def listed_with(
@@ -103,11 +115,6 @@ def _extras(before: EarlierPeriod) -> StringExtras:
     extras = before.estimate.extras
     assert isinstance(extras, StringExtras), "periods of one campaign have one kind"
     return extras
-
-
-def code_of(text: str) -> int:
-    """The bits of a code from hex digits."""
-    return int(f"0x{text}", 0)
 
 
 def code_text(strings: StringDomain, code: int) -> str:
