@@ -10,6 +10,7 @@ import pytest
 from sordino_client import Caps, Client, PlanRefused, PlanUnavailable, WrongArgument
 from sordino_client._log_marks import LedgerRows, evidence
 from sordino_client._storage import Storage
+from sordino_client.backend import LedgerStore
 from sordino_server.jobs.log_keeper import LogKeeper
 from sordino_server.public_log import repository
 from sordino_server.public_log.signing import NoteSigner, read_key_file
@@ -414,3 +415,25 @@ def test_pins_that_cannot_be_meant_are_refused(
 ) -> None:
     with pytest.raises(WrongArgument, match=message):
         client_of(logging_server, ledger, **wrong)
+
+
+def test_a_backend_joins_for_all_its_users_by_one_proof(logging_server: RunningServer, tmp_path: Path) -> None:
+    """Over real HTTP, with a store that is opened again."""
+    campaign = logging_server.campaign("open")["id"]
+    given: dict[str, Any] = {"server": logging_server.address, "caps": CAPS, "key": bytes(32), "allow_http": True}
+    given |= {"clock": logging_server.clock, "log": log_key(logging_server)}
+    with LedgerStore(tmp_path / "store", **given) as store:
+        with pytest.raises(PlanUnavailable, match="log proof"):
+            store.join(campaign)
+        sign(logging_server)
+        store.join(campaign)
+    with LedgerStore(tmp_path / "store", **given) as store:
+        for name in ("ada", "bob"):
+            assert store.owner(name).answer(campaign, 7).status == "recorded"
+            assert "log: entry 1 of 1, root" in str(store.owner(name).account())
+        assert store.flush().delivered == 2
+    changed = given | {"log": str(NoteSigner.of_log(ORIGIN, bytes([4]) * 32).key)}
+    other = logging_server.campaign("open", name="other")["id"]
+    sign(logging_server)
+    with LedgerStore(tmp_path / "store", **changed) as store, pytest.raises(PlanRefused, match="no valid signature"):
+        store.join(other)

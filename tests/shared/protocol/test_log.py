@@ -12,7 +12,7 @@ from sordino_shared.errors import InvalidValue, MalformedDocument, OversizedDocu
 from sordino_shared.protocol import Digest, LogEntry, Manifest
 from sordino_shared.protocol.log_entries import LoggedCampaign, entry_of_manifest
 from sordino_shared.protocol.log_proofs import LogProof
-from sordino_shared.protocol.log_tree import is_consistent, leaf_hash, root_of_path
+from sordino_shared.protocol.log_tree import is_consistent, leaf_hash, node_hash, root_of_path
 from tests.vectors.log import consistency, path, root
 
 MOST = 40
@@ -87,6 +87,46 @@ def test_paths_and_consistency_for_all_small_trees() -> None:
             assert not is_consistent(begun, (size, zero), found)
             assert not is_consistent(begun, (size, whole), (*found, zero))
             assert not is_consistent((size, whole), begun, found) or first == size
+
+
+# Of the reference implementation of RFC 6962: leaves, and the roots of the first 1, 2, 3 … of them.
+REFERENCE_LEAVES = ("", "00", "10", "2021", "3031", "40414243", "5051525354555657", "606162636465666768696a6b6c6d6e6f")
+REFERENCE_ROOTS = (
+    "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
+    "fac54203e7cc696cf0dfcb42c92a1d9dbaf70ad9e621f4bd8d98662f00e3c125",
+    "aeb6bcfe274b70a14fb067a5e5578264db0fa9b51af5e0ba159158f329e06e77",
+    "d37ee418976dd95753c1c73862b9398fa2a2cf9b4ff0fdfe8b30cd95209614b7",
+    "4e3bbb1f7b478dcfe71fb631631519a3bca12c9aefca1612bfce4c13a86264d4",
+    "76e67dadbcdf1e10e1b74ddc608abd2f98dfb16fbce75277b5232a127f2087ef",
+    "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
+    "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328",
+)
+
+
+def test_the_reference_tree_has_its_published_roots() -> None:
+    leaves = [leaf_hash(bytes.fromhex(each)) for each in REFERENCE_LEAVES]
+    for size, wanted in enumerate(REFERENCE_ROOTS, start=1):
+        for index in range(size):
+            found = root_of_path(index, size, leaves[index], digests(path(index, leaves[:size])))
+            assert found is not None
+            assert found.hex() == wanted
+
+
+def test_the_worked_example_of_rfc_9162() -> None:
+    """Section 2.1.5: seven leaves a … g of entries d0 … d6 in its letters, b = d1's leaf and so on."""
+    a, b, c, d, e, f, j = (leaf_hash(bytes([number])) for number in range(7))
+    g, h, i = node_hash(a, b), node_hash(c, d), node_hash(e, f)
+    k, l = node_hash(g, h), node_hash(i, j)
+    seven = node_hash(k, l)
+    for index, leaf, found in ((0, a, (b, h, l)), (3, d, (c, g, l)), (4, e, (f, j, k)), (6, j, (i, k))):
+        assert root_of_path(index, 7, leaf, found) == seven
+    for size, begun, found in (
+        (3, node_hash(g, c), (c, d, g, l)),
+        (4, k, (l,)),
+        (6, node_hash(k, i), (i, j, k)),
+    ):
+        assert is_consistent((size, begun), (7, seven), found)
+        assert not is_consistent((size, begun), (7, seven), tuple(reversed(found))) or len(found) == 1
 
 
 def test_an_entry_names_attributes_while_they_fit(vectors: dict[str, Any]) -> None:
