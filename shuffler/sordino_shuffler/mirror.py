@@ -98,7 +98,10 @@ class CampaignMirror:
         days = await self._text("/v1/log/days", MAX_DAYS_BYTES)
         # Where the log grew between the two, the next refresh has them of one moment.
         found = None if days is None else read_log(proof, days, manifest)
-        self.log = found or self.log
+        if found is not None:
+            campaign = bytes(self.entry.campaign)
+            await self._writer.run(lambda store: store.keep_log(campaign, found.proof, found.days))
+            self.log = found
 
     async def _text(self, path: str, limit: int) -> bytes | None:
         return await asyncio.to_thread(self.link.document, path, limit, "text/plain")
@@ -126,6 +129,8 @@ class CampaignMirror:
             documents = CheckedCampaign(manifest, read_part(kept[1], manifest))
         served = await self._writer.run(lambda store: store.task(bytes(campaign)))
         self.task = None if served is None else Task.read(served[1])
+        texts = await self._writer.run(lambda store: store.log_texts(bytes(campaign)))
+        self.log = None if texts is None else read_log(*texts, documents.manifest)
         self.documents = documents
         return documents
 

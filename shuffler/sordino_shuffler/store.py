@@ -64,6 +64,11 @@ CREATE TABLE trouble (
     PRIMARY KEY (campaign, about)
 ) WITHOUT ROWID;
 """
+# Beside the tables of every store of this format: files of before it have none.
+_LOG_TEXTS = (
+    "CREATE TABLE IF NOT EXISTS log_texts (campaign BLOB PRIMARY KEY, proof BLOB NOT NULL, days BLOB NOT NULL)"
+    " WITHOUT ROWID"
+)
 
 
 class State(StrEnum):
@@ -155,6 +160,7 @@ class Store:
             self._connection.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version = {FORMAT}; COMMIT;")
         elif version != FORMAT:
             raise StoreOfAnotherVersion(self._path, f"format {version}, this program has {FORMAT}")
+        run(_LOG_TEXTS)
 
     def close(self) -> None:
         """Close the file; the write-ahead log, which shows the order of arrival, is emptied first."""
@@ -325,6 +331,16 @@ class Store:
         found = self._connection.execute("SELECT manifest, part FROM campaigns WHERE campaign = ?", (campaign,))
         row: tuple[bytes, bytes] | None = found.fetchone()
         return row
+
+    def keep_log(self, campaign: bytes, proof: bytes, days: bytes) -> None:
+        """Keep proof and days of the collector's public log, in place of earlier ones."""
+        self._connection.execute("INSERT OR REPLACE INTO log_texts VALUES (?, ?, ?)", (campaign, proof, days))
+
+    def log_texts(self, campaign: bytes) -> tuple[bytes, bytes] | None:
+        """(proof, days) of the collector's public log; None where there were none yet."""
+        question = "SELECT proof, days FROM log_texts WHERE campaign = ?"
+        found: tuple[bytes, bytes] | None = self._connection.execute(question, (campaign,)).fetchone()
+        return found
 
     def keep_documents(self, campaign: bytes, population: str, manifest: bytes, part: bytes) -> None:
         """Keep documents whose claims are proved, so that a restart proves nothing again."""

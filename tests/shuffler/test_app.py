@@ -392,3 +392,15 @@ async def test_a_proof_that_is_not_the_manifests_is_not_served(shuffler: LocalSh
         assert other.log is not None
         other.log.add(LogEntry(7, bytes(32), LoggedKey()))
         assert read_log(texts[0], other.log.days().encode(), other.manifest) is None
+
+
+async def test_a_restarted_shuffler_has_the_proof_while_the_collector_is_down(tmp_path: Path, key: SigningKey) -> None:
+    collector = SmallCollector(key.public, log=FakeLog("https://collector.example"))
+    with local_shuffler(tmp_path / "folder", key=key) as before, collector.running() as address:
+        before.add(collector, address)
+        await before.refresh()
+    with local_shuffler(tmp_path / "folder", key=key) as after:
+        after.add(collector, "http://127.0.0.1:9")
+        await after.refresh()
+        for path, text in collector.log_texts().items():
+            assert (await after.ask("GET", path)).content.decode() == text
