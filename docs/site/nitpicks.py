@@ -37,6 +37,7 @@ _WITHOUT_ENTRY = {
         "sordino_analysis.documents.blanket_terms.BlanketTerms",
         "sordino_analysis.documents.attribute_bounds.AttributeBounds",
         "sordino_analysis.documents.analyst_part.AnalystPart",
+        "sordino_analysis.answers.document.EstimateDocument",
     ),
     "what a workload is made of inside; docs/workloads.md has the forms that people write": (
         "sordino_analysis.questions.pairwise.specification.PairwiseSpecification",
@@ -48,6 +49,8 @@ _WITHOUT_ENTRY = {
         "sordino_analysis.questions.linear.dithering.Dithering",
         "sordino_shared.domains.text_code.TextCode",
         "sordino_analysis.text_codes.string_code.WrittenCode",
+        "sordino_analysis.strings.specification.StringsSpecification",
+        "sordino_analysis.strings.search.StringDomain",
     ),
     "what public classes keep inside and hand to their own methods": (
         "sordino_analysis.estimation.normality.Normality",
@@ -74,6 +77,11 @@ _WITHOUT_ENTRY = {
     ),
     "what the argument's description says in words": (
         "sordino_analysis.request_terms.Effort",
+        "sordino_analysis.request_terms.Objective",
+        "sordino_analysis.progress.ProgressCallback",
+        "pathlib.Path",
+        # An array of bytes, one report a row.
+        "Reports",
         # Rows of any library's data frame, or a list of values.
         "Values",
         "sordino_analysis.analyst.simulation.HasDomain",
@@ -86,4 +94,9 @@ _WITHOUT_ENTRY = {
     ),
 }  # fmt: skip
 
-IGNORED = [("py:.*", re.escape(name)) for names in _WITHOUT_ENTRY.values() for name in names]
+# A module that imports a name for types alone has it without its place.
+IGNORED = [
+    ("py:.*", rf"({re.escape(place)}\.)?{re.escape(name)}" if place else rf"([\w.]+\.)?{re.escape(name)}")
+    for names in _WITHOUT_ENTRY.values()
+    for place, _, name in (each.rpartition(".") for each in names)
+]
