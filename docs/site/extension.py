@@ -16,6 +16,7 @@ from docs.site.docstrings import as_rest
 ELSEWHERE = {*sys.stdlib_module_names, "httpx", "numpy"}
 # Openings of code, tables and pictures.
 _SCROLLS = re.compile(r'(<pre(?=>)|<div(?= class="table-wrapper)|<figure(?= class="diagram"))')
+_CORNER = re.compile(r"<th([^>]*)><p></p></th>")
 
 
 def plain_docstring(_app: Any, _what: str, _name: str, _thing: Any, _options: Any, lines: list[str]) -> None:
@@ -38,10 +39,11 @@ def drawn(_app: Any, document: nodes.document) -> None:
             block.replace_self(nodes.raw("", f'<figure class="diagram">{picture}</figure>{described}', format="html"))
 
 
-def focusable(_app: Any, _page: str, _template: str, context: dict[str, Any], _document: Any) -> None:
-    """What scrolls by itself can be reached by a keyboard, and scrolled by its arrows."""
+def accessible(_app: Any, _page: str, _template: str, context: dict[str, Any], _document: Any) -> None:
+    """What scrolls by itself can be reached by a keyboard. An empty corner of a table is no heading."""
     if "body" in context:
         context["body"] = _SCROLLS.sub(r'\1 tabindex="0"', context["body"])
+        context["body"] = _CORNER.sub(r"<td\1></td>", context["body"])
 
 
 def setup(app: Any) -> dict[str, bool]:
@@ -49,5 +51,5 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("autodoc-process-docstring", plain_docstring)
     app.connect("missing-reference", elsewhere)
     app.connect("doctree-read", drawn)
-    app.connect("html-page-context", focusable)
+    app.connect("html-page-context", accessible)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

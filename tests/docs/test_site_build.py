@@ -27,7 +27,7 @@ pytest.importorskip("sphinx", reason="run make docs once: it installs the genera
 VIEWS: tuple[tuple[Any, str], ...] = ((PHONE, "dark"), (DESKTOP, "light"))
 SETTINGS = ROOT / "docs" / "site"
 # Tables, diagrams, code and images; no page of them needs the program to be imported.
-SAMPLE = ("data-model", "sdk", "results")
+SAMPLE = ("data-model", "sdk", "comparison")
 WORDS = (
     "ledger",
     "manifest",
