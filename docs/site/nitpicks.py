@@ -81,9 +81,9 @@ _WITHOUT_ENTRY = {
         "sordino_analysis.progress.ProgressCallback",
         "pathlib.Path",
         # An array of bytes, one report a row.
-        "Reports",
+        "sordino_analysis.analyst.reports.Reports",
         # Rows of any library's data frame, or a list of values.
-        "Values",
+        "sordino_analysis.analyst.users.Values",
         "sordino_analysis.analyst.simulation.HasDomain",
     ),
     "a source of random bytes, which tests and simulations alone give": (
