@@ -100,7 +100,7 @@ def find_strings(
     """
     if not reports.count:
         raise InvalidValue("no report was counted in this round, so there is nothing to find", reports)
-    *shorter, leaves = _levels(strings, reports, beam, sought, progress)
+    *shorter, leaves = followed_paths(strings, reports, beam, sought, progress)
     codes, chances = _candidates(leaves, known)
     counts = held_out_counts(strings, reports, codes, spread)
     found = certify(counts, strings.chances, weights_of(chances), error)
@@ -133,9 +133,10 @@ def _candidates(leaves: Paths, known: Sequence[int]) -> tuple[tuple[int, ...], F
     return codes, np.array([1.0 if code in sure else chance for code, chance in zip(codes, chances, strict=True)])
 
 
-def _levels(
+def followed_paths(
     strings: StringDomain, reports: StringReports, beam: int, sought: float, progress: ProgressCallback
 ) -> Iterator[Paths]:
+    """The paths that each level keeps, by the levels that choose alone; `sought` is in units of √(V/n)."""
     share = sought * math.sqrt(strings.chances.variance / reports.count)
     search = PathSearch(text=strings.text, reader=strings.reader, chances=strings.chances, beam=beam, sought=share)
     paths = Paths.root()

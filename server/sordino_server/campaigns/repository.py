@@ -27,6 +27,7 @@ from sordino_server.models import (
     SeriesPause,
     SeriesRow,
     Source,
+    StringSearch,
     TokenAccount,
 )
 from sordino_shared.errors import InvalidValue
@@ -60,16 +61,20 @@ def closing_rule(session: Session, identifier: str, index: int) -> ClosingRule |
 def ended_rounds(session: Session, before: int) -> Sequence[Round]:
     """Rounds that still have reports, of campaigns that ended by then and of whose rounds nothing is to come.
 
-    A period of a series is by itself: it ended when it was closed, though the series goes on.
+    A period of a series is by itself: it ended when it was closed, though the series goes on. Reports that are searched
+    for strings are kept until that has ended.
     """
     other = aliased(Round)
     unfinished = exists().where(other.campaign_id == Campaign.id, other.state.not_in(_NOTHING_TO_COME))
     kept = exists().where(ReportChunk.round_id == Round.id) | exists().where(Report.round_id == Round.id)
+    searched = exists().where(
+        StringSearch.round_id == Round.id, StringSearch.content.is_(None), StringSearch.error.is_(None)
+    )
     query = select(Round).join(Campaign, Campaign.id == Round.campaign_id)
     is_period = exists().where(SeriesRow.campaign_id == Round.campaign_id)
     period_over = is_period & Round.state.in_(_NOTHING_TO_COME) & (Round.closed_at <= before)
     over = ~is_period & (Campaign.closed_at <= before) & ~unfinished
-    return session.scalars(query.where(over | period_over, kept).order_by(Round.id)).all()
+    return session.scalars(query.where(over | period_over, kept, ~searched).order_by(Round.id)).all()
 
 
 def find(session: Session, identifier: str) -> Campaign | None:

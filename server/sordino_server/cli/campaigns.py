@@ -52,6 +52,7 @@ from sordino_server.cli.shuffler_options import (
 )
 from sordino_server.cli.sign import sign
 from sordino_server.cli.statistics import TargetOption
+from sordino_server.cli.string_search import strings
 from sordino_server.cli.wait import TIMEOUT_S, Patience, TimeoutOption
 from sordino_server.cli.watch import watch
 from sordino_shared.errors import InvalidValue
@@ -106,6 +107,7 @@ SourcesDeadlineOption = Annotated[
 
 
 app.command()(answers)
+app.command()(strings)
 app.command()(compare)
 app.command()(sign)
 

@@ -1,4 +1,4 @@
-"""What follows from a closed round, in the worker itself, or in a process with limits where reports are searched."""
+"""What follows from a closed round, and wider searches: reports are searched in a process with limits."""
 
 from __future__ import annotations
 
@@ -10,6 +10,18 @@ from sordino_server.jobs.search_process import SearchProcess
 from sordino_server.kit.db import Database
 from sordino_server.rounds.round_lifecycle import Outcome
 from sordino_server.shuffled.round_keys import RoundKeys
+
+
+def paths_of(database: Database, search: SearchProcess | None, number: int, watch: ProgressCallback) -> bytes:
+    """The JSON of the paths of a wider search; raises as `outcome_of` does."""
+    from sordino_server.string_searches import searching
+
+    if search is None:
+        return searching.paths(database, number, watch)
+    content, reason = search.run(watch, searching.paths_at, database.url.render_as_string(hide_password=False), number)
+    if content is None:
+        raise EstimationError(reason)
+    return content
 
 
 def outcome_of(

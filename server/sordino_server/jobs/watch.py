@@ -11,15 +11,16 @@ from sordino_analysis.progress import Progress, ProgressCallback
 from sordino_server.kit import leases
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
-from sordino_server.models import PlanRequestRow, Release, Round
+from sordino_server.models import PlanRequestRow, Release, Round, StringSearch
 from sordino_server.plans import service as plans
+from sordino_server.string_searches import lifecycle as searches
 
 # Progress is for people: more often than this nobody reads it, and each time costs a commit.
 _PROGRESS_EVERY_S = 0.25
 # Work that nobody wants any more goes on for at most this long.
 _CHECK_EVERY_S = 1.0
 
-Table = type[Round] | type[PlanRequestRow] | type[Release]
+Table = type[Round] | type[PlanRequestRow] | type[Release] | type[StringSearch]
 
 
 class Stopped(Exception):
@@ -51,6 +52,22 @@ class Watch:
                 "report progress",
                 lambda session: plans.report_progress(session, number, self.owner, step),
             )
+
+        return progress
+
+    def widening(self, number: int) -> ProgressCallback:
+        """Stores the progress of a wider search."""
+        watch, shown = self.searching(StringSearch, number), 0.0
+
+        def progress(step: Progress) -> None:
+            nonlocal shown
+            watch(step)
+            if step.fraction > shown:
+                shown = step.fraction
+                self.database.run(
+                    "report progress",
+                    lambda session: searches.report_progress(session, number, self.owner, step.fraction),
+                )
 
         return progress
 

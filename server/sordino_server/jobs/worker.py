@@ -38,7 +38,7 @@ from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
 from sordino_server.kit.leases import LeaseLost
 from sordino_server.kit.logs import logger
-from sordino_server.models import PlanRequestRow, Release, Round
+from sordino_server.models import PlanRequestRow, Release, Round, StringSearch
 from sordino_server.plans import service as plans
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.releases import service as releases
@@ -46,6 +46,7 @@ from sordino_server.rounds.periods import close_due_periods
 from sordino_server.rounds.round_lifecycle import close_due_rounds, finish
 from sordino_server.shuffled.key_ends import delete_ended_keys
 from sordino_server.shuffled.round_keys import RoundKeys
+from sordino_server.string_searches import lifecycle as searches
 from sordino_server.tokens.ends import forget_ended
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import SordinoError
@@ -60,7 +61,7 @@ ComputePlan = Callable[[PlanningRequest, ProgressCallback], FinishedPlan]
 
 
 # A round goes on to the next one or to its estimate; a purge is of one round's reports.
-Kind = Literal["plan", "round", "release", "purge"]
+Kind = Literal["plan", "round", "release", "search", "purge"]
 # A job is done or failed permanently; or its lease was lost, the worker was stopped, the database failed: then another
 # worker has it, or will.
 Outcome = Literal["done", "failed", "lost", "stopped", "interrupted"]
@@ -175,6 +176,7 @@ class Worker:
             or self._estimate_a_round()
             or self._make_a_release()
             or self._compute_a_plan()
+            or self._search_strings()
         )
 
     def _close_due_rounds(self) -> bool:
@@ -298,6 +300,29 @@ class Worker:
                 "publish plan", lambda session: plans.publish(session, number, self.owner, plan, self.clock.now())
             )
             log.info("plan computed", request=number, seconds=plan.summary.seconds)
+        return True
+
+    def _search_strings(self) -> bool:
+        row = self.database.run("claim search", lambda session: searches.begin(session, **self._lease()))
+        if row is None:
+            return False
+        number = row.id
+
+        def fail(session: Session, text: str) -> None:
+            searches.fail(session, number, self.owner, text)
+
+        with self._work_on("search", StringSearch, number, fail):
+            from sordino_server.jobs.round_outcomes import paths_of
+
+            try:
+                content = paths_of(self.database, self.search, number, self._watch.widening(number))
+            except Stopped:
+                self.database.run("give back", lambda session: searches.give_back(session, number, self.owner))
+                raise
+            except SearchKilled:
+                self.database.run("abandon", lambda session: searches.abandon(session, number, self.owner))
+                raise
+            self.database.run("publish", lambda session: searches.publish(session, number, self.owner, content))
         return True
 
     @property

@@ -28,6 +28,7 @@ from sordino_server.models.reports import Accumulator, RefusalCount, Report, Rep
 from sordino_server.models.series import SeriesPause, SeriesRow
 from sordino_server.models.shuffled import Batch, BatchState, SealedPage, SignedTask
 from sordino_server.models.sources import Source, SourceSums
+from sordino_server.models.string_searches import StringSearch
 from sordino_server.models.tokens import IssuerSeed, SpentToken, TokenAccount
 
 __all__ = [
@@ -79,6 +80,7 @@ __all__ = [
     "Source",
     "SourceSums",
     "SpentToken",
+    "StringSearch",
     "TokenAccount",
     "WitnessedCheckpoint",
     "WorkloadRow",

@@ -31,6 +31,7 @@ from sordino_server.serving import docs_page, health
 from sordino_server.serving.description import Description
 from sordino_server.shuffled import endpoints as shuffled
 from sordino_server.sources import endpoints as sources
+from sordino_server.string_searches import endpoints as string_searches
 from sordino_server.tokens import endpoints as tokens
 from sordino_server.workloads import endpoints as workloads
 from sordino_shared.protocol import PROBLEM_MEDIA_TYPE
@@ -42,7 +43,7 @@ _PROBLEM: dict[str, Any] = {
 
 router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[Depends(check_parameters)])
 router.include_router(health.probes)
-for noun in (health, workloads, plans, populations, campaigns, sources, shuffled, answers, tokens):
+for noun in (health, workloads, plans, populations, campaigns, sources, shuffled, answers, tokens, string_searches):
     router.include_router(noun.router, prefix="/v1")
 for noun in (experiments, datasets, releases, keys, collecting, cards):
     router.include_router(noun.router, prefix="/v1")

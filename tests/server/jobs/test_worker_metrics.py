@@ -37,7 +37,7 @@ def jobs(metrics: WorkerMetrics) -> dict[tuple[str, str], float]:
         for sample in family.samples
         if sample.name == "sordino_jobs_total"
     ]
-    assert len(samples) == 20, "every counter is there from the start"
+    assert len(samples) == 25, "every counter is there from the start"
     return {(sample.labels["kind"], sample.labels["outcome"]): sample.value for sample in samples if sample.value}
 
 

@@ -1,0 +1,58 @@
+"""`/v1/campaigns/{id}/strings`: search the reports of a campaign of strings again, with a wider beam."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from sordino_analysis.documents.string_queries import MAX_BEAM
+from sordino_server.answers.stored import RETRY_AFTER_S
+from sordino_server.context import Injected
+from sordino_server.keys.authentication import Analyst
+from sordino_server.keys.operator_route import OperatorRoute
+from sordino_server.kit.path_parameters import DigestPath
+from sordino_server.string_searches import service
+from sordino_server.string_searches.schemas import SearchDocument, SearchOrder, SearchState
+
+_USUAL_LIMIT = 1000
+_UNFINISHED = (SearchState.QUEUED, SearchState.RUNNING)
+
+router = APIRouter(tags=["estimates"], route_class=OperatorRoute)
+
+
+@router.post("/campaigns/{campaign_id}/strings", status_code=202)
+def begin_string_search(
+    context: Injected, _: Analyst, response: Response, campaign_id: DigestPath, order: SearchOrder
+) -> SearchDocument:
+    """Search the reports again with a wider beam: a job of a worker. The estimate stays as it is.
+
+    200 where it is done. 409 where the reports were purged, and while another search of the campaign is not finished.
+    """
+    now = context.clock.now()
+    with context.database.write("begin string search") as session:
+        document = SearchDocument.of(service.order(session, campaign_id, order.beam, now), now, _USUAL_LIMIT)
+    return _answered(response, document)
+
+
+@router.get("/campaigns/{campaign_id}/strings")
+def get_string_search(
+    context: Injected,
+    _: Analyst,
+    response: Response,
+    campaign_id: DigestPath,
+    beam: Annotated[int, Query(ge=2, le=MAX_BEAM, description="Of the search.")],
+    limit: Annotated[int, Query(ge=1, le=MAX_BEAM, description="Most paths to list.")] = _USUAL_LIMIT,
+) -> SearchDocument:
+    """A wider search: 202 until it has ended, then its paths or its error."""
+    now = context.clock.now()
+    with context.database.read("get string search") as session:
+        document = SearchDocument.of(service.get(session, campaign_id, beam, now), now, limit)
+    return _answered(response, document)
+
+
+def _answered(response: Response, document: SearchDocument) -> SearchDocument:
+    response.status_code = 202 if document.state in _UNFINISHED else 200
+    if document.state in _UNFINISHED:
+        response.headers["Retry-After"] = str(RETRY_AFTER_S)
+    return document
