@@ -132,7 +132,8 @@ def tab(context: Any, site: str) -> Any:
     return page
 
 
-def test_two_tabs_are_one_device(chromium: Any, site: str, migrated_sqlite_url: str) -> None:
+def test_two_tabs_are_one_device(chromium: Any, site: str, migrated_sqlite_url: str, tmp_path: Path) -> None:
+    """So are two processes of node, one after the other, with ledgers of files."""
     with served(migrated_sqlite_url, clock=ManualClock(int(time.time())), device_origins=site) as server:
         name = server.campaign("open")["id"]
         context = chromium.new_context()
@@ -156,6 +157,12 @@ def test_two_tabs_are_one_device(chromium: Any, site: str, migrated_sqlite_url: 
         assert "for life: ε 1 of 12" in again.evaluate("() => client.account().then(String)")
         context.close()
         assert reports(server, name) == 1
+        first, second = (
+            json.loads(run("test/fleet.ts", server.address, name, json.dumps([5, None]), str(tmp_path))) for _ in "ab"
+        )
+        assert first == {"recorded": 2, "already_answered": 2, "delivered": 2, "refused": 0, "waiting": 0}
+        assert second == {"already_answered": 4, "delivered": 0, "refused": 0, "waiting": 0}
+        assert reports(server, name) == 3
 
 
 def test_a_page_that_is_left_sends_what_it_recorded(chromium: Any, site: str, migrated_sqlite_url: str) -> None:
