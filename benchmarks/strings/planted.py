@@ -37,9 +37,11 @@ class Planted:
     reports: StringReports
 
     @classmethod
-    def of(cls, epsilon: str, users: int, depth: int, beam: int, seed: int) -> Self:
-        """Drawn from a seed, with a salt of its own."""
-        plan, rng = LevelPlan(depth, beam, 0.05), np.random.default_rng(seed)
+    def of(
+        cls, epsilon: str, users: int, depth: int, beam: int, seed: int, levels: type[LevelPlan] = LevelPlan
+    ) -> Self:
+        """Drawn from a seed, with a salt of its own; other `levels` have the same strings and holders."""
+        plan, rng = levels(depth, beam, 0.05), np.random.default_rng(seed)
         domain = string_domain("text", shipped_code("bytes").code, plan.ends, "nfc", rng.bytes(16))
         device = string_device(domain, plan, PureEpsilon.of(epsilon))
         assert isinstance(device.randomizer, Coarsened)
