@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
+from sordino_analysis.answers.shown import ShownAnswers
 from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers
 from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
 from sordino_analysis.percentages import percent
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
     from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
     from sordino_analysis.planning.rounds import ClosedRound
 
+# The lower end of what is certified, and whose interval begins at 0.
+_ABOVE_NONE = "above 0"
 # Of beginnings without a certified end a reader gets so many.
 _SHOWN_SEEN = 10
 # Of all reports, of which the statements say what forged ones do.
@@ -121,6 +125,18 @@ class StringsKind(KindOfQuestion):
         from sordino_analysis.kinds.strings_document import estimated
 
         return estimated(manifest, closed[-1])
+
+    def readable(self, estimate: EstimateDocument, rows: Sequence[int]) -> ShownAnswers:
+        """Some rows of the table; a listed string is held by some device, also where its interval begins at 0."""
+        shown, lower = super().readable(estimate, rows), estimate.table.cells("band_lower")
+        column = next((at for at, heading in enumerate(shown.headings) if "band" in heading), None)
+        if column is None:
+            return shown
+        texts = [list(row) for row in shown.rows]
+        for row, text in zip(rows, texts, strict=True):
+            if lower[row] == 0:
+                text[column] = _ABOVE_NONE + text[column][text[column].index(" …") :]
+        return replace(shown, rows=tuple(map(tuple, texts)))
 
     def statements(self, estimate: EstimateDocument) -> Sequence[str]:
         """What holds of the list, whatever devices hold."""

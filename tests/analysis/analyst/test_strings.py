@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 import sordino_analysis as sa
 from sordino_analysis.analyst.arguments import WrongType
 from sordino_analysis.kinds.drawn_rounds import drawn_reports
+from sordino_analysis.kinds.strings import StringsKind
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 
@@ -150,6 +152,14 @@ def test_who_has_no_text_answers_too() -> None:
         "(no text)": "no text",
     }
     assert found.truth.tolist() == [1500 / 2200, 700 / 2200]
+
+
+def test_a_listed_string_is_above_0_where_its_interval_begins_there() -> None:
+    document = run().estimate.document
+    columns = {**document.columns, "band_lower": [*document.columns["band_lower"][:-1], 0.0]}
+    shown = StringsKind().readable(replace(document, columns=columns), range(3))
+    assert [("above 0 … " in row[-1]) for row in shown.rows] == [False, False, True]
+    assert shown.rows[:2] == StringsKind().readable(document, range(3)).rows[:2]
 
 
 def test_hostile_strings_stay_texts() -> None:
