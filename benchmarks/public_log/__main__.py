@@ -40,6 +40,7 @@ LARGE = 1 << 24
 REPEATS = 200
 LOG = NoteSigner.of_log("telemetry.example/log", bytes([1]) * 32)
 WITNESS = NoteSigner.of_witness("witness.example/log", bytes([2]) * 32)
+SECOND = NoteSigner.of_witness("another.example/log", bytes([3]) * 32)
 
 
 def main() -> None:
@@ -112,6 +113,8 @@ def _device() -> None:
         LogDay(20_000 + n, each, TileTree(each, read).root(), tree.consistency(each)) for n, each in enumerate(sizes)
     ]
     listed = days_text(days, note).encode()
+    two = len(proof_text(entry, index, path, note + SECOND.cosigned(checkpoint_text(LOG.name, size, tree.root()), NOW)))
+    print(f"with two witnesses {two:,} bytes")
     print(f"entry {len(entry)} bytes, proof {len(proof):,} bytes, list of {MAX_DAYS} days {len(listed):,} bytes")
     checkpoint, pins = LogProof.read(proof).checkpoint, LogPins(log=LOG.key, witnesses=(WITNESS.key,), quorum=1)
     leaf = leaf_hash(entry)
