@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlalchemy import select
 from sqlalchemy.orm import Session
 
+from sordino_server.campaigns import repository
 from sordino_server.campaigns.retention import days_kept
 from sordino_server.config import Retention
-from sordino_server.models import Campaign, ClosingRule
+from sordino_server.models import Campaign
 from sordino_server.plans import service as plans
 from sordino_shared.protocol import DevicePart, Manifest, Rotating
 from sordino_shared.randomizers import Coarsened
@@ -33,9 +33,8 @@ def reports_end(session: Session, campaign: Campaign, setting: Retention, now: i
     days = days_kept(session, setting)
     if days is None or not _needs_reports(session, Manifest.read(campaign.manifest)):
         return None
-    rules = session.scalars(select(ClosingRule.after_s).where(ClosingRule.campaign_id == campaign.id)).all()
     planned = len(Manifest.read(campaign.manifest).rounds)
-    times = [each for each in rules if each is not None]
+    times = repository.closing_times(session, campaign.id)
     open_s = sum(times) if len(times) == planned else None
     return ReportsEnd(days, None if open_s is None else now + open_s + days * _DAY_S)
 

@@ -58,6 +58,12 @@ def closing_rule(session: Session, identifier: str, index: int) -> ClosingRule |
     return session.get(ClosingRule, (identifier, index))
 
 
+def closing_times(session: Session, identifier: str) -> list[int]:
+    """Seconds after which rounds of a campaign close, of those whose rule has a time."""
+    query = select(ClosingRule.after_s).where(ClosingRule.campaign_id == identifier, ClosingRule.after_s.is_not(None))
+    return [each for each in session.scalars(query) if each is not None]
+
+
 def ended_rounds(session: Session, before: int) -> Sequence[Round]:
     """Rounds that still have reports, of campaigns that ended by then and of whose rounds nothing is to come.
 

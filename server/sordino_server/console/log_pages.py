@@ -9,8 +9,9 @@ from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, page
 from sordino_server.context import Injected
 from sordino_server.kit.page_parameters import PageQuery
-from sordino_server.public_log import repository, standing
+from sordino_server.public_log import repository
 from sordino_server.public_log.schemas import LogDocument, LogEntries, LogWitnesses
+from sordino_server.public_log.standing import LogStanding, entries_page, vouching
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
@@ -35,12 +36,12 @@ def show_log(_: Analyst, context: Injected, requested: PageQuery) -> ConsolePage
     """The newest checkpoint, who cosigned it, and the entries, newest first."""
     with context.database.read("console log") as session:
         log = repository.current(session)
+        standing = None if log is None else LogStanding.of(session, log, context.clock.now())
+        none = LogEntries(entries=[], next_page_token=None)
         document = LogPage(
-            log=None if log is None else standing.document(session, context.clock.now()),
-            vouching=standing.witnesses(session, context.settings),
-            entries=LogEntries(entries=[], next_page_token=None)
-            if log is None
-            else standing.entries_page(session, log, requested),
+            log=None if standing is None else standing.document(),
+            vouching=vouching(session, standing, context.settings),
+            entries=none if log is None else entries_page(session, log, requested),
         )
         rows = document.entries.entries
         kept = repository.kept_campaigns(session, {each.campaign for each in rows if each.campaign is not None})

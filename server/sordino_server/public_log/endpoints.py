@@ -14,8 +14,9 @@ from sordino_server.kit.arriving_body import ArrivingBody
 from sordino_server.kit.immutable import MAX_AGE_S
 from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath, RoundPath
-from sordino_server.public_log import repository, service, standing
+from sordino_server.public_log import repository, service
 from sordino_server.public_log.schemas import LogDocument, LogEntries, LogWitnesses
+from sordino_server.public_log.standing import LogStanding, entries_page, vouching
 from sordino_server.public_log.tree import TILE
 from sordino_shared.protocol import Problem
 
@@ -42,21 +43,23 @@ witness = APIRouter(prefix="/witness", tags=["log"])
 def get_log(context: Injected) -> LogDocument:
     """The log's verifier key and its newest checkpoint. Public."""
     with context.database.read("get log") as session:
-        return standing.document(session, context.clock.now())
+        return LogStanding.of(session, service.the_log(session), context.clock.now()).document()
 
 
 @router.get("/entries")
 def list_log_entries(context: Injected, page: PageQuery) -> LogEntries:
     """The entries of the public log in words, newest first. Public; the bytes that are hashed are in `/log/tile`."""
     with context.database.read("list log entries") as session:
-        return standing.entries_page(session, service.the_log(session), page)
+        return entries_page(session, service.the_log(session), page)
 
 
 @router.get("/witnesses")
 def get_log_witnesses(context: Injected) -> LogWitnesses:
     """The witnesses of this log with their last cosignature, and the logs that this server witnesses. Public."""
     with context.database.read("get log witnesses") as session:
-        return standing.witnesses(session, context.settings)
+        log = repository.current(session)
+        standing = None if log is None else LogStanding.of(session, log, context.clock.now())
+        return vouching(session, standing, context.settings)
 
 
 @router.get("/days", response_class=Response, responses=_IS_TEXT)

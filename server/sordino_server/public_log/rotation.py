@@ -5,9 +5,11 @@ The entry is in the tree that the key before it signs, which makes the next key 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlalchemy.orm import Session
 
-from sordino_server.models import Log
+from sordino_server.models import Log, LogEntryRow
 from sordino_server.public_log import repository
 from sordino_server.public_log.entries import write
 from sordino_shared.errors import InvalidValue
@@ -18,15 +20,19 @@ from sordino_shared.protocol.log_keys import KEY_OVERLAP_S, LOG_KIND, MAX_LOG_KE
 
 def known_keys(session: Session, log: Log) -> tuple[NoteKey, ...]:
     """All keys that the log ever had, the first one first."""
-    named = [log.key, *(LogEntry.read(row.content).subject for row in repository.key_entries(session, log))]
+    return _keys(log, repository.key_entries(session, log))
+
+
+def _keys(log: Log, rows: Sequence[LogEntryRow]) -> tuple[NoteKey, ...]:
+    named = [log.key, *(LogEntry.read(row.content).subject for row in rows)]
     return tuple(NoteKey(log.origin, LOG_KIND, key) for key in named)
 
 
 def signing_keys(session: Session, log: Log, now: int) -> tuple[NoteKey, ...]:
     """Those that sign a checkpoint at `now`, in Unix seconds; the newest, which is the last, always does."""
-    successors = [row.at for row in repository.key_entries(session, log)]
-    *earlier, newest = known_keys(session, log)
-    return (*(key for key, at in zip(earlier, successors, strict=True) if now < at + KEY_OVERLAP_S), newest)
+    rows = repository.key_entries(session, log)
+    *earlier, newest = _keys(log, rows)
+    return (*(key for key, row in zip(earlier, rows, strict=True) if now < row.at + KEY_OVERLAP_S), newest)
 
 
 def key_rotated(session: Session, log: Log, key: bytes, now: int) -> LogEntry:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
 from sordino_server.kit.log_settings import PublicLogSettings
 from sordino_server.kit.pagination import Page, Position
-from sordino_server.models import Log, LogEntryRow
-from sordino_server.public_log import repository, rotation, service
+from sordino_server.models import Log, LogCheckpoint, LogCosignature, LogEntryRow
+from sordino_server.public_log import repository, rotation
 from sordino_server.public_log.schemas import (
     LogDocument,
     LogEntries,
@@ -26,21 +28,49 @@ from sordino_shared.protocol.log_keys import NoteKey
 _TIME = slice(4, 12)
 
 
-def document(session: Session, now: int) -> LogDocument:
-    """The log's verifier keys and its newest checkpoint; raises `not-found`."""
-    found = service.state(session)
-    log, newest = found.log, found.checkpoint
-    keys = rotation.signing_keys(session, log, now)
-    return LogDocument(
-        origin=log.origin,
-        key=str(keys[-1]),
-        keys=list(map(str, keys)),
-        size=0 if newest is None else newest.size,
-        root=None if newest is None else newest.root.hex(),
-        at=None if newest is None else newest.at,
-        witnesses=list(found.witnesses),
-        ahead=log.ahead,
-    )
+@dataclass(frozen=True)
+class LogStanding:
+    """A log with the keys that sign it, its newest checkpoint, and each witness's line below its largest one."""
+
+    log: Log
+    keys: Sequence[NoteKey]
+    newest: LogCheckpoint | None
+    lines: Mapping[str, LogCosignature]
+
+    @classmethod
+    def of(cls, session: Session, log: Log, now: int) -> LogStanding:
+        """How the log stands at `now`."""
+        keys = rotation.signing_keys(session, log, now)
+        return cls(log, keys, repository.newest_checkpoint(session, log), repository.last_lines(session, log))
+
+    @property
+    def size(self) -> int:
+        """Entries of the newest checkpoint."""
+        return 0 if self.newest is None else self.newest.size
+
+    def document(self) -> LogDocument:
+        """The log's verifier keys and its newest checkpoint."""
+        log, newest = self.log, self.newest
+        return LogDocument(
+            origin=log.origin,
+            key=str(self.keys[-1]),
+            keys=list(map(str, self.keys)),
+            size=self.size,
+            root=None if newest is None else newest.root.hex(),
+            at=None if newest is None else newest.at,
+            witnesses=sorted(name for name, line in self.lines.items() if line.size == self.size),
+            ahead=log.ahead,
+        )
+
+    def witnesses(self, settings: PublicLogSettings) -> list[WitnessDocument]:
+        """Each witness of the settings, and then those that cosigned before."""
+        asked = [each.key.name for each in settings.witnesses_asked]
+        names = [*asked, *sorted(set(self.lines) - set(asked))]
+        return [self._witness(name, name in asked, self.lines.get(name)) for name in names]
+
+    def _witness(self, name: str, asked: bool, line: LogCosignature | None) -> WitnessDocument:
+        size, at = (0, None) if line is None else (line.size, cosigned_at(line.line))
+        return WitnessDocument(name=name, asked=asked, size=size, missing=self.size - size, cosigned_at=at)
 
 
 def entries_page(session: Session, log: Log, page: Page) -> LogEntries:
@@ -68,33 +98,14 @@ def _document(row: LogEntryRow) -> LogEntryDocument:
     )
 
 
-def witnesses(session: Session, settings: PublicLogSettings) -> LogWitnesses:
+def vouching(session: Session, standing: LogStanding | None, settings: PublicLogSettings) -> LogWitnesses:
     """Who vouches for whom; a server without a log has no witnesses."""
-    log = repository.current(session)
     return LogWitnesses(
         quorum=settings.quorum_of_witnesses,
-        waiting=0 if log is None else repository.count_waiting(session, log),
-        witnesses=[] if log is None else standing_of(session, log, settings),
-        witnessed=[_witnessed(session, each) for each in {key.name: key for key in settings.logs_witnessed}.values()],
+        waiting=0 if standing is None else repository.count_waiting(session, standing.log),
+        witnesses=[] if standing is None else standing.witnesses(settings),
+        witnessed=[_witnessed(session, each) for each in settings.logs_witnessed],
     )
-
-
-def standing_of(session: Session, log: Log, settings: PublicLogSettings) -> list[WitnessDocument]:
-    """Each witness of the settings, and then those that cosigned before."""
-    newest = repository.newest_checkpoint(session, log)
-    size = 0 if newest is None else newest.size
-    lines = repository.last_lines(session, log)
-    asked = [each.key.name for each in settings.witnesses_asked]
-    return [
-        WitnessDocument(
-            name=name,
-            asked=name in asked,
-            size=lines[name].size if name in lines else 0,
-            missing=size - (lines[name].size if name in lines else 0),
-            cosigned_at=cosigned_at(lines[name].line) if name in lines else None,
-        )
-        for name in [*asked, *sorted(set(lines) - set(asked))]
-    ]
 
 
 def cosigned_at(line: str) -> int:

@@ -80,18 +80,18 @@ class LogWatch:
 
     def _look(self) -> LogHealth | None:
         # Imported here: it makes the documents of the API, which a worker has no use for.
-        from sordino_server.public_log.standing import standing_of
+        from sordino_server.public_log.standing import LogStanding
 
         with self._database.read("look at log") as session:
             log = repository.current(session)
             if log is None:
                 return None
-            newest = repository.newest_checkpoint(session, log)
+            standing = LogStanding.of(session, log, self._clock.now())
             since = repository.oldest_waiting(session, log)
             waiting = repository.count_waiting(session, log)
-            known = [each for each in standing_of(session, log, self._settings) if each.asked]
+            known = [each for each in standing.witnesses(self._settings) if each.asked]
             ahead = log.ahead or 0
-        size = 0 if newest is None else newest.size
+        size = standing.size
         problems = self._probed(self._settings.witnesses_asked)
         return LogHealth(
             size=size,

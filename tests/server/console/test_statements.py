@@ -13,6 +13,9 @@ from sqlalchemy import event
 from sordino_server import models
 from sordino_server.models import Role
 from sordino_server.populations.names import identifier_of
+from sordino_server.public_log.entries import begin_log, row_of
+from sordino_shared.protocol import Digest, LogEntry
+from sordino_shared.protocol.log_entries import LoggedPolicy
 from tests.conftest import OPENED_AT, StoredRound
 from tests.server.console.conftest import Browsers
 
@@ -28,6 +31,7 @@ LISTS = {
     "/console/populations/{population}": "entries",
     "/console/keys": "keys",
     "/console/audit-log": "entries",
+    "/console/log": "entries.entries",
 }
 
 
@@ -59,6 +63,8 @@ class Rows:
         self._server = server
         self._store_round = store_round
         self.plan = server.ready_plan()["id"]
+        with server.database.write("test log") as session:
+            self._log = begin_log(session, "telemetry.example/log", bytes(32), OPENED_AT)
         self._count = 0
 
     def fill(self, until: int) -> None:
@@ -120,6 +126,8 @@ class Rows:
         copied = {column.key: getattr(plan, column.key) for column in models.PlanRequestRow.__table__.columns}
         yield models.PlanRequestRow(**{**copied, "id": f"{number:032x}"})
         key = session.query(models.Key).filter_by(role=Role.ADMIN).first().id
+        text = f"The policy of line {number}."
+        yield row_of(self._log, LogEntry(moment, bytes(Digest.of(text.encode())), LoggedPolicy(text)).content, number)
         yield models.AuditEntry(key_id=key, action="test", path="/v1/keys", created_at=moment)
 
     @property
@@ -138,7 +146,10 @@ def test_a_list_takes_as_many_statements_for_fifty_rows_as_for_five(
         rows.fill(count)
         for path, member in LISTS.items():
             where, _, query = path.format(population=rows.population).partition("?")
-            assert len(json.loads(admin.page(f"{where}.json?{query}"))[member]) >= count
+            shown = json.loads(admin.page(f"{where}.json?{query}"))
+            for name in member.split("."):
+                shown = shown[name]
+            assert len(shown) >= count
             for form in ("", ".json", ".csv"):
                 with statements(server) as sent:
                     admin.page(f"{where}{form}?{query}")
