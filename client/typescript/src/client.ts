@@ -6,6 +6,7 @@ import { fromHex, toHex } from "./bytes.ts";
 import type { Manifest } from "./documents/manifest.ts";
 import type { Task } from "./documents/task.ts";
 import {
+  ClockUnusable,
   InvalidValue,
   LedgerUnavailable,
   NotJoined,
@@ -40,6 +41,8 @@ import { Transport } from "./transport.ts";
 
 const LARGEST_PART = 1 << 20;
 const SPOOL_LIMIT = 500;
+/** The last second of the year 9999. */
+const LATEST_S = 253_402_300_799;
 
 export class Client {
   private readonly options: Required<Pick<ClientOptions, "caps" | "ledger" | "largestPart" | "spoolLimit">> & ClientOptions;
@@ -347,8 +350,8 @@ export class Client {
 
   private clock(): number {
     const seconds = this.options.now ? this.options.now() : Date.now() / 1000;
-    if (!Number.isFinite(seconds) || seconds <= 0 || seconds > 2 ** 40) throw new WrongArgument("the clock shows no time");
-    return seconds;
+    if (!Number.isFinite(seconds) || seconds > LATEST_S) throw new ClockUnusable(seconds);
+    return Math.max(seconds, 0);
   }
 }
 

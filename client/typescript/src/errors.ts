@@ -106,6 +106,13 @@ export class OptedOut extends SordinoError {
   }
 }
 
+/** The device's clock shows no time; nothing was spent or lost. */
+export class ClockUnusable extends SordinoError {
+  constructor(shown: number) {
+    super("clock-unusable", `the clock shows ${shown} seconds since 1970; set the device's time`);
+  }
+}
+
 /** A document could not be fetched; `offline` where no server answered, or one in trouble. */
 export class PlanUnavailable extends SordinoError {
   readonly status: number | null;

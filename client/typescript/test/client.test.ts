@@ -201,7 +201,8 @@ test("addresses, ids and generators that are none are refused", async () => {
     await assert.rejects(opened(world, { server }), errors.WrongArgument, server);
   }
   await assert.rejects(opened(world, { random: { bytes: (count) => new Uint8Array(count) } }), /generator/);
-  await assert.rejects(opened(world, { now: () => NaN }), /clock/);
+  await assert.rejects(opened(world, { now: () => NaN }), errors.ClockUnusable);
+  await assert.rejects(opened(world, { now: () => 1e13 }), errors.ClockUnusable);
   await assert.rejects((await opened(world)).join("AB".repeat(32)), errors.WrongArgument);
   await assert.rejects((await opened(world)).answer(world.campaign, "yes"), errors.NotJoined);
 });
