@@ -15,6 +15,7 @@ from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
 from sordino_server.models import Log
 from sordino_server.public_log import repository, rotation, setup, signers
+from sordino_server.public_log.integration import locked
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Problem
 from sordino_shared.protocol.log_keys import KEY_OVERLAP_S
@@ -51,8 +52,11 @@ def rotate(
     following = setup.next_key(settings, database, log, file)
     document: dict[str, Any] = {"key": str(before[-1]), "next": str(following), "until": None}
     if not prepare:
-        with database.write("rotate log") as session:
-            rotation.key_rotated(session, log, following.key, now)
+        # Of two rotations at once one waits, and then finds the other's entry.
+        database.run(
+            "rotate log",
+            lambda session: rotation.key_rotated(session, locked(database, session), following.key, now),
+        )
         document["until"] = now + KEY_OVERLAP_S
     _print(document, as_json)
     if prepare:
