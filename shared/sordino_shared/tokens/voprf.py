@@ -84,6 +84,11 @@ def check_public_key(key: bytes) -> None:
     _element(key, "an issuer's public key")
 
 
+def check_element(element: bytes) -> None:
+    """Raise InvalidValue unless these bytes are an element and not the identity: a fiftieth of `evaluate`."""
+    _element(element, "a blinded element")
+
+
 def blind(secret: bytes, randomness: Randomness) -> tuple[int, bytes]:
     """(the blind, the blinded element of 32 bytes) of a secret of up to 65,535 bytes (section 3.3.1).
 
