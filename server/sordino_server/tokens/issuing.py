@@ -62,8 +62,7 @@ class Issuing:
         elements = request.elements()
         if len(elements) != 1:
             raise InvalidValue("blinded: a device asks for one token of a round", len(elements))
-        # Before the gate, so that what cannot be evaluated uses up nothing. Evaluating takes fifty times as long: nobody
-        # has the server do that who does not pass.
+        # Before the gate: what cannot be evaluated uses up nothing. Evaluating takes fifty times as long, and comes after.
         check_element(elements[0])
         self._pass(gate, key, campaign, index, request, applicant)
         evaluated, proof = evaluate(key, elements, SystemRandomness())
