@@ -62,7 +62,7 @@ class Issuing:
         elements = request.elements()
         if len(elements) != 1:
             raise InvalidValue("blinded: a device asks for one token of a round", len(elements))
-        # Before the gate: what cannot be evaluated uses up nothing. Evaluating takes fifty times as long, and comes after.
+        # Before the gate: what is no element uses up nothing. Evaluating takes fifty times as long, and comes last.
         check_element(elements[0])
         self._pass(gate, key, campaign, index, request, applicant)
         evaluated, proof = evaluate(key, elements, SystemRandomness())
