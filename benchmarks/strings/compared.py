@@ -19,9 +19,10 @@ import numpy as np
 
 from benchmarks.strings.planted import PLANTED, Planted
 from sordino_analysis.strings.beam import Paths, PathSearch
-from sordino_analysis.strings.level_counts import child_counts
+from sordino_analysis.strings.certification import certify, weights_of
+from sordino_analysis.strings.level_counts import child_counts, held_counts
 from sordino_analysis.strings.levels import LevelPlan
-from sordino_analysis.strings.search import find_strings
+from sordino_analysis.strings.search import find_strings, held_out_counts
 
 # ε, devices, bits of code, beam.
 CELLS = (("4", 200_000, 20, 300), ("4", 200_000, 48, 300))
@@ -75,6 +76,27 @@ def levels_alone(drawn: Planted, beam: int) -> dict[str, Any]:
     return row("levels alone", drawn, codes[:PLANTED], time.process_time() - before)
 
 
+def one_bit(drawn: Planted, beam: int) -> dict[str, Any]:
+    """Paths and certification with a level for each bit, whose children are counted one by one."""
+    before, strings, plan = time.process_time(), drawn.strings, drawn.plan
+    chances, codes, odds = strings.chances, [0], np.array([np.inf])
+    span, sought = float(chances.own - chances.other), plan.sought * (chances.variance / len(drawn.holders)) ** 0.5
+    for number, prefix in enumerate(strings.prefixes):
+        rows, left = drawn.reports.rows(number + 1), plan.depth - prefix.last
+        children = [code << 1 | bit for code in codes for bit in (0, 1)]
+        members = np.array([prefix.index_of(strings.text, code << left) for code in children], dtype=np.uint64)
+        error = (chances.variance / len(rows)) ** 0.5
+        units = (held_counts(rows, members) / len(rows) - float(chances.other)) / span / error
+        share = np.repeat(np.clip(1 / (1 + np.exp(-odds)), 1e-300, 1 - 1e-12), 2) / 2
+        scores = units * sought / error - (sought / error) ** 2 / 2 + np.log(share) - np.log1p(-share)
+        best = np.argsort(-scores, kind="stable")[:beam]
+        codes, odds = [children[place] for place in best.tolist()], scores[best]
+    weights = weights_of(1 / (1 + np.exp(-odds)))
+    found = certify(held_out_counts(strings, drawn.reports, codes), chances, weights, plan.error)
+    listed = [code for code, yes in zip(codes, found.certified.tolist(), strict=True) if yes]
+    return row("one bit a level", drawn, listed, time.process_time() - before)
+
+
 def exhaustive(drawn: Planted) -> dict[str, Any]:
     """All codes of a text of one level by their counts, the best `PLANTED` of them."""
     before, (prefix,) = time.process_time(), drawn.strings.prefixes
@@ -99,7 +121,7 @@ def main() -> None:
         rows = [ours("ours", drawn, beam), levels_alone(drawn, beam)]
         rows += [exhaustive(drawn)] if len(drawn.strings.prefixes) == 1 else []
         bits = Planted.of(epsilon, users, depth, beam, seed, levels=OneBitALevel)
-        for each in (*rows, ours("one bit a level", bits, beam)):
+        for each in (*rows, one_bit(bits, beam)):
             print(json.dumps({"epsilon": epsilon, "share": round(drawn.share, 6)} | each), flush=True)
 
 
