@@ -51,6 +51,7 @@ _FAULTS: tuple[tuple[str, DevicePart, Broken, int], ...] = (
     ("the seed is drawn again", direction_part(), drawn_again, 20_000),
     ("the table is transposed", table_part(), transposed, 40_000),
     ("the label is chosen", label_part(), label_chosen, 20_000),
+    ("the same with the default of 100,000", label_part(), label_chosen, 100_000),
 )
 
 

@@ -23,7 +23,6 @@ from sordino_server.jobs.worker import Worker
 from sordino_server.jobs.worker_metrics import WorkerMetrics
 from sordino_server.kit.clock import WallClock
 from sordino_server.kit.db import Database
-from sordino_server.public_log.watching import LogMetrics, LogWatch
 
 
 @reports_errors
@@ -42,7 +41,11 @@ def worker(
     settings, database = started()
     prepare_schema(database, migrate=False)
     metrics = WorkerMetrics(database, kept=settings.raw_report_retention_days)
-    metrics.registry.register(LogMetrics(LogWatch(database, WallClock(), settings)))
+    if settings.worker_metrics_port:
+        # Imported here: most workers serve no metrics.
+        from sordino_server.public_log.watching import LogMetrics, LogWatch
+
+        metrics.registry.register(LogMetrics(LogWatch(database, WallClock(), settings)))
     work = _work(settings, database, metrics)
     _stop_on_signals(work.stop)
     if parent is not None:
