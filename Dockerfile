@@ -19,7 +19,7 @@ COPY migrations migrations
 COPY server server
 COPY requirements requirements
 # Of the server's extras; with `lake` too, 170 MB more, its worker deletes archives in buckets.
-ARG EXTRAS=postgres
+ARG EXTRAS=postgres,oidc
 RUN python -m venv /opt/sordino \
     && /opt/sordino/bin/pip install --no-cache-dir --require-hashes -r requirements/lock.txt \
     && /opt/sordino/bin/pip install --no-cache-dir --no-build-isolation -c requirements/constraints.txt ./shared ./client ./analysis ./migrations "./server[$EXTRAS]"

@@ -17,6 +17,7 @@ from sordino_server.kit.addresses import ANY_HOST, PublicHosts, is_this_machine
 from sordino_server.kit.cluster_variables import injected_variables
 from sordino_server.kit.cores import usable_cores
 from sordino_server.kit.log_settings import PublicLogSettings
+from sordino_server.kit.people_settings import PeopleSettings
 from sordino_server.kit.sealing import check_key
 from sordino_server.kit.secret_settings import (
     has_default_password,
@@ -38,7 +39,7 @@ Retention = Annotated[int, Field(ge=1, le=36600)] | Literal["forever"] | None
 # Read by commands of analysts and operators; not settings of a server, but with the same prefix.
 CLIENT_VARIABLES = frozenset({"SORDINO_SERVER", "SORDINO_KEY", "SORDINO_KEY_FILE", "SORDINO_CACHE_DIR"})
 # Secrets that a file may hold; that of the aggregators' keys is read again and again.
-_IN_FILES = ("database_url", "database_password", "dataset_key")
+_IN_FILES = ("database_url", "database_password", "dataset_key", "people_secret", "oidc_client_secret")
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Collecting:
         return self.given if self.file is None else secrets_in(self.file)
 
 
-class Settings(PublicLogSettings):
+class Settings(PublicLogSettings, PeopleSettings):
     """Settings of the server. The defaults suit a first run on one machine."""
 
     model_config = SettingsConfigDict(env_prefix=PREFIX, extra="forbid", frozen=True)

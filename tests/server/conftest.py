@@ -198,7 +198,7 @@ def served(
     app = create_app(settings, database, clock)
     if not forks:
         app.state.context = replace(app.state.context, checks=_ChecksHere())
-    server = _PromptServer(uvicorn.Config(app, port=0, log_config=None, lifespan="on"))
+    server = _PromptServer(uvicorn.Config(app, port=0, log_config=None, lifespan="on", proxy_headers=False))
     thread = threading.Thread(target=server.run)
     thread.start()
     assert server.begun.wait(PATIENCE_S), "the server does not begin"

@@ -248,7 +248,7 @@ def test_secrets_that_contradict_or_cannot_be_read_are_named(
 
 def test_every_secret_can_be_in_a_file(monkeypatch: pytest.MonkeyPatch, secret: Callable[[str], str]) -> None:
     secrets = {name for name, field in Settings.model_fields.items() if "SecretStr" in str(field.annotation)}
-    assert len(secrets) == 4
+    assert len(secrets) == 6
     assert {f"{name}_file" for name in secrets} <= Settings.model_fields.keys()
     key = bytes(range(1, 33)).hex()
     monkeypatch.setenv("SORDINO_DATASET_KEY_FILE", secret(key + "\n"))

@@ -10,7 +10,7 @@ import secrets
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any
-from urllib.parse import parse_qsl
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import anyio.to_thread
 from fastapi import Depends, Request, Response
@@ -21,19 +21,22 @@ from starlette.responses import RedirectResponse
 from sordino_server.console import sessions
 from sordino_server.console.rendering import Link, render
 from sordino_server.console.transport import check_safe, headers_of_tls
+from sordino_server.console.visits import RenewalNeeded, Visit
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import wanted_role
-from sordino_server.keys.key_uses import KeyUses
 from sordino_server.kit.arriving_body import SMALL_LIMIT, ArrivingBody
 from sordino_server.models import Key, Role
+from sordino_server.people.flow import local_page
 from sordino_server.validation_problem import invalid_request
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import IllegalTransition, Problem
 
 COOKIE = "sordino_session"
 SIGN_IN = "/console/sign-in"
+# The way through an OpenID provider.
+PERSON = "/console/sign-in/person"
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 64
 _REUSED = "the form was sent before with other fields: go back, reload the page and send it again"
@@ -43,10 +46,11 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks: the key of the session, the token of its forms, and whether the key ends within 30 days."""
+    """Who asks: the key of the session, the token of its forms, a name, and whether the key ends within 30 days."""
 
     key: Key
     form_token: str
+    name: str
     ends_soon: bool = False
 
     @property
@@ -130,23 +134,18 @@ class ConsoleRoute(APIRoute):
 
 async def _admit(request: Request, wanted: Role) -> None:
     """Put the visitor into the request's state; raises `unauthorized` or `forbidden`."""
-    check_safe(request, request.app.state.context.settings)
+    context: Context = request.app.state.context
+    check_safe(request, context.settings)
     identifier = request.cookies.get(COOKIE)
     if identifier is None:
         raise ServerError(Problem.UNAUTHORIZED, "sign in first")
     if not await sessions.is_made_here(request.app.state.known_keys, identifier):
         raise sessions.ended()
-    key = await anyio.to_thread.run_sync(_key_of, request.app.state.context, request.app.state.key_uses, identifier)
-    soon = keys.ends_soon(key, request.app.state.context.clock.now())
-    request.state.visitor = Visitor(key, sessions.form_token(identifier), soon)
+    visit = Visit.of(request, identifier)
+    key, name = await anyio.to_thread.run_sync(visit.check, context, request.app.state.key_uses)
+    soon = keys.ends_soon(key, context.clock.now())
+    request.state.visitor = Visitor(key, sessions.form_token(identifier), name, soon)
     keys.allow(key, wanted)
-
-
-def _key_of(context: Context, uses: KeyUses, identifier: str) -> Key:
-    with context.database.read("console session") as session:
-        key = sessions.key_of(session, identifier, context.clock.now())
-    uses.note(key)
-    return key
 
 
 async def _take_form(request: Request) -> None:
@@ -185,7 +184,7 @@ def _error_page(request: Request, problem: ServerError) -> Response:
     if request.url.path.endswith((".json", ".csv", ".svg")) or problem.problem.status >= 500:
         raise problem
     if problem.problem is Problem.UNAUTHORIZED and request.method in ("GET", "HEAD"):
-        return _to_sign_in(request)
+        return _to_sign_in(request, renews=isinstance(problem, RenewalNeeded))
     reused = problem.problem is Problem.IDEMPOTENCY_CONFLICT
     retry_after = problem.extra.get("retry_after")
     response = render(
@@ -202,8 +201,21 @@ def _error_page(request: Request, problem: ServerError) -> Response:
     return response
 
 
-def _to_sign_in(request: Request) -> Response:
+def to_sign_in(target: str) -> str:
+    """The address of the form, which leads to this page of the console."""
+    return f"{SIGN_IN}?{urlencode({'to': local_page(target)})}"
+
+
+def _to_sign_in(request: Request, *, renews: bool) -> Response:
     """The way to the form; a part of a page that refreshes itself takes the whole page there."""
-    if "hx-request" in request.headers:
-        return Response(status_code=401, headers={"HX-Redirect": SIGN_IN})
-    return RedirectResponse(SIGN_IN, 303)
+    context: Context = request.app.state.context
+    in_page = "hx-request" in request.headers
+    target = SIGN_IN
+    if context.settings.people != "off":
+        shown = urlsplit(request.headers.get("hx-current-url", "")) if in_page else request.url
+        page = f"{shown.path}?{shown.query}" if shown.query else shown.path
+        silent = urlencode({"to": local_page(page), "silent": "true"})
+        target = f"{PERSON}?{silent}" if renews else to_sign_in(page)
+    if in_page:
+        return Response(status_code=401, headers={"HX-Redirect": target})
+    return RedirectResponse(target, 303)

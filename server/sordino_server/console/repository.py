@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from sordino_server.models import ConsoleSession, Key, SignInLink
@@ -17,17 +17,28 @@ def add(session: Session, row: ConsoleSession) -> None:
     session.flush()
 
 
-def find_key(session: Session, id_sha256: str, now: int) -> Key | None:
-    """The key of a session; None where the session or its key has ended."""
-    query = select(Key).join(ConsoleSession, ConsoleSession.key_id == Key.id)
+def find(session: Session, id_sha256: str, now: int) -> tuple[ConsoleSession, Key] | None:
+    """A session and its key; None where one of them has ended."""
+    query = select(ConsoleSession, Key).join(Key, ConsoleSession.key_id == Key.id)
     alive = (ConsoleSession.expires_at > now, *Key.in_use(now))
-    return session.scalars(query.where(ConsoleSession.id_sha256 == id_sha256, *alive)).first()
+    row = session.execute(query.where(ConsoleSession.id_sha256 == id_sha256, *alive)).first()
+    return None if row is None else (row[0], row[1])
+
+
+def renew(session: Session, id_sha256: str, key_id: str, now: int, renew_at: int) -> bool:
+    """Whether the session is the key's and has not expired, and so needs no renewal until then."""
+    own = (ConsoleSession.id_sha256 == id_sha256, ConsoleSession.key_id == key_id, ConsoleSession.expires_at > now)
+    changed = update(ConsoleSession).where(*own).values(renew_at=renew_at).returning(ConsoleSession.id_sha256)
+    return session.scalars(changed).first() is not None
 
 
 def alive(session: Session, ids_sha256: Collection[str], now: int) -> set[str]:
-    """Those of the sessions that have not expired, and whose keys have not ended."""
+    """Those of the sessions that have not expired, and whose keys have not ended; of people only those that an OpenID
+    provider vouched for within a quarter of an hour.
+    """
     query = select(ConsoleSession.id_sha256).join(Key, ConsoleSession.key_id == Key.id)
-    living = (ConsoleSession.expires_at > now, *Key.in_use(now))
+    vouched = or_(Key.person.is_(None), ConsoleSession.renew_at > now)
+    living = (ConsoleSession.expires_at > now, vouched, *Key.in_use(now))
     return set(session.scalars(query.where(ConsoleSession.id_sha256.in_(ids_sha256), *living)))
 
 

@@ -17,6 +17,7 @@ from sordino_server.console import (
     log_pages,
     new_campaign_pages,
     new_question_pages,
+    person_sign_in,
     picture_endpoints,
     plan_pages,
     population_pages,
@@ -27,11 +28,12 @@ from sordino_server.console import (
 )
 from sordino_server.kit.known_parameters import check_parameters
 
-router = APIRouter(include_in_schema=False, dependencies=[Depends(check_parameters)])
+router = APIRouter(include_in_schema=False)
 PARTS = (
     static_files,
     status_pages,
     sign_in,
+    person_sign_in,
     campaign_pages,
     card_pages,
     live_counts,
@@ -50,4 +52,6 @@ PARTS = (
     key_pages,
 )
 for part in PARTS:
-    router.include_router(part.router)
+    router.include_router(part.router, dependencies=[Depends(check_parameters)])
+# A provider sends its own parameters there.
+router.include_router(person_sign_in.callback)

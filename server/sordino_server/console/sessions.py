@@ -1,8 +1,8 @@
 """Sessions of browsers: 256 random bits in a cookie, whose SHA-256 is in the database.
 
-Every sign-in makes a new session. It ends after 12 hours, at sign-out, or with its key. Its id names the
-key, and ends with a MAC under the hash of the key's secret, so that an invented id is refused without a query. The MAC
-proves nothing else: the database decides.
+Every sign-in makes a new session. It ends after 12 hours, at sign-out, or with its key; a person's is renewed every 15
+minutes. Its id names the key, and ends with a MAC under the hash of the key's secret, so that an invented id is refused
+without a query. The MAC proves nothing else: the database decides.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import hmac
 import re
 import secrets
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
 
@@ -25,21 +26,56 @@ from sordino_shared.protocol import Problem
 
 LIFETIME_S = 12 * 3600
 _ID_BYTES = 32
+# With which an id begins: those of its key's id.
+KEY_DIGITS = 16
+_LONGEST_NAME = 200
 _ID = re.compile(r"(?P<start>(?P<key>[0-9a-f]{16})[A-Za-z0-9_-]{43})(?P<mac>[0-9a-f]{32})")
 
 # What the audit log says was changed.
 _AUDITED = "/console"
 
 
-def begin(session: Session, key: Key, now: int) -> str:
-    """The secret id of a new session, noted in the audit log; raises `forbidden` for an upload token."""
+@dataclass(frozen=True)
+class Found:
+    """A session that is alive: its key or person, what pages call the person, and when it has to be renewed."""
+
+    key: Key
+    shown_name: str | None
+    renew_at: int | None
+
+
+def begin(
+    session: Session,
+    key: Key,
+    now: int,
+    shown_name: str | None = None,
+    renew_at: int | None = None,
+    *,
+    told: dict[str, str] | None = None,
+) -> str:
+    """The secret id of a new session, noted in the audit log with what is `told`.
+
+    Raises `forbidden` for an upload token.
+    """
     keys.allow(key, Role.ANALYST)
     start = key.id + secrets.token_urlsafe(_ID_BYTES)
     identifier = start + _mac(start, key.secret_sha256)
-    row = ConsoleSession(id_sha256=hashed(identifier), key_id=key.id, created_at=now, expires_at=now + LIFETIME_S)
+    row = ConsoleSession(
+        id_sha256=hashed(identifier),
+        key_id=key.id,
+        created_at=now,
+        expires_at=now + LIFETIME_S,
+        renew_at=renew_at,
+        shown_name=None if shown_name is None else shown_name[:_LONGEST_NAME],
+    )
     repository.add(session, row)
-    keys.record(session, key, "sign in", _AUDITED, now)
+    keys.record(session, key, "sign in", _AUDITED, now, after=told or None)
     return identifier
+
+
+def renew(session: Session, id_sha256: str, key: Key, now: int, renew_at: int) -> bool:
+    """Whether the session is one of this person, and was renewed: its id stays, so that forms of open pages hold."""
+    return repository.renew(session, id_sha256, key.id, now, renew_at)
 
 
 async def is_made_here(known: KnownKeys, identifier: str) -> bool:
@@ -51,12 +87,13 @@ async def is_made_here(known: KnownKeys, identifier: str) -> bool:
     return secret is not None and secrets.compare_digest(parts["mac"], _mac(parts["start"], secret))
 
 
-def key_of(session: Session, identifier: str, now: int) -> Key:
-    """The key of a session; raises `unauthorized` where the session or its key has ended."""
-    key = repository.find_key(session, hashed(identifier), now)
-    if key is None:
+def find(session: Session, identifier: str, now: int) -> Found:
+    """The session; raises `unauthorized` where it or its key has ended."""
+    found = repository.find(session, hashed(identifier), now)
+    if found is None:
         raise ended()
-    return key
+    row, key = found
+    return Found(key, row.shown_name, row.renew_at)
 
 
 def ended() -> ServerError:
@@ -72,10 +109,15 @@ def alive(context: Context, ids_sha256: Collection[str]) -> set[str]:
 
 def end(session: Session, identifier: str, now: int) -> None:
     """Forget a session; the audit log notes that it ended, where it was alive."""
-    key = repository.find_key(session, hashed(identifier), now)
-    if key is not None:
-        repository.remove(session, hashed(identifier))
-        keys.record(session, key, "sign out", _AUDITED, now)
+    end_hashed(session, hashed(identifier), now)
+
+
+def end_hashed(session: Session, id_sha256: str, now: int) -> None:
+    """As `end`, of the session with this SHA-256."""
+    found = repository.find(session, id_sha256, now)
+    if found is not None:
+        repository.remove(session, id_sha256)
+        keys.record(session, found[1], "sign out", _AUDITED, now)
 
 
 def form_token(identifier: str) -> str:

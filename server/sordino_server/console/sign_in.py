@@ -1,4 +1,4 @@
-"""/console/sign-in and /console/sign-out: with a key, or with a link that `sordino demo` prints.
+"""/console/sign-in and /console/sign-out: with a key, with a link that `sordino demo` prints, or by a proxy's headers.
 
 A link signs a browser on this machine in, once and within a minute. An operator asks for it with a key. Its token
 stands behind `#`, which a browser sends to nobody; a script of the sign-in page puts it into a form.
@@ -16,15 +16,28 @@ import re
 import secrets
 from collections.abc import Callable, Mapping
 from time import monotonic
+from types import MappingProxyType
+from typing import Annotated, Literal
+from urllib.parse import urlencode, urlsplit
 
-from fastapi import APIRouter, Depends, Request, Response
+import anyio.to_thread
+from fastapi import APIRouter, Depends, Query, Request, Response
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 from starlette.datastructures import State
 from starlette.responses import RedirectResponse
 
+from sordino_server.config import Settings
 from sordino_server.console import repository, sessions
-from sordino_server.console.console_route import COOKIE, SIGN_IN, Analyst, ConsoleRoute, Form, check_token
+from sordino_server.console.console_route import (
+    COOKIE,
+    PERSON,
+    SIGN_IN,
+    Analyst,
+    ConsoleRoute,
+    Form,
+    check_token,
+)
 from sordino_server.console.known_sessions import KnownKeys
 from sordino_server.console.rendering import render
 from sordino_server.console.transport import check_near, check_safe, is_secure
@@ -36,6 +49,11 @@ from sordino_server.keys.key_uses import KeyUses
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.token_buckets import TokenBuckets
 from sordino_server.models import Key, SignInLink
+from sordino_server.people import service as people
+from sordino_server.people.flow import local_page
+from sordino_server.people.forwarded import forwarded_person
+from sordino_server.people.person import Person
+from sordino_server.people.provider import Provider
 from sordino_shared.http.senders import TrustedProxies
 from sordino_shared.protocol import Problem
 
@@ -67,6 +85,19 @@ class SignInLimit:
             return self._buckets.take(f"{sender} {prefix[1]}")
         return self._buckets.take(sender)
 
+    def check(self, request: Request, settings: Settings, session_key: str) -> None:
+        """Take an attempt of the address, with the key of a session that it has; raises `rate-limited`."""
+        sender = TrustedProxies.parse(settings.trusted_proxies).sender(request.scope)
+        if wait := self._buckets.take(f"{sender} {session_key}".rstrip()):
+            raise too_many(wait)
+
+
+def too_many(wait: float) -> ServerError:
+    """What is raised where an address has no attempt left."""
+    return ServerError(
+        Problem.RATE_LIMITED, "too many attempts to sign in from this address", retry_after=math.ceil(wait)
+    )
+
 
 def prepare(app_state: State) -> None:
     """Give the state what is shared between requests."""
@@ -87,13 +118,37 @@ async def start() -> Response:
 
 
 @router.get("/sign-in")
-async def sign_in_page(request: Request, context: Injected) -> Response:
-    """The form for a key. Its token is also in a cookie, so that no other site can sign a browser in."""
-    check_safe(request, context.settings)
+async def sign_in_page(
+    request: Request, context: Injected, to: Annotated[str, Query(max_length=2000)] = ""
+) -> Response:
+    """The form for a key, and the way to the OpenID provider. Whom a proxy names is let in.
+
+    The form's token is also in a cookie, so that no other site can sign a browser in.
+    """
+    settings = context.settings
+    check_safe(request, settings)
+    if person := forwarded_person(request.scope, settings):
+        return await anyio.to_thread.run_sync(_let_in, request, context, person, local_page(to))
     token = secrets.token_urlsafe(32)
-    response = render("sign_in.html", "Sign in", token=token)
-    _set_cookie(response, _FORM_COOKIE, token, _FORM_LIFETIME_S, is_secure(request, context.settings))
+    provider = f"{PERSON}?{urlencode({'to': local_page(to)})}" if settings.people == "oidc" else None
+    issuer = urlsplit(settings.oidc_issuer or "").netloc
+    response = render("sign_in.html", "Sign in", token=token, provider=provider, issuer=issuer)
+    set_cookie(response, _FORM_COOKIE, token, _FORM_LIFETIME_S, is_secure(request, settings))
     return response
+
+
+def _let_in(request: Request, context: Context, person: Person, target: str) -> Response:
+    """A session of the person whom a proxy names."""
+    now, settings = context.clock.now(), context.settings
+    told = people.identity(person)
+    return signed_in(
+        request,
+        context,
+        lambda session: people.enter(session, person, settings, now),
+        way_to(target),
+        shown_name=person.subject,
+        told=told,
+    )
 
 
 async def limit(request: Request, context: Injected, form: Form) -> None:
@@ -101,9 +156,7 @@ async def limit(request: Request, context: Injected, form: Form) -> None:
     attempts: SignInLimit = request.app.state.sign_in_limit
     sender = TrustedProxies.parse(context.settings.trusted_proxies).sender(request.scope)
     if wait := await attempts.take(sender, form.get("key", "").strip()):
-        raise ServerError(
-            Problem.RATE_LIMITED, "too many attempts to sign in from this address", retry_after=math.ceil(wait)
-        )
+        raise too_many(wait)
 
 
 @router.post("/sign-in", dependencies=[Depends(limit)])
@@ -123,36 +176,73 @@ def check_form(request: Request, form: Mapping[str, str]) -> None:
     check_token(form, expected)
 
 
-def signed_in(request: Request, context: Context, find: Callable[[Session], Key]) -> Response:
-    """The first page, in a new session of the key that `find` raises for or returns; the browser's old one ends."""
-    before, now = request.cookies.get(COOKIE), context.clock.now()
+def signed_in(
+    request: Request,
+    context: Context,
+    find: Callable[[Session], Key],
+    response: Response | None = None,
+    *,
+    shown_name: str | None = None,
+    renew_at: int | None = None,
+    told: Mapping[str, str] = MappingProxyType({}),
+) -> Response:
+    """The first page, or the response given, in a new session of the key or person that `find` raises for or returns.
+
+    The browser's old session ends. `told` goes into an audit log that has names.
+    """
+    before, now, settings = request.cookies.get(COOKIE), context.clock.now(), context.settings
+    after = dict(told)
+    if sender := TrustedProxies.parse(settings.trusted_proxies).sender(request.scope):
+        after["address"] = sender
     with context.database.write("console sign in") as session:
         if before is not None:
             sessions.end(session, before, now)
         key = find(session)
-        identifier = sessions.begin(session, key, now)
+        identifier = sessions.begin(
+            session, key, now, shown_name, renew_at, told=after if settings.audit_names == "on" else None
+        )
     uses: KeyUses = request.app.state.key_uses
     uses.note(key)
     known: KnownKeys = request.app.state.known_keys
     known.add(key.id, key.secret_sha256)
-    response = RedirectResponse(START, 303)
-    _set_cookie(response, COOKIE, identifier, sessions.LIFETIME_S, is_secure(request, context.settings))
-    response.delete_cookie(_FORM_COOKIE, path="/console")
-    return response
+    shown = response or RedirectResponse(START, 303)
+    set_cookie(shown, COOKIE, identifier, sessions.LIFETIME_S, is_secure(request, context.settings))
+    shown.delete_cookie(_FORM_COOKIE, path="/console")
+    return shown
+
+
+def way_to(target: str) -> Response:
+    """A page from which the browser goes on to another one by itself, with the cookies of this site."""
+    return render("way.html", "Signed in", target=target)
 
 
 @router.post("/sign-out")
-def sign_out(request: Request, context: Injected, _: Analyst) -> Response:
-    """End the session."""
+def sign_out(request: Request, context: Injected, visitor: Analyst) -> Response:
+    """End the session. A person may still be signed in at the provider."""
     with context.database.write("console sign out") as session:
         sessions.end(session, request.cookies[COOKIE], context.clock.now())
-    response = RedirectResponse(SIGN_IN, 303)
+    if visitor.key.person is None:
+        response: Response = RedirectResponse(SIGN_IN, 303)
+    else:
+        provider: Provider | None = getattr(request.app.state, "provider", None)
+        elsewhere = None if provider is None else provider.sign_out()
+        response = render("signed_out.html", "Signed out", elsewhere=elsewhere)
     response.delete_cookie(COOKIE, path="/console")
     return response
 
 
-def _set_cookie(response: Response, name: str, value: str, seconds: int, secure: bool) -> None:
-    response.set_cookie(name, value, max_age=seconds, path="/console", secure=secure, httponly=True, samesite="strict")
+def set_cookie(
+    response: Response,
+    name: str,
+    value: str,
+    seconds: int,
+    secure: bool,
+    *,
+    path: str = "/console",
+    samesite: Literal["strict", "lax"] = "strict",
+) -> None:
+    """A cookie that no script reads, and that no other site's requests carry."""
+    response.set_cookie(name, value, max_age=seconds, path=path, secure=secure, httponly=True, samesite=samesite)
 
 
 class NewLink(BaseModel):

@@ -15,6 +15,7 @@ from sordino_server.keys import repository
 from sordino_server.keys.schemas import AuditEntryDocument, AuditLog, KeyDocument, KeyList
 from sordino_server.keys.source_terms import SourceTerms
 from sordino_server.kit.clock import iso_8601
+from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.logs import request_id
 from sordino_server.kit.pagination import Page, cut
 from sordino_server.models import AuditEntry, Key, Role
@@ -274,6 +275,32 @@ def rotate(session: Session, identifier: str, now: int, overlap_s: int) -> NewKe
     old.replaced_by = new.id
     session.flush()
     return NewKey(new, f"{PREFIX}_{old.role}_{identifier}_{secret}")
+
+
+def put_person(session: Session, person: str, name: str, role: Role, now: int) -> Key:
+    """The row of the person with this SHA-256, with the role of now; a role that is new is in the audit log.
+
+    Raises `forbidden` for a person whom an admin revoked.
+    """
+    row = Key(
+        id=person[: 2 * _ID_BYTES],
+        name=name,
+        role=role,
+        # Of a secret that nobody has: a person has no key.
+        secret_sha256=_hash(secrets.token_hex(_SECRET_BYTES)),
+        created_at=now,
+        person=person,
+    )
+    key, is_new = insert_if_absent(session, row)
+    if key.revoked_at is not None:
+        raise ServerError(Problem.FORBIDDEN, "an admin of this server revoked you: ask one")
+    if is_new or key.role != role:
+        before = None if is_new else {"role": key.role}
+        key.name, key.role = name, role
+        record(session, key, "change role", f"/v1/keys/{key.id}", now, before=before, after={"role": role})
+    key.name = name
+    session.flush()
+    return key
 
 
 def default_end(role: Role, now: int) -> int | None:

@@ -115,10 +115,11 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
 
 def _prepare_console(app: FastAPI) -> None:
     """Give the state what pages share between requests. Imported here: a server without pages does not load them."""
-    from sordino_server.console import live_counts, sign_in
+    from sordino_server.console import live_counts, person_sign_in, sign_in
     from sordino_server.console.users_table import FoundSummaries
 
     sign_in.prepare(app.state)
+    person_sign_in.prepare(app.state)
     live_counts.prepare(app.state)
     app.state.found_summaries = FoundSummaries()
 

@@ -16,6 +16,7 @@ from fastapi.routing import APIRoute
 
 from sordino_analysis.answers.parquet import read_parquet
 from sordino_analysis.figures import SHARE, amount
+from sordino_server.console import person_sign_in
 from sordino_server.console.rendering import POLICY, _moment
 from sordino_server.console.routes import PARTS
 from sordino_server.console.shared_texts import SharedTexts
@@ -57,6 +58,9 @@ OTHER_GETS: dict[str, dict[Role | None, int]] = {
     "/console/plans/{request_id}/users/{epsilon}": {None: 303, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console": {None: 303, Role.ANALYST: 303, Role.ADMIN: 303},
     "/console/sign-in": {None: 200, Role.ANALYST: 200, Role.ADMIN: 200},
+    # People sign in here with keys alone.
+    "/console/sign-in/person": {None: 404, Role.ANALYST: 404, Role.ADMIN: 404},
+    "/console/sign-in/callback": {None: 404, Role.ANALYST: 404, Role.ADMIN: 404},
     "/console/static/{name}": {None: 200, Role.ANALYST: 200, Role.ADMIN: 200},
     "/console/campaigns/{campaign_id}/counts": READ,
     "/console/campaigns/{campaign_id}/estimate.parquet": {None: 303, Role.ANALYST: 200, Role.ADMIN: 200},
@@ -169,8 +173,8 @@ def known(running: Any) -> dict[str, str]:
 def test_the_tables_have_every_route() -> None:
     routes = {
         (method, each.path)
-        for part in PARTS
-        for each in part.router.routes
+        for router in [*(part.router for part in PARTS), person_sign_in.callback]
+        for each in router.routes
         if isinstance(each, APIRoute)
         for method in each.methods or ()
     }

@@ -1,0 +1,214 @@
+"""/console/sign-in/person and /console/sign-in/callback: the way of a person through an OpenID provider and back.
+
+Cookies of sessions are `SameSite=Strict`, and a browser sends none where another site began the navigation, also not
+after redirects. So the way ends in a page of this server, from which the browser goes on by itself.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Annotated
+
+import anyio.to_thread
+from fastapi import APIRouter, Query, Request, Response
+from sqlalchemy.orm import Session
+from starlette.datastructures import State
+from starlette.responses import RedirectResponse
+
+from sordino_server.console import sessions
+from sordino_server.console.console_route import COOKIE, SIGN_IN, ConsoleRoute, to_sign_in
+from sordino_server.console.rendering import render
+from sordino_server.console.sign_in import SignInLimit, set_cookie, signed_in, way_to
+from sordino_server.console.transport import check_safe, is_secure
+from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
+from sordino_server.models import Key
+from sordino_server.people import service as people
+from sordino_server.people.flow import COOKIE as FLOW_COOKIE
+from sordino_server.people.flow import LIFETIME_S, Flow, cookie_name, local_page
+from sordino_server.people.person import Person
+from sordino_server.people.provider import IssuerFailed, Provider, RelyingParty
+from sordino_shared.protocol import Problem
+
+router = APIRouter(prefix="/console", route_class=ConsoleRoute)
+# Its parameters are the provider's.
+callback = APIRouter(prefix="/console", route_class=ConsoleRoute)
+
+CALLBACK = "/console/sign-in/callback"
+RENEWED_S = 900
+# What a browser may have begun at once.
+_MOST_FLOWS = 8
+# A provider that hangs has no more threads of this process than these.
+_MOST_EXCHANGES = 4
+# What a provider says where it would have to ask the person, and may not.
+_WOULD_ASK = frozenset({"login_required", "interaction_required", "consent_required", "account_selection_required"})
+
+
+def prepare(app_state: State) -> None:
+    """Give the state the provider, where people sign in through one; raises InvalidValue where PyJWT is missing."""
+    context: Context = app_state.context
+    settings = context.settings
+    if settings.people != "oidc":
+        return
+    check_installed()
+    secret = settings.oidc_client_secret
+    client = RelyingParty(
+        issuer=settings.oidc_issuer or "",
+        client_id=settings.oidc_client_id or "",
+        secret=None if secret is None else secret.get_secret_value(),
+        scopes=settings.oidc_scopes,
+    )
+    app_state.provider = Provider(client)
+    app_state.exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
+
+
+def check_installed() -> None:
+    """Raise InvalidValue unless what checks ID tokens is installed: neither is in every image."""
+    from sordino_shared.errors import InvalidValue
+
+    try:
+        import cryptography
+        import jwt
+    except ImportError as error:
+        raise InvalidValue(
+            "SORDINO_PEOPLE=oidc needs PyJWT and cryptography: `pip install sordino-server[oidc]`, or an image that is "
+            "built without `--target serve`"
+        ) from error
+    assert cryptography
+    assert jwt
+
+
+def _provider(request: Request) -> Provider:
+    provider: Provider | None = getattr(request.app.state, "provider", None)
+    if provider is None:
+        raise ServerError(Problem.NOT_FOUND, "people sign in here without an OpenID provider")
+    return provider
+
+
+@router.get("/sign-in/person")
+async def begin(
+    request: Request,
+    context: Injected,
+    to: Annotated[str, Query(max_length=2000)] = "",
+    silent: Annotated[bool, Query()] = False,
+) -> Response:
+    """Send the browser to the provider; `silent` where a session is only renewed."""
+    check_safe(request, context.settings)
+    provider = _provider(request)
+    cookie = request.cookies.get(COOKIE, "")
+    renewed = cookie if silent and await sessions.is_made_here(request.app.state.known_keys, cookie) else ""
+    # Who renews counts alone: many may share an address, each with a session of an own.
+    attempts: SignInLimit = request.app.state.sign_in_limit
+    attempts.check(request, context.settings, renewed[: sessions.KEY_DIGITS])
+    flow = Flow(local_page(to), sessions.hashed(renewed) if renewed else "")
+
+    def address() -> str:
+        return provider.authorization(_callback(request), flow.state, flow.nonce, flow.challenge, silent=bool(renewed))
+
+    try:
+        asked = await anyio.to_thread.run_sync(address)
+    except IssuerFailed as error:
+        return _failed(error)
+    response = RedirectResponse(asked, 303, {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
+    begun = [name for name in request.cookies if name.startswith(FLOW_COOKIE)]
+    for name in begun[: max(len(begun) - _MOST_FLOWS + 1, 0)]:
+        response.delete_cookie(name, path=SIGN_IN)
+    secure = is_secure(request, context.settings)
+    set_cookie(response, *flow.cookie, LIFETIME_S, secure, path=SIGN_IN, samesite="lax")
+    return response
+
+
+@callback.get("/sign-in/callback")
+async def finish(request: Request, context: Injected) -> Response:
+    """Where the provider sends the browser back to, with a code or an error. It may add parameters of its own."""
+    check_safe(request, context.settings)
+    provider = _provider(request)
+    flow = _flow_of(request)
+    asked = request.query_params
+    _check_issuer(provider, asked.getlist("iss"))
+    if len(asked.getlist("error")) + len(asked.getlist("code")) != 1:
+        raise ServerError(Problem.INVALID_REQUEST, "the provider answers with one code, or with one error")
+    try:
+        if "error" in asked:
+            response = await anyio.to_thread.run_sync(_not_signed_in, context, flow, asked["error"])
+        else:
+            async with request.app.state.exchanges:
+                person = await anyio.to_thread.run_sync(_identified, context, provider, flow, request)
+            response = await anyio.to_thread.run_sync(_entered, request, context, flow, person)
+    except IssuerFailed as error:
+        response = _failed(error)
+    # A flow ends once, however it ends: what comes again with its state finds no cookie.
+    response.delete_cookie(cookie_name(flow.state), path=SIGN_IN)
+    return response
+
+
+def _flow_of(request: Request) -> Flow:
+    """The flow of the state; raises `forbidden` where it began in another browser, or ended."""
+    states = request.query_params.getlist("state")
+    value = request.cookies.get(cookie_name(states[0])) if len(states) == 1 else None
+    flow = None if value is None else Flow.of_cookie(value, states[0])
+    if flow is None:
+        raise ServerError(
+            Problem.FORBIDDEN,
+            "this sign-in did not begin in this browser, or is finished, or older than 10 minutes: begin again",
+        )
+    return flow
+
+
+def _check_issuer(provider: Provider, named: list[str]) -> None:
+    """Raise unless the answer is of this provider, where it says of whom it is (RFC 9207)."""
+    if named not in ([], [provider.client.issuer]):
+        raise ServerError(Problem.FORBIDDEN, "the answer is of another OpenID provider than this server's")
+
+
+def _identified(context: Context, provider: Provider, flow: Flow, request: Request) -> Person:
+    # Imported here: only servers with a provider have PyJWT.
+    from sordino_server.people import id_tokens
+
+    token = provider.exchange(request.query_params["code"], flow.verifier, _callback(request))
+    return id_tokens.person_of(provider, token, flow.nonce, context.settings.oidc_groups_claim)
+
+
+def _entered(request: Request, context: Context, flow: Flow, person: Person) -> Response:
+    """On the way to the page, in the session that is renewed or in a new one."""
+    now, settings = context.clock.now(), context.settings
+
+    def enter(session: Session) -> Key:
+        return people.enter(session, person, settings, now)
+
+    if flow.renews:
+        with context.database.write("renew console session") as session:
+            if sessions.renew(session, flow.renews, enter(session), now, now + RENEWED_S):
+                return way_to(flow.target)
+    return signed_in(
+        request,
+        context,
+        enter,
+        way_to(flow.target),
+        shown_name=person.name or person.email or person.subject,
+        renew_at=now + RENEWED_S,
+        told=people.identity(person),
+    )
+
+
+def _not_signed_in(context: Context, flow: Flow, error: str) -> Response:
+    """The form, where the provider would have to ask; else a page. A session that was to be renewed ends."""
+    if flow.renews:
+        with context.database.write("end console session") as session:
+            sessions.end_hashed(session, flow.renews, context.clock.now())
+        if error in _WOULD_ASK:
+            return RedirectResponse(to_sign_in(flow.target), 303)
+    shown = error if error.isascii() and error.replace("_", "").isalnum() else "an error"
+    detail = f"The OpenID provider answers with {shown[:60]}: you are not signed in."
+    return render("error.html", "Not signed in", status=403, detail=detail, campaign=None, retry_after=None)
+
+
+def _failed(error: IssuerFailed) -> Response:
+    return render("error.html", "Not signed in", status=503, detail=error.detail, campaign=None, retry_after=None)
+
+
+def _callback(request: Request) -> str:
+    """The address of this server's callback as the browser knows it, which the provider has registered."""
+    context: Context = request.app.state.context
+    scheme = "https" if is_secure(request, context.settings) else "http"
+    return f"{scheme}://{request.headers['host']}{CALLBACK}"

@@ -1,0 +1,90 @@
+"""One sign-in at an OpenID provider: everything that must come back comes from one secret in the browser's cookie.
+
+`state`, `nonce` and the verifier of PKCE (RFC 7636) are HMACs under the secret, so that the server stores nothing
+until the person is known, and another browser has none of them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import re
+import secrets
+from dataclasses import dataclass, field
+from typing import Self
+
+LIFETIME_S = 600
+COOKIE = "sordino_flow_"
+_START = "/console/campaigns"
+# Within the console alone: no other address of this server, and none of another one.
+_LOCAL = re.compile(r"/console/[A-Za-z0-9._~/?&=%:+,-]{0,1000}")
+_NO_TARGET = ("/console/sign-in", "/console/sign-out")
+_DIGEST = re.compile(r"[0-9a-f]{64}|")
+
+
+def local_page(path: str) -> str:
+    """The page of the console that a sign-in goes to: `path`, or the first one where it is no page of the console."""
+    return path if _LOCAL.fullmatch(path) and not path.startswith(_NO_TARGET) else _START
+
+
+@dataclass(frozen=True)
+class Flow:
+    """A sign-in that has begun: the page that it goes to, and the SHA-256 of the session that it renews, or nothing."""
+
+    target: str
+    renews: str = ""
+    secret: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
+
+    @property
+    def state(self) -> str:
+        """What the issuer sends back in the address."""
+        return self._derived("state")
+
+    @property
+    def nonce(self) -> str:
+        """What the ID token has to have."""
+        return self._derived("nonce")
+
+    @property
+    def verifier(self) -> str:
+        """What the token endpoint is shown with the code."""
+        return self._derived("verifier")
+
+    @property
+    def challenge(self) -> str:
+        """S256 of the verifier."""
+        return _base64(hashlib.sha256(self.verifier.encode()).digest())
+
+    @property
+    def cookie(self) -> tuple[str, str]:
+        """Name and value: each tab that signs in has its own."""
+        value = json.dumps([self.secret, self.target, self.renews]).encode()
+        return cookie_name(self.state), _base64(value)
+
+    @classmethod
+    def of_cookie(cls, value: str, state: str) -> Self | None:
+        """The flow that began in this browser with this state, None for any other."""
+        try:
+            read = json.loads(base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)))
+        except ValueError:
+            return None
+        if not (isinstance(read, list) and len(read) == 3 and all(isinstance(each, str) for each in read)):
+            return None
+        secret, target, renews = read
+        flow = cls(local_page(target), renews if _DIGEST.fullmatch(renews) else "", secret)
+        return flow if hmac.compare_digest(flow.state.encode(), state.encode("utf-8", "surrogatepass")) else None
+
+    def _derived(self, label: str) -> str:
+        key = self.secret.encode("utf-8", "surrogatepass")
+        return _base64(hmac.new(key, f"sordino sign-in {label}".encode(), hashlib.sha256).digest())
+
+
+def cookie_name(state: str) -> str:
+    """The name of the cookie of a flow."""
+    return COOKIE + state[:16]
+
+
+def _base64(value: bytes) -> str:
+    return base64.urlsafe_b64encode(value).rstrip(b"=").decode()
