@@ -13,7 +13,7 @@ from sordino_server.kit.clock import ManualClock
 from tests.client.test_typescript import run
 from tests.server.conftest import served
 
-TENTH = 100
+TENTH = 20
 
 
 @pytest.mark.slow
