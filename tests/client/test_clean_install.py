@@ -14,7 +14,7 @@ import sordino_client
 
 ROOT = Path(__file__).parents[2]
 # Bytes of both wheels together.
-MOST_BYTES = 335_000
+MOST_BYTES = 340_000
 
 TRY = """
 import sordino_client, sys, json
