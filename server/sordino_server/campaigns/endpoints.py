@@ -9,7 +9,7 @@ import anyio.to_thread
 from fastapi import APIRouter, Depends, Path, Query, Request, Response
 from sqlalchemy.orm import Session
 
-from sordino_server.campaigns import finding, service
+from sordino_server.campaigns import finding, service, tasks
 from sordino_server.campaigns.actions import OF_CAMPAIGN, OF_ROUND, CampaignChange, Target
 from sordino_server.campaigns.campaign_filter import CampaignFilter
 from sordino_server.campaigns.primary_check import PlanContents, check_primary, contents_of_plan
@@ -127,7 +127,7 @@ def get_manifest(context: Injected, request: Request, campaign_id: DigestPath) -
 @router.get("/{campaign_id}/task", response_class=Response, responses=_CBOR_OR_JSON)
 def get_task(context: Injected, request: Request, campaign_id: DigestPath) -> Response:
     """The open round: the same bytes for all devices. CBOR for `Accept: application/cbor`, otherwise JSON."""
-    task = service.task_for_devices(context.database, campaign_id, context.settings, context.clock.now())
+    task = tasks.task_for_devices(context.database, campaign_id, context.settings, context.clock.now())
     return _shared(context, request, task)
 
 

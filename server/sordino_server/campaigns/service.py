@@ -8,23 +8,22 @@ from pathlib import Path
 from sqlalchemy.orm import Session
 
 from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
-from sordino_server import rounds
 from sordino_server.campaigns import repository
 from sordino_server.campaigns.arm_terms import arms_of
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
 from sordino_server.campaigns.gate_terms import check_gate
 from sordino_server.campaigns.question import question_of
-from sordino_server.campaigns.route_order import end_of, is_shuffled, new_keys, route_of_order, with_end
+from sordino_server.campaigns.route_order import end_of, new_keys, route_of_order, with_end
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.campaigns.series_rate import purpose_of, texts_of_series
 from sordino_server.campaigns.series_terms import SeriesOrder, spending
 from sordino_server.campaigns.server_terms import servers_of
 from sordino_server.campaigns.text_terms import texts_of
-from sordino_server.config import PopulationMode, Settings
+from sordino_server.config import PopulationMode
 from sordino_server.errors import ServerError, found
 from sordino_server.kit.db import Database
 from sordino_server.kit.pagination import Page, cut
-from sordino_server.models import Base, Campaign, ClosingRule, Round
+from sordino_server.models import Base, Campaign, ClosingRule
 from sordino_server.plans import service as plans
 from sordino_server.plans.service import ReadyPlan
 from sordino_server.populations import service as populations
@@ -33,9 +32,8 @@ from sordino_server.public_log import entries
 from sordino_server.rounds import periods, round_lifecycle
 from sordino_server.rounds.sealing import sealed_round
 from sordino_server.shuffled.round_keys import NewKeys, RoundKeys
-from sordino_server.shuffled.tasks import signed
 from sordino_server.sources import service as sources
-from sordino_server.tokens.issuer import issuer_key, new_seeds
+from sordino_server.tokens.issuer import new_seeds
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -48,17 +46,13 @@ from sordino_shared.protocol import (
     Manifest,
     PlanReference,
     Problem,
-    RetryWindow,
     Rotating,
     RoundAssignment,
-    RoundState,
     RoundTerms,
-    Task,
     check_built,
     successor_faults,
 )
 
-_DAY_S = 86_400
 # What an estimate lists all types of.
 MOST_CELLS = 1 << 16
 
@@ -209,69 +203,6 @@ def get(session: Session, identifier: str) -> Campaign:
     return found(repository.find(session, identifier), "there is no campaign of this id")
 
 
-def task(session: Session, identifier: str, settings: Settings, now: int) -> Task:
-    """What is open now, for every device alike."""
-    campaign = get(session, identifier)
-    if round_lifecycle.is_series(campaign):
-        return _task_of_series(session, campaign, settings)
-    shuffled = is_shuffled(campaign)
-    known = rounds.of_campaign(session, identifier)
-    is_open = next((row for row in known if row.state == RoundState.OPEN), None)
-    ends_at = None if is_open is None else closes_at(session, is_open)
-    return Task(
-        campaign=Manifest.read(campaign.manifest).campaign,
-        state=CampaignState(campaign.state),
-        round=None if is_open is None else is_open.index,
-        device_parts=tuple(Digest.parse(row.device_digest) for row in known),
-        epoch=0 if shuffled else rounds.current_epoch(session, is_open or known[-1]),
-        retry=RetryWindow(settings.retry_min_s, settings.retry_max_s),
-        answer_until=None if is_open is None else _answer_until(settings.offline_days, ends_at, now),
-        accept_until=ends_at,
-        issuer_key=_issuer_key(session, is_open),
-    )
-
-
-def _issuer_key(session: Session, row: Round | None) -> bytes:
-    """The public key of an open round's tokens; empty without tokens."""
-    key = issuer_key(session, row.campaign_id, row.index) if row is not None and row.with_tokens else None
-    return b"" if key is None else key.public
-
-
-def _task_of_series(session: Session, campaign: Campaign, settings: Settings) -> Task:
-    """The same document in all periods: whether periods may be answered, by the one plan of the manifest."""
-    manifest = Manifest.read(campaign.manifest)
-    plan = manifest.rounds[0].plan
-    assert plan is not None
-    answered = campaign.state == CampaignState.OPEN and not periods.is_paused(session, campaign.id)
-    return Task(
-        campaign=manifest.campaign,
-        state=CampaignState(campaign.state),
-        round=0 if answered else None,
-        device_parts=(plan.device,),
-        epoch=0,
-        retry=RetryWindow(settings.retry_min_s, settings.retry_max_s),
-        answer_until=None,
-        accept_until=None,
-    )
-
-
-def closes_at(session: Session, row: Round) -> int | None:
-    """When an open round closes by its time, if it has one."""
-    rule = repository.closing_rule(session, row.campaign_id, row.index)
-    return None if rule is None or rule.after_s is None or row.opened_at is None else row.opened_at + rule.after_s
-
-
-def _answer_until(offline_days: int, closes_at: int | None, now: int) -> int | None:
-    """The midnight (UTC) that ends the last of `offline_days` days, today's included, or the round's end before it.
-
-    A midnight, so that the task is the same for all who read it on one day.
-    """
-    if offline_days == 0:
-        return None
-    midnight = (now // _DAY_S + offline_days) * _DAY_S
-    return midnight if closes_at is None else min(midnight, closes_at)
-
-
 def open_campaign(
     database: Database, session: Session, identifier: str, now: int, mode: PopulationMode = "open"
 ) -> Campaign:
@@ -297,18 +228,6 @@ def _end_with_shuffler(session: Session, identifier: str, end: int, now: int) ->
             Problem.ILLEGAL_TRANSITION, f"the campaign ended at {end}, before it was opened: create another"
         )
     session.add(ClosingRule(campaign_id=identifier, index=0, after_reports=None, after_s=end - now))
-
-
-def task_for_devices(database: Database, identifier: str, settings: Settings, now: int) -> Task:
-    """The task, signed where devices get it from a shuffler."""
-    with database.read("get task") as session:
-        found_task = task(session, identifier, settings, now)
-        shuffled = is_shuffled(get(session, identifier))
-    if not shuffled:
-        return found_task
-    if settings.round_keys is None:
-        raise ServerError(Problem.INTERNAL_ERROR, "SORDINO_ROUND_KEYS is not set, and the campaign's tasks are signed")
-    return signed(database, RoundKeys(settings.round_keys), found_task)
 
 
 def cap_uses(session: Session, campaign: Campaign, now: int, mode: PopulationMode = "open") -> list[CapUse]:

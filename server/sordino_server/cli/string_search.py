@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from sordino_analysis.documents.string_queries import MAX_BEAM
+from sordino_analysis.figures import figure
 from sordino_analysis.percentages import percent
 from sordino_server.cli.campaign_argument import CampaignArgument
 from sordino_server.cli.remote import Remote
@@ -52,7 +53,7 @@ def strings(
     if document["state"] in _UNFINISHED:
         return document, _unfinished(document)
     document["paths"] = document["paths"][:limit]
-    rows = ([path["label"], path["kind"], f"{path['log_odds']:.1f}"] for path in document["paths"])
+    rows = ([path["label"], path["kind"], figure(path["log_odds"], 3)] for path in document["paths"])
     return document, Listing(("string", "kind", "log odds"), rows)
 
 

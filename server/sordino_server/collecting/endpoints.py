@@ -6,7 +6,7 @@ from fastapi import APIRouter
 from sqlalchemy.orm import Session
 
 from sordino_server import rounds
-from sordino_server.campaigns import finding
+from sordino_server.campaigns import finding, tasks
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.schemas import SignatureOrder
 from sordino_server.collecting import repository
@@ -49,7 +49,7 @@ def _mirror_of(session: Session, key: Key) -> Mirror:
                 device_digest=each.device_digest,
                 analyst_digest=each.analyst_digest,
                 opened_at=each.opened_at,
-                accept_until=campaigns.closes_at(session, each),
+                accept_until=tasks.closes_at(session, each),
                 sums=repository.sums_digest(session, each.id, key.source),
             )
             for each in known

@@ -92,10 +92,10 @@ class SignInLimit:
             raise too_many(wait)
 
 
-def too_many(wait: float) -> ServerError:
+def too_many(wait_s: float) -> ServerError:
     """What is raised where an address has no attempt left."""
     return ServerError(
-        Problem.RATE_LIMITED, "too many attempts to sign in from this address", retry_after=math.ceil(wait)
+        Problem.RATE_LIMITED, "too many attempts to sign in from this address", retry_after=math.ceil(wait_s)
     )
 
 

@@ -49,6 +49,9 @@ _CONTEXT = b"OPRFV1-\x01-ristretto255-SHA512"
 class InvalidProof(InvalidValue):
     """The issuer did not evaluate with the key that it named; the outputs are worth nothing."""
 
+    code = "invalid-proof"
+    advice = "do not use the outputs; ask again, and tell the operator of the issuer if it stays"
+
 
 @dataclass(frozen=True)
 class IssuerKey:

@@ -63,8 +63,8 @@ def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of
     assert not SOLVERS & modules
     assert "sordino_analysis" in modules
     assert not {"yaml", "httpx", "rich"} & modules
-    # 96.7, of which cards, strings and the public log take 1.5.
-    assert mebibytes <= 98
+    # 98.6, of which cards, strings, the public log, people and tokens take 3.4.
+    assert mebibytes <= 99.5
     # 2.51 with questions, strings, comparisons, experiments, arms, accounts, texts, people, the log; the planner 3.1.
     assert calls <= 2.55 * of_the_libraries
 
@@ -75,8 +75,8 @@ def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of
         (
             SERVE,
             SOLVERS | {"httpx"},
-            2.66,
-        ),  # 2.62 with strings, batches, kinds of answers, experiments, accounts, the log
+            2.70,
+        ),  # 2.66 with strings, batches, kinds of answers, experiments, accounts, the log, tokens
         (WORKER, SOLVERS | {"httpx", "fastapi"}, 1.65),  # 1.63, with the mathematics of its jobs 2.8
         (CAMPAIGNS, SOLVERS | {"fastapi", "sqlalchemy", "structlog"}, 0.75),  # 0.43, with the audit of plans 1.6
         (PLANNER, {"cvxpy", "fastapi", "sqlalchemy", "httpx"}, 1.90),  # 1.88, with cvxpy 3.2
