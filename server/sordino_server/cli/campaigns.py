@@ -158,7 +158,7 @@ def create(
     Where so few reports leave an answer off by more than ten points, it says so, and --open asks for --anyway.
     """
     _check_source(remote, workload, epsilon, plan_request, weak_epsilon)
-    routed, gated = route_terms(route, collector), gate_terms(gate)
+    more = route_terms(route, collector) | gate_terms(gate) | text_terms(text)
     if workload is not None:
         order: dict[str, Any] = {"workload": registered(remote, workload), "epsilon": epsilon, "objective": objective}
         order |= {"mechanism": mechanism, "users": users, "protocol": protocol, "target": target}
@@ -169,9 +169,8 @@ def create(
     terms: dict[str, Any] = {"name": name, "purpose": purpose, "population": population}
     terms |= {"plan_request": plan_request, "upload_token": upload_token, "public": public}
     terms |= {"close_after_reports": _rule(close_after_reports), "close_after_s": _rule(close_after_s)}
-    terms |= {"servers": _server_terms(source), "sources_deadline_s": sources_deadline_s} | routed
-    status = remote.post("/v1/campaigns", terms | gated | text_terms(text))
-    shown = status, partial(print_created, status)
+    terms |= {"servers": _server_terms(source), "sources_deadline_s": sources_deadline_s}
+    shown = (status := remote.post("/v1/campaigns", terms | more)), partial(print_created, status)
     if open_now:
         open_new(remote, status, shown)
     return shown

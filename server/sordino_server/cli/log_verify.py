@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import typer
 
 from sordino_server.cli import log_monitor, log_notices
-from sordino_server.cli.output import JsonOption, console, print_json, reports_errors, say
+from sordino_server.cli.estimate_text import print_lines
+from sordino_server.cli.output import JsonOption, print_json, reports_errors, say
 from sordino_shared.errors import MalformedDocument, NoAnswer
 from sordino_shared.protocol.log_keys import LogPins, NoteKey
 
@@ -61,34 +62,41 @@ def verify(
     4: the mail cannot be sent; the state stays as it was, so that the next run tells the same again.
     """
     notices = log_notices.Notices(address=url, recipients=mail or [], sender=mail_from, smtp=smtp, feed=feed)
-    keys = tuple(map(NoteKey.parse, witness or ()))
     known = log_monitor.Monitored.read(state)
-    first, *others = map(NoteKey.parse, key)
-    needed = len(keys) if quorum is None else quorum
-    pins = LogPins(log=first, others=tuple(others), witnesses=keys, quorum=needed)
     before = known.note
-    try:
-        found = log_monitor.look(url, pins, known)
-    except NoAnswer as error:
-        say(problem := f"the log cannot be read: {error}")
-        _sent(notices.send, [problem])
-        raise typer.Exit(_UNREACHABLE) from None
-    except log_monitor.Forked as error:
-        found = log_monitor.Look(error.note, lies=[str(error)])
-    except MalformedDocument as error:
-        found = log_monitor.Look("", lies=[str(error)])
+    found = _looked(url, _pins(key, witness or [], quorum), known, notices)
     lines = log_notices.told(found)
     if found.lies:
         _keep_evidence(state, found.lies, [each for each in (before, found.note) if each])
     if as_json:
         print_json(log_monitor.document(found))
     elif lines or not quiet:
-        for line in lines or ["nothing is new"]:
-            console.print(line, highlight=False, markup=False, soft_wrap=True)
+        print_lines(lines or ["nothing is new"])
     _sent(notices.tell, found, known.size, lines)
     if state is not None and not found.lies:
         known.write(state)
     raise typer.Exit(_LIE if found.lies else int(bool(found.entries)))
+
+
+def _pins(keys: list[str], witnesses: list[str], quorum: int | None) -> LogPins:
+    """What the monitor pins, as an app does; all witnesses are needed unless `quorum` says how many."""
+    log, *others = map(NoteKey.parse, keys)
+    needed = len(witnesses) if quorum is None else quorum
+    return LogPins(log=log, others=tuple(others), witnesses=tuple(map(NoteKey.parse, witnesses)), quorum=needed)
+
+
+def _looked(url: str, pins: LogPins, known: log_monitor.Monitored, notices: log_notices.Notices) -> log_monitor.Look:
+    """What the log shows, also where that is a lie; ends the command where nothing can be read."""
+    try:
+        return log_monitor.look(url, pins, known)
+    except NoAnswer as error:
+        say(problem := f"the log cannot be read: {error}")
+        _sent(notices.send, [problem])
+        raise typer.Exit(_UNREACHABLE) from None
+    except log_monitor.Forked as error:
+        return log_monitor.Look(error.note, lies=[str(error)])
+    except MalformedDocument as error:
+        return log_monitor.Look("", lies=[str(error)])
 
 
 def _keep_evidence(state: Path | None, lies: list[str], notes: list[str]) -> None:

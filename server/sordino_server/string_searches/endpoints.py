@@ -9,6 +9,7 @@ from fastapi import APIRouter, Query, Response
 from sordino_analysis.documents.string_queries import MAX_BEAM
 from sordino_server.answers.stored import RETRY_AFTER_S
 from sordino_server.context import Injected
+from sordino_server.keys import service as keys
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.path_parameters import DigestPath
@@ -23,7 +24,7 @@ router = APIRouter(tags=["estimates"], route_class=OperatorRoute)
 
 @router.post("/campaigns/{campaign_id}/strings", status_code=202)
 def begin_string_search(
-    context: Injected, _: Analyst, response: Response, campaign_id: DigestPath, order: SearchOrder
+    context: Injected, operator: Analyst, response: Response, campaign_id: DigestPath, order: SearchOrder
 ) -> SearchDocument:
     """Search the reports again with a wider beam: a job of a worker. The estimate stays as it is.
 
@@ -31,7 +32,11 @@ def begin_string_search(
     """
     now = context.clock.now()
     with context.database.write("begin string search") as session:
-        document = SearchDocument.of(service.order(session, campaign_id, order.beam, now), now, _USUAL_LIMIT)
+        search = service.order(session, campaign_id, order.beam, now)
+        if search.content is None:
+            path = f"/v1/campaigns/{campaign_id}/strings"
+            keys.record(session, operator, "search strings", path, now, after={"beam": order.beam})
+        document = SearchDocument.of(search, now, _USUAL_LIMIT)
     return _answered(response, document)
 
 

@@ -59,6 +59,10 @@ def test_a_wider_search_goes_the_whole_way(server: Any) -> None:
     assert "value" not in done["paths"][0]
     assert len(retention.old_reports(server.database, 30, now)) == 1
     assert server.api.post(f"{path}/strings", json={"beam": 200}).status_code == 200
+    # Who begins a search is written down, once.
+    entries = server.api.get("/v1/audit-log").json()["entries"]
+    searched = [entry for entry in entries if entry["action"] == "search strings"]
+    assert [(entry["path"], entry["after"]) for entry in searched] == [(f"{path}/strings", '{"beam": 200}')]
     few = server.api.get(f"{path}/strings", params={"beam": 200, "limit": 3}).json()
     assert few["paths"] == done["paths"][:3]
     # The estimate is as it was; after a purge the search is still there, and there is no other one.

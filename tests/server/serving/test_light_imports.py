@@ -65,8 +65,8 @@ def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of
     assert not {"yaml", "httpx", "rich"} & modules
     # 98.6, of which cards, strings, the public log, people and tokens take 3.4.
     assert mebibytes <= 99.5
-    # 2.51 with questions, strings, comparisons, experiments, arms, accounts, texts, people, the log; the planner 3.1.
-    assert calls <= 2.55 * of_the_libraries
+    # 2.56 with questions, strings, experiments, arms, accounts, texts, people, the log, tokens; the planner 3.1.
+    assert calls <= 2.60 * of_the_libraries
 
 
 @pytest.mark.parametrize(
