@@ -97,6 +97,7 @@ class Tokens:
 
     def _drawn(self, session: Session, task: Task, index: int) -> _Drawn:
         """Secret and blind of a round, drawn once and committed before anybody is asked."""
+        assert task.issuer_key is not None, "the session takes no task without it"
         with self._storage.read() as connection:
             found = _read(connection, session.campaign, index)
         if found is None:

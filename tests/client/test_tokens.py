@@ -139,7 +139,7 @@ def test_a_key_of_one_device_alone_is_refused(world: Issuing, make_client: Any, 
 
 
 def test_a_task_has_a_key_exactly_where_tokens_are(world: Issuing, make_client: Any, make_world: Any) -> None:
-    world.task = replace(world.task, issuer_key=b"")
+    world.task = replace(world.task, issuer_key=None)
     plain = make_world()
     plain.task = replace(plain.task, issuer_key=world.key.public)
     for server in (world, plain):

@@ -55,10 +55,10 @@ def task(session: Session, identifier: str, settings: Settings, now: int) -> Tas
     )
 
 
-def _issuer_key(session: Session, row: Round | None) -> bytes:
-    """The public key of an open round's tokens; empty without tokens."""
+def _issuer_key(session: Session, row: Round | None) -> bytes | None:
+    """The public key of an open round's tokens; None without tokens."""
     key = issuer_key(session, row.campaign_id, row.index) if row is not None and row.with_tokens else None
-    return b"" if key is None else key.public
+    return None if key is None else key.public
 
 
 def _task_of_series(session: Session, campaign: Campaign, settings: Settings) -> Task:

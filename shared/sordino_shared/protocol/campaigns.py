@@ -203,7 +203,7 @@ class Task(Document):
     not), and no report of the round counts from `accept_until` on (null: not known yet).
 
     In a shuffled campaign the collector signs the task, and `number` grows with every change; else they are null and 0.
-    `issuer_key` is the public key (32 bytes) against which tokens of the open round are proved, empty without tokens.
+    `issuer_key` is the public key (32 bytes) against which tokens of the open round are proved, null without tokens.
     """
 
     document: ClassVar[str] = "task"
@@ -220,7 +220,7 @@ class Task(Document):
     accept_until: int | None
     number: int = 0
     signature: bytes | None = None
-    issuer_key: bytes = b""
+    issuer_key: bytes | None = None
 
     def __post_init__(self) -> None:
         check_issuer_key(self.issuer_key)
@@ -252,7 +252,7 @@ class Task(Document):
                 check_range(time, 0, MAX_TIME, name)
         if self.round is None and (accept, answer) != (None, None):
             raise InvalidValue("answer_until and accept_until belong to a round that takes reports", (answer, accept))
-        if self.round is None and self.issuer_key:
+        if self.round is None and self.issuer_key is not None:
             raise InvalidValue("issuer_key belongs to a round that takes reports", self.issuer_key)
         if answer is not None and accept is not None and answer > accept:
             raise InvalidValue(f"answer_until ({answer}) is after accept_until ({accept})", (answer, accept))

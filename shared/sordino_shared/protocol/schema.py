@@ -1,8 +1,7 @@
 """Frozen dataclasses to plain values and back, by their annotations, strictly.
 
-Every field is present and no other, but for booleans whose default is False and bytes whose default is empty: these
-are there where they are true or not empty, and nowhere else. A type stands for itself only (a boolean is not an
-integer, an integer no float).
+Every field is present and no other, but for booleans whose default is False: these are there where they are true, and
+nowhere else. A type stands for itself only (a boolean is not an integer, an integer no float).
 Unions are tagged by the `kind` class variable of their members; where one member is an array, arrays stand for it. What
 a constructor refuses is malformed, with the path that says where.
 """
@@ -29,7 +28,7 @@ def to_plain(value: Any) -> Any:
     if is_dataclass(value) and not isinstance(value, type):
         tag = getattr(value, "kind", None)
         plain = {field.name: to_plain(getattr(value, field.name)) for field in fields(value)}
-        plain = {name: item for name, item in plain.items() if item or name not in _left_out(type(value))}
+        plain = {name: item for name, item in plain.items() if item or name not in _only_if_true(type(value))}
         return plain if tag is None else {"kind": tag} | plain
     if isinstance(value, (tuple, list)):
         return [to_plain(item) for item in value]
@@ -98,27 +97,26 @@ def _resolved(kind: type, name: str) -> Any:
 
 
 @cache
-def _left_out(kind: type) -> dict[str, Any]:
-    """The fields that are written only where they are true, or not empty, with the value that is not written."""
-    return {field.name: field.default for field in fields(kind) if field.default is False or field.default == b""}
+def _only_if_true(kind: type) -> frozenset[str]:
+    """Names of the boolean fields that are written only where they are true."""
+    return frozenset(field.name for field in fields(kind) if field.default is False)
 
 
 def _read_dataclass(kind: Any, plain: Any, path: str) -> Any:
     if not isinstance(plain, dict):
         raise MalformedDocument(f"expected a map, got {type(plain).__name__}", path)
-    annotations, left_out = _annotations(kind), _left_out(kind)
+    annotations, only_if_true = _annotations(kind), _only_if_true(kind)
     tag = getattr(kind, "kind", None)
     if tag is not None and plain.get("kind") != tag:
         raise MalformedDocument(f"kind must be {tag!r}, got {plain.get('kind')!r}", path)
     expected = set(annotations) | ({"kind"} if tag is not None else set())
     if unknown := set(plain) - expected:
         raise MalformedDocument(f"unknown field {sorted(unknown)[0]!r}", path)
-    if absent := expected - left_out.keys() - set(plain):
+    if absent := expected - only_if_true - set(plain):
         raise MalformedDocument(f"missing field {sorted(absent)[0]!r}", path)
-    if written := [name for name in sorted(left_out) if name in plain and plain[name] in (False, b"")]:
-        raise MalformedDocument(f"the field {written[0]!r} is left out where it is false or empty", path)
-    whole = left_out | plain if left_out else plain
-    values = {name: _read(hint, whole[name], f"{path}/{name}") for name, hint in annotations.items()}
+    if false := [name for name in sorted(only_if_true) if plain.get(name) is False]:
+        raise MalformedDocument(f"the field {false[0]!r} is left out where it is false", path)
+    values = {name: _read(hint, plain.get(name, False), f"{path}/{name}") for name, hint in annotations.items()}
     return _construct(kind, (), path, **values)
 
 

@@ -110,9 +110,9 @@ def token_of(secret: bytes, output: bytes) -> bytes:
     return secret + output[:CHECK_BYTES]
 
 
-def check_issuer_key(key: bytes) -> None:
-    """Empty, or 32 bytes."""
-    if len(key) not in (0, ELEMENT_BYTES):
+def check_issuer_key(key: bytes | None) -> None:
+    """None, or 32 bytes."""
+    if key is not None and len(key) != ELEMENT_BYTES:
         raise InvalidValue(f"an issuer's key has {ELEMENT_BYTES} bytes, got {len(key)}", key)
 
 

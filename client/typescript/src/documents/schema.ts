@@ -90,12 +90,6 @@ export const flag: Schema<boolean> = {
   absent: false,
 };
 
-/** So many bytes, or left out: null. */
-export const bytesOrNone = (length: number): Schema<Uint8Array | null> => ({
-  ...(bytes(length) as Schema<Uint8Array | null>),
-  absent: null,
-});
-
 /** Null or a value. */
 export const nullable = <T>(inner: Schema<T>): Schema<T | null> => ({
   read: (plain, path) => (plain === null ? null : inner.read(plain, path)),

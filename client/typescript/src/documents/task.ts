@@ -2,7 +2,7 @@
 
 import { InvalidValue } from "../errors.ts";
 import { digest, DocumentType, SIGNATURE_BYTES } from "./document.ts";
-import { array, bytes, bytesOrNone, checked, nullable, type Of, oneOf, record, whole } from "./schema.ts";
+import { array, bytes, checked, nullable, type Of, oneOf, record, whole } from "./schema.ts";
 import { MAX_TIME } from "./series.ts";
 
 const WEEK_S = 7 * 86_400;
@@ -22,7 +22,7 @@ const fields = record({
   acceptUntil: nullable(whole(0, MAX_TIME)),
   number: whole(0, 2 ** 40),
   signature: nullable(bytes(SIGNATURE_BYTES)),
-  issuerKey: bytesOrNone(32),
+  issuerKey: nullable(bytes(32)),
 });
 export type Task = Of<typeof fields>;
 
