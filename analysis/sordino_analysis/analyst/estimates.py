@@ -280,7 +280,7 @@ AGGREGATE = instance(Aggregate, advice="(count, sums), or what aggregate(plan, r
 @overload
 def estimate(plan: Plan, aggregate: Aggregate, level: float = ..., *, blanket: int = ...) -> Estimate: ...
 @overload
-def estimate(plan: StringPlan, aggregate: Reports) -> StringEstimate: ...
+def estimate(plan: StringPlan, aggregate: Reports, *, blanket: int = ...) -> StringEstimate: ...
 @takes(plan=ANY_PLAN, level=NUMBER, blanket=WHOLE)
 def estimate(
     plan: Plan | StringPlan, aggregate: Aggregate | Reports, level: float = _LEVEL, *, blanket: int = 0
@@ -300,14 +300,14 @@ def estimate(
     >>> answers.uncut.round(2)
     array([ 0.79,  0.33, -0.12])
     """
+    if blanket < 0:
+        raise InvalidValue(f"a blanket has at least 0 reports, got {blanket}", blanket)
     if isinstance(plan, StringPlan):
         if level != _LEVEL:
             raise InvalidValue("a plan of strings has its own level: ask with common_strings(error=...)", level)
         return estimate_strings(plan, aggregate, blanket)
     check_argument("estimate", "aggregate", AGGREGATE, aggregate)
     assert isinstance(aggregate, Aggregate), "checked"
-    if blanket < 0:
-        raise InvalidValue(f"a blanket has at least 0 reports, got {blanket}", blanket)
     if not plan.workload.is_listed:
         if blanket:
             raise EstimationError("items that are too many to list are not estimated behind a shuffler yet")

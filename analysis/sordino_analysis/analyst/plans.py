@@ -29,7 +29,6 @@ from sordino_analysis.analyst.published_plans import PublishedPlan
 from sordino_analysis.analyst.string_plans import StringPlan
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.documents.blanket_terms import BlanketTerms
 from sordino_analysis.documents.string_queries import StringQueries
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
 from sordino_analysis.evaluation.manipulation import manipulation
@@ -70,11 +69,6 @@ class Plan(PublishedPlan):
     Everything below follows from the bytes of the two parts. Raises InvalidValue where they are not of one plan, and
     GuaranteeNotMet where the integers of the device part prove a larger ε than it claims.
     """
-
-    @property
-    def blanket(self) -> BlanketTerms | None:
-        """The random reports that a shuffler adds and what they hide; None where devices report to the server."""
-        return self.analyst.blanket
 
     @property
     def objective(self) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from sordino_analysis.analyst.arguments import PATH, WrongType, takes
 from sordino_analysis.analyst.display import Facts
 from sordino_analysis.documents.analyst_part import AnalystPart
+from sordino_analysis.documents.blanket_terms import BlanketTerms
 from sordino_analysis.planning.plan_folder import write_parts
 from sordino_analysis.planning.rounds import RoundPlan
 from sordino_shared.audit import check_guarantee
@@ -46,6 +47,11 @@ class PublishedPlan(Facts):
     def mechanism(self) -> str:
         """Name of the mechanism; docs/mechanisms.md describes each."""
         return self.analyst.mechanism
+
+    @property
+    def blanket(self) -> BlanketTerms | None:
+        """The random reports that a shuffler adds and what they hide; None where devices report to the server."""
+        return self.analyst.blanket
 
     @takes(folder=PATH)
     def save(self, folder: Path | str) -> None:

@@ -89,27 +89,32 @@ class StringPlan(PublishedPlan):
     def share_found(self, users: int) -> float:
         """The share of the users from which on a string is listed with 90 %; 1 where it takes more users.
 
-        Raises InvalidValue for fewer than one user.
+        Behind a shuffler it is that among its random reports, here and below. Raises InvalidValue for fewer than one
+        user.
         """
-        return self._decoder.share_found(_at_least_one(users))
+        return self._decoder.share_found(_at_least_one(users), self._random)
 
     @takes(share=NUMBER)
     def users_needed(self, share: float) -> int:
         """Users with whom a string of this share is listed with 90 %; raises InvalidValue outside (0, 1]."""
         if not 0 < share <= 1:
             raise InvalidValue(f"a share is above 0 and at most 1, .005 for half a percent: not {share}", share)
-        return self._decoder.users_for(share)
+        return self._decoder.users_for(share, self._random)
 
     @takes(users=NUMBER)
     def standard_error(self, users: int) -> float:
         """Of the share of a string that few hold, from so many reports; raises InvalidValue for fewer than one."""
-        return self._decoder.share_error(_at_least_one(users))
+        return self._decoder.share_error(_at_least_one(users), self._random)
 
     def audit(self) -> tuple[Check, ...]:
         """Every claim of the plan recomputed from its bytes: ε, levels, V, and the share that is found."""
         from sordino_analysis.strings.audit import audit_strings
 
         return tuple(audit_strings(self.device, self.analyst))
+
+    @property
+    def _random(self) -> int:
+        return 0 if self.blanket is None else self.blanket.reports
 
     @property
     def _queries(self) -> StringQueries:

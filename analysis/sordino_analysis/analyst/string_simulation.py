@@ -37,7 +37,7 @@ class StringSimulation(AnswersShown):
     @property
     def blanket(self) -> int:
         """How many of the reports are random ones of a shuffler."""
-        return 0 if self.plan.analyst.blanket is None else self.plan.analyst.blanket.reports
+        return 0 if self.plan.blanket is None else self.plan.blanket.reports
 
     @cached_property
     def estimate(self) -> StringEstimate:
@@ -97,7 +97,7 @@ def simulate_strings(plan: StringPlan, values: Values, *, seed: int, strict: boo
     rows = rows_of(plan.domain, values)
     codes, randomness = codes_of(plan.domain, rows, strict=strict), SeededRandomness(seed)
     pages = [*drawn_reports(plan.device, codes, randomness)]
-    if plan.analyst.blanket is not None:
-        pages.append(draw_blanket(plan.device.randomizer, plan.analyst.blanket.reports, randomness))
+    if plan.blanket is not None:
+        pages.append(draw_blanket(plan.device.randomizer, plan.blanket.reports, randomness))
     reports = np.concatenate(pages)
     return StringSimulation(plan=plan, reports=reports, held=true_shares(plan.domain, rows))

@@ -17,6 +17,16 @@ LEAST_ERROR, MOST_ERROR = 0.001, 0.5
 PERIODS_AT_ONCE = 26
 
 
+def reports_alone(users: float, random: int) -> float:
+    """n²/(n + m): reports that tell as much as those of n `users` among m `random` ones of a shuffler."""
+    return users**2 / (users + random)
+
+
+def users_among(alone: float, random: int) -> float:
+    """The n for which `reports_alone` is so many."""
+    return (alone + math.sqrt(alone**2 + 4 * alone * random)) / 2
+
+
 @dataclass(frozen=True)
 class StringQueries:
     """The common strings of a text: paths that are kept on each level, and the error of the list and the intervals."""
@@ -51,14 +61,17 @@ class StringsDecoder:
         if not (0 < self.held_out < 1 and min(self.variance, self.found, self.sought) > 0):
             raise InvalidValue("figures of a plan for strings are above 0, and the held-out share is below 1", self)
 
-    def share_found(self, users: float) -> float:
-        """The share of the devices from which on a string is listed with 90 % by so many users; at most 1."""
-        return min(1.0, self.found * math.sqrt(self.variance / users))
+    def share_found(self, users: int, random: int = 0) -> float:
+        """The share of the devices from which on a string is listed with 90 % by so many users; at most 1.
 
-    def users_for(self, share: float) -> int:
+        Here and below `random` is how many random reports of a shuffler are among theirs.
+        """
+        return min(1.0, self.found * math.sqrt(self.variance / reports_alone(users, random)))
+
+    def users_for(self, share: float, random: int = 0) -> int:
         """Users with whom a string of that share is listed with 90 %."""
-        return max(1, math.ceil(self.variance * (self.found / share) ** 2))
+        return max(1, math.ceil(users_among(self.variance * (self.found / share) ** 2, random)))
 
-    def share_error(self, users: float) -> float:
+    def share_error(self, users: int, random: int = 0) -> float:
         """Standard error of the share of a rare string."""
-        return math.sqrt(self.variance / (users * self.held_out))
+        return math.sqrt(self.variance / (reports_alone(users, random) * self.held_out))

@@ -7,6 +7,7 @@ import math
 from pydantic import Field
 
 from sordino_analysis.documents.base_summary import BaseSummary
+from sordino_analysis.documents.string_queries import reports_alone, users_among
 from sordino_analysis.documents.summary_parts import BlanketSummary, PartDigests, is_none
 from sordino_analysis.percentages import percent
 
@@ -52,13 +53,12 @@ class StringsSummary(BaseSummary):
 
     def share_found(self, users: int) -> float:
         """The share of the devices from which on strings are listed with 90 %; at most 1."""
-        return min(1.0, self.found_units * math.sqrt(self._variance_of(users) / users))
+        return min(1.0, self.found_units * math.sqrt(self.report_variance / reports_alone(users, self._random)))
 
     def users_for(self, share: float) -> int:
         """Users with whom strings of that share are listed with 90 %."""
         alone = self.report_variance * (self.found_units / share) ** 2
-        # n with n²/(n + m) = `alone`: m random reports spread shares and add their noise.
-        return max(1, math.ceil((alone + math.sqrt(alone**2 + 4 * alone * self._random)) / 2))
+        return max(1, math.ceil(users_among(alone, self._random)))
 
     def users_without(self, users: int) -> int | None:
         """Users who find as much without a shuffler, at its ε of a device; None of a plan that has no shuffler."""
@@ -68,15 +68,11 @@ class StringsSummary(BaseSummary):
 
     def share_error(self, users: int) -> float:
         """Standard error of the share of a rare string."""
-        return math.sqrt(self._variance_of(users) / (users * self.held_out))
+        return math.sqrt(self.report_variance / (reports_alone(users, self._random) * self.held_out))
 
     @property
     def _random(self) -> int:
         return 0 if self.blanket is None else self.blanket.reports
-
-    def _variance_of(self, users: int) -> float:
-        """V of a report of so many users, with what random reports add: V (n + m)/n."""
-        return self.report_variance * (1 + self._random / users)
 
     @property
     def strings(self) -> StringsSummary:

@@ -87,8 +87,7 @@ def strings_document(
         beam=queries.beam,
         candidates=len(found.texts),
         reports=found.reports,
-        # Random reports make shares of devices larger by `spread`, and its error with it.
-        found=decoder.share_found(users**2 / reports.count),
+        found=decoder.share_found(users, blanket),
         forged=gain,
         forged_held_out=gain_held_out,
         seen=tuple(map(legible, found.seen)),

@@ -19,6 +19,7 @@ from sordino_analysis.strings.request import StringsRequest
 from sordino_analysis.strings.specification import parse_strings
 from sordino_analysis.vectorized.randomizers import draw_blanket, randomize_part
 from sordino_analysis.vectorized.randomness import SeededRandomness
+from sordino_shared.errors import InvalidValue
 from sordino_shared.shuffling.laws import of_random_labels
 from sordino_shared.shuffling.profile import delta_of
 from tests.drawn_strings import DrawnStrings
@@ -163,7 +164,20 @@ def test_a_notebook_draws_the_random_reports_too() -> None:
     plan = sa.plan(sa.common_strings("words", depth=24), 4, collector=(1, "1e-6"))
     assert isinstance(plan, StringPlan)
     found = sa.simulate(plan, ["one"] * 3000 + ["two"] * 1000, seed=1)
-    assert plan.analyst.blanket is not None
+    assert plan.blanket is not None
     assert found.estimate.document.users == 4000
-    assert found.estimate.document.extras.blanket == plan.analyst.blanket.reports
+    assert found.estimate.document.extras.blanket == plan.blanket.reports
     assert found.inside.all()
+    # What the plan promises of 4,000 users is what their estimate says, and what the server's summary does.
+    direct, summary = sa.plan(sa.common_strings("words", depth=24), 4), planned(users=4000).summary.strings
+    assert summary is not None
+    share = plan.share_found(4000)
+    assert found.estimate.share_found == pytest.approx(share)
+    assert summary.share_found(4000) == pytest.approx(share)
+    assert share == pytest.approx(direct.share_found(4000) * math.sqrt(1 + plan.blanket.reports / 4000))
+    assert plan.standard_error(4000) / direct.standard_error(4000) == pytest.approx(share / direct.share_found(4000))
+    assert plan.users_needed(share) == pytest.approx(4000, abs=1)
+    given = sa.estimate(plan, found.reports, blanket=plan.blanket.reports)
+    assert given.document.content() == found.estimate.document.content()
+    with pytest.raises(InvalidValue, match="at least 0 reports"):
+        sa.estimate(plan, found.reports, blanket=-1)
