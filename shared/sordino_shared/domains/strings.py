@@ -16,9 +16,8 @@ from typing import ClassVar
 from sordino_shared._checks import check_name, check_range
 from sordino_shared._records import dataclass
 from sordino_shared.domains.hashed import SALT_BYTES
-from sordino_shared.domains.members import unlisted
 from sordino_shared.domains.text_code import TextCode, packed_bits
-from sordino_shared.errors import InvalidValue
+from sordino_shared.errors import InvalidValue, OutsideDomain
 
 MAX_DEPTH = 512
 MAX_PIECE = 20
@@ -76,7 +75,11 @@ class Text:
     def encode(self, value: object, *, strict: bool) -> int:
         """The member of a value; raises `OutsideDomain` for what is no text where `strict`."""
         if strict and self.utf_8(value) is None:
-            unlisted(self, value, strict)
+            raise OutsideDomain(
+                f"attribute {self.name!r} takes texts, and {value!r} is none: give a text, or leave out who has none",
+                value,
+                self.name,
+            )
         return self.index_of(self.bits_of(value))
 
     def label(self, index: int) -> str:
