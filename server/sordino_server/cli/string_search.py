@@ -41,6 +41,8 @@ def strings(
     """
     path = f"/v1/campaigns/{remote.campaign_id(campaign)}/strings"
     document = remote.post(path, {"beam": beam})
+    if document["state"] == "done":
+        document = remote.get(path, beam=beam, limit=limit)
     patience = Patience(timeout)
     while wait and document["state"] in _UNFINISHED:
         patience.pause(
@@ -52,7 +54,6 @@ def strings(
         raise SordinoError(f"the search failed: {document['error']}")
     if document["state"] in _UNFINISHED:
         return document, _unfinished(document)
-    document["paths"] = document["paths"][:limit]
     rows = ([path["label"], path["kind"], figure(path["log_odds"], 3)] for path in document["paths"])
     return document, Listing(("string", "kind", "log odds"), rows)
 

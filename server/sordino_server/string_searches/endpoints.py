@@ -32,8 +32,8 @@ def begin_string_search(
     """
     now = context.clock.now()
     with context.database.write("begin string search") as session:
-        search = service.order(session, campaign_id, order.beam, now)
-        if search.content is None:
+        search, begins = service.order(session, campaign_id, order.beam, now)
+        if begins:
             path = f"/v1/campaigns/{campaign_id}/strings"
             keys.record(session, operator, "search strings", path, now, after={"beam": order.beam})
         document = SearchDocument.of(search, now, _USUAL_LIMIT)

@@ -19,8 +19,8 @@ from sordino_server.string_searches import repository
 from sordino_shared.protocol import Problem
 
 
-def order(session: Session, campaign: str, beam: int, now: int) -> StringSearch:
-    """The search with this beam: as it is where it is done, else queued.
+def order(session: Session, campaign: str, beam: int, now: int) -> tuple[StringSearch, bool]:
+    """The search with this beam, and whether it begins now: it does not where it is done, and where it is not finished.
 
     Raises ServerError: `not-found`, `estimate-not-ready`, `invalid-request` for another question or a beam that is not
     wider, and `illegal-transition` where the reports were purged or another search is not finished.
@@ -33,8 +33,8 @@ def order(session: Session, campaign: str, beam: int, now: int) -> StringSearch:
             Problem.INVALID_REQUEST, f"/beam: the estimate has a beam of {own:,}: give more, up to {MAX_BEAM:,}"
         )
     known = repository.find(session, row.id, beam)
-    if known is not None and known.content is not None:
-        return known
+    if known is not None and known.error is None:
+        return known, False
     if row.purged_at is not None:
         raise ServerError(
             Problem.ILLEGAL_TRANSITION, "the reports of this round were purged, so that nothing can be found in them"
@@ -48,7 +48,7 @@ def order(session: Session, campaign: str, beam: int, now: int) -> StringSearch:
         session.add(known)
     known.error, known.progress, known.attempts = None, 0.0, 0
     session.flush()
-    return known
+    return known, True
 
 
 def get(session: Session, campaign: str, beam: int, now: int) -> StringSearch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing as mp
 import os
 import signal
@@ -9,11 +10,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from sordino_analysis.progress import Progress
 from sordino_server.campaigns import retention
+from sordino_server.cli import app
 from sordino_server.jobs.search_process import SearchProcess
 from sordino_server.models import StringSearch
+from sordino_server.string_searches import endpoints
 from tests.server.answers.test_answers_on_demand_api import purge_last_round, report_texts
 from tests.server.answers.test_strings_api import HOSTILE, campaign_of
 
@@ -43,7 +47,7 @@ def test_a_wider_search_goes_the_whole_way(server: Any) -> None:
     other = server.api.post(f"{path}/strings", json={"beam": 300})
     assert (other.status_code, "a beam of 200 is not finished" in other.text) == (409, True)
     again = server.api.post(f"{path}/strings", json={"beam": 200})
-    assert again.status_code == 409
+    assert (again.status_code, again.json()) == (202, begun.json())
     # Nothing is purged before it has ended.
     now = server.clock.now() + 40 * 86400
     assert retention.old_reports(server.database, 30, now) == []
@@ -89,6 +93,29 @@ def test_what_is_no_wider_search_is_refused(running: Any) -> None:
     early = running.api.post(f"/v1/campaigns/{numbers['id']}/strings", json={"beam": 200})
     assert early.status_code == 409
     assert running.api.post(f"/v1/campaigns/{'0' * 64}/strings", json={"beam": 200}).status_code == 404
+
+
+def test_the_command_may_be_repeated_and_lists_as_many_as_it_is_asked_for(
+    running: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = estimated(running)
+    campaign = path.rpartition("/")[2]
+    environment = {"SORDINO_SERVER": running.address, "SORDINO_KEY": running.admin_key, "COLUMNS": "200"}
+
+    def printed(*options: str) -> dict[str, Any]:
+        command = ["campaigns", "strings", campaign, "--beam", "200", *options, "--json"]
+        result = CliRunner().invoke(app, command, env=environment)
+        assert result.exit_code == 0, (result.stderr, result.exception)
+        document: dict[str, Any] = json.loads(result.stdout)
+        return document
+
+    for _ in range(2):
+        assert printed("--no-wait")["state"] == "queued"
+    running.work()
+    # Done: the answer to POST lists at most so many, whatever the command asks for.
+    monkeypatch.setattr(endpoints, "_USUAL_LIMIT", 3)
+    assert len(printed("--limit", "150")["paths"]) == 150
+    assert len(printed("--limit", "2")["paths"]) == 2
 
 
 def test_a_killed_search_begins_again_and_one_that_failed_is_tried_again(running: Any) -> None:
