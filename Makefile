@@ -28,7 +28,7 @@ LONGER := $(addprefix architecture/,test_audit.py test_budget.py test_constants.
 QUICK := $(addprefix tests/,shared client docs architecture analysis/charts analysis/estimation analysis/evaluation \
 	analysis/questions) $(LONGER:%=--ignore=tests/%)
 # With what `npm ci` has put beside the TypeScript SDK.
-TSC = $(BIN)/python -m tests.node client/typescript/node_modules/typescript/bin/tsc --project client/typescript --noEmit
+TSC = $(BIN)/python -m tests.node client/typescript/node_modules/typescript/bin/tsc --noEmit --project client/typescript
 # A file's tests have their fixtures and plans in common, and the file that takes longest comes first
 # (tests/longest_first.py).
 PYTEST = $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder
@@ -69,7 +69,7 @@ check: $(STAMP) ## Lint, format, types and import rules: the gate before every c
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
-	@if [ -d client/typescript/node_modules ]; then $(TSC); else echo "TypeScript unchecked: npm ci in client/typescript"; fi
+	@if [ -d client/typescript/node_modules ]; then $(TSC) && $(TSC)/tsconfig.build.json; else echo "TypeScript unchecked: npm ci in client/typescript"; fi
 
 audit: $(STAMP) ## Known vulnerabilities of the pinned versions; says so where the advisories cannot be reached
 	@PIP_AUDIT_LOGLEVEL=error $(BIN)/python .ci/audit.py $(BIN)/pip-audit --requirement requirements/constraints.txt \
