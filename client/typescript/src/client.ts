@@ -10,6 +10,7 @@ import {
   InvalidValue,
   LedgerUnavailable,
   NotJoined,
+  OptedOut,
   PlanRefused,
   PlanUnavailable,
   ServedElsewhere,
@@ -77,7 +78,10 @@ export class Client {
   /** Pins a campaign's manifest. Throws OptedOut, PlanUnavailable, PlanRefused, ServedElsewhere. */
   async join(campaign: string): Promise<Campaign> {
     idOf(campaign);
-    const known = await this.read((state) => state.campaigns[campaign]);
+    const { known, hasLeftAll } = await this.read((state) => {
+      return { known: campaign in state.campaigns, hasLeftAll: state.leftAllAt !== null };
+    });
+    if (hasLeftAll) throw new OptedOut();
     if (known) return this.describe(campaign);
     const [manifest, bytes] = await fetchManifest(this.transport, campaign);
     const { origin } = this.transport;

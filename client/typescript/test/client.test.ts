@@ -4,10 +4,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { Client } from "../src/client.ts";
+import { manifest } from "../src/documents/manifest.ts";
 import * as errors from "../src/errors.ts";
 import { MemoryLedger } from "../src/ledgers/memory.ts";
 import type { ClientOptions } from "../src/options.ts";
 import { Caps } from "../src/rules/caps.ts";
+import { checkJoinable } from "../src/rules/joining.ts";
+import { bytesOf, vectors } from "./vectors.ts";
 import { ADDRESS, NOW, problem, World } from "./world.ts";
 
 const CAPS = Caps.of({ perPeriod: "1", periodDays: 28, lifetime: "12" });
@@ -115,7 +118,8 @@ test("without a connection the task that was read last says what is open, until 
 
 test("what contradicts the manifest is refused before anything is drawn", async () => {
   const other = new Uint8Array(32).fill(7);
-  for (const change of [{ deviceParts: [other] }, { campaign: other }, { number: 1, signature: new Uint8Array(64) }]) {
+  const signed = { number: 1, signature: new Uint8Array(64) };
+  for (const change of [{ deviceParts: [other] }, { campaign: other }, { issuerKey: other }, signed]) {
     const world = new World();
     const client = await opened(world);
     await client.join(world.campaign);
@@ -132,6 +136,11 @@ test("what this version cannot do it does not join", async () => {
   const tokens = { kind: "direct_with_tokens", gate: { kind: "account" } } as const;
   const world = new World({ route: tokens });
   await assert.rejects((await opened(world)).join(world.campaign), /does not join campaigns with tokens yet/);
+  const unbuilt = { shuffled: "a shuffler", strings: "strings", successor: "a series that replaces another one" };
+  for (const [name, words] of Object.entries(unbuilt)) {
+    const { hex } = vectors("good/manifest").vectors.find((each: { name: string }) => each.name === name);
+    assert.throws(() => checkJoinable(manifest.read(bytesOf(hex)), ADDRESS), new RegExp(`join campaigns with ${words} yet`));
+  }
   const servers = [{ name: "eu", urls: ["https://eu.telemetry.example"] }];
   const elsewhere = new World({ servers });
   await assert.rejects((await opened(elsewhere)).join(elsewhere.campaign), /none of them/);
@@ -156,7 +165,9 @@ test("who leaves is not asked again, and nothing of theirs is sent", async () =>
   assert.equal((await client.flush({ patienceS: 0 })).delivered, 0);
   assert.equal((await client.account()).lifetime, 1_000_000_000n);
   await client.optOutAll();
-  await assert.rejects(client.join("ab".repeat(32)).then(() => client.join(world.campaign)), errors.PlanUnavailable);
+  const asked = world.asked.length;
+  for (const campaign of ["ab".repeat(32), world.campaign]) await assert.rejects(client.join(campaign), errors.OptedOut);
+  assert.equal(world.asked.length, asked, "a request of a device whose owner left");
   await client.optIn();
   assert.equal((await client.answer(world.campaign, "yes")).status, "opted_out");
 });
