@@ -20,7 +20,7 @@ import {
 import { fetchManifest, fetchPart, fetchTask, readManifest, type VerifiedPart, verifyPart } from "./fetching.ts";
 import { IndexedDbLedger } from "./ledgers/indexed_db.ts";
 import type { Joined, Ledger, LedgerState, Waiting } from "./ledgers/ledger.ts";
-import { type Answer, answerOf, type Campaign, type ClientOptions, idOf, originOf } from "./options.ts";
+import { type Answer, answerOf, type Campaign, checkOptions, type ClientOptions, idOf, originOf } from "./options.ts";
 import { drawBelow, type Randomness, SystemRandomness } from "./randomizers/random.ts";
 import {
   type AnswerStatus,
@@ -65,6 +65,7 @@ export class Client {
 
   /** A client on a ledger; throws WrongArgument, also for a generator of constant bytes. */
   static async open(options: ClientOptions): Promise<Client> {
+    checkOptions(options);
     if (!options.ledger && typeof indexedDB === "undefined") {
       throw new WrongArgument("name a ledger, such as FileLedger.open(folder) of sordino-client/node");
     }

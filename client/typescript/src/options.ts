@@ -1,11 +1,12 @@
 /** What an app decides, and what the calls of a client return. ε is in nano-ε. */
 
 import type { Manifest } from "./documents/manifest.ts";
+import { devicePart } from "./documents/part.ts";
 import { WrongArgument } from "./errors.ts";
 import type { Ledger } from "./ledgers/ledger.ts";
 import type { Randomness } from "./randomizers/random.ts";
 import type { AnswerStatus } from "./rules/answering.ts";
-import type { Caps } from "./rules/caps.ts";
+import { Caps } from "./rules/caps.ts";
 
 export interface ClientOptions {
   /** The server's address, such as https://telemetry.example. */
@@ -67,6 +68,22 @@ export function idOf(campaign: Campaign | string): string {
   const id = typeof campaign === "string" ? campaign : campaign.id;
   if (!/^[0-9a-f]{64}$/.test(id)) throw new WrongArgument("a campaign's id has 64 lower-case hexadecimal digits");
   return id;
+}
+
+/** Throws WrongArgument for options by which nothing could be spent, kept or sent. */
+export function checkOptions({ caps, largestPart = 1, spoolLimit = 1, uploadToken = "x" }: ClientOptions): void {
+  if (!(caps instanceof Caps)) {
+    throw new WrongArgument('caps are Caps.of({ perPeriod: "1", periodDays: 28, lifetime: "12" })');
+  }
+  checkWhole(largestPart, devicePart.limit, "largestPart");
+  checkWhole(spoolLimit, 100_000, "spoolLimit");
+  if (!/^[!-~]+$/.test(uploadToken)) throw new WrongArgument("an upload token is printable ASCII without blanks");
+}
+
+function checkWhole(number: number, most: number, what: string): void {
+  if (!Number.isInteger(number) || number < 1 || number > most) {
+    throw new WrongArgument(`${what} is a whole number from 1 to ${most}`);
+  }
 }
 
 /** The server's address in its one spelling; https alone, except to this machine. */

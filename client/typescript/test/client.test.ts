@@ -211,6 +211,10 @@ test("addresses, ids and generators that are none are refused", async () => {
   for (const server of ["telemetry.example", "http://telemetry.example", "https://a@telemetry.example", "https://x/?a"]) {
     await assert.rejects(opened(world, { server }), errors.WrongArgument, server);
   }
+  // What JavaScript passes where TypeScript would not.
+  for (const wrong of [{ caps: { perPeriod: 9n } }, { spoolLimit: NaN }, { largestPart: "1e6" }, { uploadToken: "a\n" }]) {
+    await assert.rejects(opened(world, wrong as any), errors.WrongArgument, Object.keys(wrong)[0]);
+  }
   await assert.rejects(opened(world, { random: { bytes: (count) => new Uint8Array(count) } }), /generator/);
   await assert.rejects(opened(world, { now: () => NaN }), errors.ClockUnusable);
   await assert.rejects(opened(world, { now: () => 1e13 }), errors.ClockUnusable);
