@@ -73,6 +73,7 @@ export class Client {
     client.clock();
     const drawn = client.random.bytes(64);
     if (drawn.every((byte) => byte === drawn[0])) throw new WrongArgument("the generator gives one byte again and again");
+    if (client.auto) await client.sendLeft(client.auto);
     return client;
   }
 
@@ -184,7 +185,20 @@ export class Client {
     const report = await this.read((state) => state.reports.find(isIt));
     if (!report) return;
     this.sender.remember(report);
-    auto.later(delay(report.retry, 0, null, this.random));
+    this.sendAtRandom(auto, report);
+  }
+
+  /** Sends what an earlier visit of the page left, at a random time, too. */
+  private async sendLeft(auto: AutoFlush): Promise<void> {
+    const { origin } = this.transport;
+    const report = await this.read((state) =>
+      state.reports.find(({ campaign }) => state.campaigns[campaign]?.origin === origin),
+    );
+    if (report) this.sendAtRandom(auto, report);
+  }
+
+  private sendAtRandom(auto: AutoFlush, { retry }: Waiting): void {
+    auto.later(delay(retry, 0, null, this.random));
   }
 
   private async answerRound(id: string, manifest: Manifest, value: unknown): Promise<Answer> {

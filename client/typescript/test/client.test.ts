@@ -222,6 +222,32 @@ test("addresses, ids and generators that are none are refused", async () => {
   await assert.rejects((await opened(world)).answer(world.campaign, "yes"), errors.NotJoined);
 });
 
+test("what a page left is sent by its next visit, and again while it waits", async (context) => {
+  context.mock.timers.enable({ apis: ["setTimeout"] });
+  const world = new World();
+  let now = NOW;
+  const ledger = new MemoryLedger();
+  const options = { ledger, now: () => now };
+  await opened(world, options).then(async (first) => first.answer(await first.join(world.campaign), "yes"));
+  const { retry } = await ledger.transaction((state) => state.reports[0]!);
+  world.instead = (path) => (path.endsWith("/reports") ? problem(503, "overloaded") : null);
+  const uploads = () => world.asked.filter(({ path }) => path.endsWith("/reports")).length;
+  const settled = () => new Promise((resolve) => setImmediate(resolve));
+  const pass = async (seconds: number) => {
+    now += seconds;
+    context.mock.timers.tick(1000 * seconds);
+    for (let at = 0; at < 5; at++) await settled();
+  };
+  const next = await opened(world, { ...options, autoFlush: true });
+  assert.equal(uploads(), 0);
+  await pass(Math.max(retry.maxS, 2));
+  assert.equal(uploads(), 1);
+  world.instead = null;
+  await pass(2 * 86_400);
+  assert.equal(world.reports.size, 1);
+  await next.close();
+});
+
 test("an endless body is left behind", async () => {
   const world = new World();
   let given = 0;
