@@ -164,7 +164,7 @@ export class Client {
       state.leftAllAt ??= Math.floor(this.clock());
       state.reports = [];
     });
-    this.sender.forget();
+    this.sender.forget(null);
   }
 
   /** Ends what `optOutAll` began; campaigns that were left one by one stay left. */
@@ -176,6 +176,7 @@ export class Client {
 
   close(): Promise<void> {
     this.auto?.stop();
+    this.sender.close();
     return this.options.ledger.close();
   }
 

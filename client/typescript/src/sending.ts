@@ -28,6 +28,8 @@ export class Sender {
   private readonly clock: () => number;
   /** Reports of this page that were never tried: `sendNow` cannot wait for the ledger. */
   private readonly untried = new Map<string, Waiting>();
+  /** Between the tabs of a page: whose owner leaves in one has left in all. */
+  private readonly tabs: BroadcastChannel | null;
 
   constructor(ledger: Ledger, transport: Transport, token: string | null, random: Randomness, clock: () => number) {
     this.ledger = ledger;
@@ -35,6 +37,13 @@ export class Sender {
     this.token = token;
     this.random = random;
     this.clock = clock;
+    this.tabs = "name" in ledger && "BroadcastChannel" in globalThis ? new BroadcastChannel(`sordino:${ledger.name}`) : null;
+    if (this.tabs) this.tabs.onmessage = ({ data }) => this.drop(data as string | null);
+  }
+
+  /** Hears no other tab any more. */
+  close(): void {
+    this.tabs?.close();
   }
 
   /** Keeps a report of this page in memory until it is tried. */
@@ -42,9 +51,14 @@ export class Sender {
     this.untried.set(keyOf(report), report);
   }
 
-  /** Forgets what was never tried, of one campaign or of all: its owner left. */
-  forget(campaign?: string): void {
-    for (const [key, report] of this.untried) if (!campaign || report.campaign === campaign) this.untried.delete(key);
+  /** Forgets what was never tried, in every tab, of one campaign or of all: its owner left. */
+  forget(campaign: string | null): void {
+    this.drop(campaign);
+    this.tabs?.postMessage(campaign);
+  }
+
+  private drop(campaign: string | null): void {
+    for (const [key, report] of this.untried) if (campaign === null || report.campaign === campaign) this.untried.delete(key);
   }
 
   /**

@@ -37,6 +37,13 @@ OPEN = """async ([server, evictable]) => {
 }"""
 ANSWER = "campaign => client.answer(campaign, 5).then(answer => answer.status, error => error.code)"
 FLUSH = "() => client.flush({ patienceS: 0 }).then(({ delivered, waiting }) => [delivered, waiting])"
+DAMAGE = """() => new Promise((resolve) => {
+  indexedDB.open("sordino").onsuccess = ({ target: { result: database } }) => {
+    const transaction = database.transaction("ledger", "readwrite");
+    transaction.objectStore("ledger").put("{", "state");
+    transaction.oncomplete = () => resolve(database.close());
+  };
+})"""
 JUDGE = """documents => documents.map(([name, hex]) => {
   const type = Object.values(sordino).find(each => each.name === name && each.read);
   const bytes = Uint8Array.from({ length: hex.length / 2 }, (_, at) => parseInt(hex.slice(2 * at, 2 * at + 2), 16));
@@ -92,6 +99,13 @@ class _EmptyPage(BaseHTTPRequestHandler):
 
 
 class _Scripts(SimpleHTTPRequestHandler):
+    # Some sixty files a tab: few connections, and once for the tabs of one context.
+    protocol_version = "HTTP/1.1"
+
+    def end_headers(self) -> None:
+        self.send_header("Cache-Control", "max-age=3600")
+        super().end_headers()
+
     def guess_type(self, path: Any) -> str:
         return "text/javascript" if str(path).endswith(".ts") else super().guess_type(path)
 
@@ -155,6 +169,10 @@ def test_two_tabs_are_one_device(chromium: Any, site: str, migrated_sqlite_url: 
         refused = {"evictable": "ledger-unavailable", "durable": "already_answered"}
         assert again.evaluate(ANSWER, name) == refused[again.evaluate("() => window.persistence")]
         assert "for life: ε 1 of 12" in again.evaluate("() => client.account().then(String)")
+        # Whose owner leaves in one tab has left in all: what the first tab would send when it is left is forgotten.
+        tabs[0].evaluate("campaign => client.sender.remember({ campaign, round: 0 })", name)
+        again.evaluate("campaign => client.optOut(campaign)", name)
+        tabs[0].wait_for_function("() => client.sender.untried.size === 0")
         context.close()
         assert reports(server, name) == 1
         first, second = (
@@ -171,6 +189,8 @@ def test_a_page_that_is_left_sends_what_it_recorded(chromium: Any, site: str, mi
         name = server.campaign("open")["id"]
         context = chromium.new_context()
         page = tab(context, site)
+        # A browser asks its user, who does not answer.
+        page.evaluate("() => { navigator.storage.persist = () => new Promise(() => {}); }")
         page.evaluate(OPEN, [server.address, "allow"])
         page.evaluate("campaign => client.join(campaign).then(() => null)", name)
         assert page.evaluate(ANSWER, name) == "recorded"
@@ -184,6 +204,11 @@ def test_a_page_that_is_left_sends_what_it_recorded(chromium: Any, site: str, mi
         again.evaluate(OPEN, [server.address, "allow"])
         assert again.evaluate(FLUSH) in ([1, 0], [0, 0])
         assert reports(server, name) == 1
+        # A damaged account is refused in words, and never taken for an empty one.
+        again.evaluate(DAMAGE)
+        assert again.evaluate("() => client.account().catch(error => error.message)").startswith(
+            "the ledger cannot be used: its record is damaged"
+        )
         context.close()
 
 
@@ -193,6 +218,7 @@ def reports(server: Any, campaign: str) -> int:
     return found
 
 
+@pytest.mark.slow
 def test_documents_are_judged_in_a_browser_as_everywhere(chromium: Any, site: str) -> None:
     documents = [(name, each["hex"], "ok") for name in TYPES for each in vectors(f"good/{name}")]
     for group in ("bytes", "canonical", "guarantee", "ranges", "schema", "values", "version"):

@@ -12,6 +12,8 @@ import { emptyState, type Ledger, type LedgerState } from "./ledger.ts";
 const STORE = "ledger";
 const KEY = "state";
 const BLOCKED_MS = 10_000;
+/** How long a browser's user is waited for, who may be asked whether the storage is kept. */
+const PROMPT_MS = 2_000;
 
 export class IndexedDbLedger implements Ledger {
   readonly persistence: "durable" | "evictable";
@@ -32,9 +34,8 @@ export class IndexedDbLedger implements Ledger {
   /** The ledger of this origin; asks the browser not to delete it. Throws LedgerUnavailable. */
   static async open(name = "sordino"): Promise<IndexedDbLedger> {
     if (typeof indexedDB === "undefined") throw new LedgerUnavailable("this platform has no IndexedDB");
-    const database = await opened(name);
-    const isKept = (await navigator.storage?.persisted?.()) || (await navigator.storage?.persist?.());
-    const ledger = new IndexedDbLedger(name, database, isKept ? "durable" : "evictable");
+    const database = await opened(name).catch(refused);
+    const ledger = new IndexedDbLedger(name, database, (await isKept()) ? "durable" : "evictable");
     await ledger.transaction(() => null);
     return ledger;
   }
@@ -62,16 +63,22 @@ export class IndexedDbLedger implements Ledger {
       };
       transaction.oncomplete = () => resolve(result);
       transaction.onabort = () => reject(thrown ?? unavailable(transaction.error));
-    }).catch((error: unknown) => {
-      // Thrown where the connection ended by itself.
-      throw error instanceof DOMException ? unavailable(error) : error;
-    });
+    }).catch(refused);
   }
 
   async close(): Promise<void> {
     this.isClosed = true;
     this.database.close();
   }
+}
+
+/** Whether the browser promised to keep the storage of this origin. */
+async function isKept(): Promise<boolean> {
+  const { storage } = navigator;
+  if (await storage?.persisted?.()) return true;
+  // Firefox asks its user, who may never answer: then the next visit is told.
+  const unanswered = new Promise<boolean>((resolve) => setTimeout(resolve, PROMPT_MS, false));
+  return Promise.race([storage?.persist?.() ?? false, unanswered]);
 }
 
 function opened(name: string): Promise<IDBDatabase> {
@@ -92,9 +99,22 @@ function opened(name: string): Promise<IDBDatabase> {
 /** The state of a record; a lost one is never replaced by an empty ledger, whose device would answer all again. */
 function read(text: string | undefined): LedgerState {
   if (text === undefined) throw new LedgerUnavailable("its record is gone");
-  const state = JSON.parse(text) as LedgerState;
+  const state = parsed(text);
   if (state.format !== 1) throw new LedgerUnavailable("a later version of this SDK wrote it");
   return state;
+}
+
+function parsed(text: string): LedgerState {
+  try {
+    return JSON.parse(text) as LedgerState;
+  } catch (error) {
+    throw new LedgerUnavailable("its record is damaged", { cause: error });
+  }
+}
+
+/** Thrown by calls themselves: where the connection ended, or an origin such as that of a sandbox has no storage. */
+function refused(error: unknown): never {
+  throw error instanceof DOMException ? unavailable(error) : error;
 }
 
 function unavailable(error: DOMException | null): LedgerUnavailable {
