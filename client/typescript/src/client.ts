@@ -143,7 +143,10 @@ export class Client {
 
   /** What this device joined, spent and left. */
   async account(): Promise<Account> {
-    const state = await this.read((each) => structuredClone(each));
+    const state = await this.read((each) => {
+      expire(each, this.clock());
+      return structuredClone(each);
+    });
     const names = new Map(Object.entries(state.campaigns).map(([id, joined]) => [id, this.manifestOf(id, joined)]));
     return new Account(state, names, this.options.caps, this.clock(), this.options.ledger);
   }

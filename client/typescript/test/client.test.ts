@@ -203,6 +203,7 @@ test("a series is answered once in its turn", async () => {
   assert.deepEqual(statuses.slice(first, first + 5), [
     "recorded", "not_this_period", "recorded", "not_this_period", "recorded",
   ]);
+  assert.equal((await client.account()).campaigns[0]!.waiting, 0);
   assert.equal((await client.flush({ patienceS: 0 })).delivered, 0, "they expired with their periods");
 });
 

@@ -8,6 +8,7 @@ import { BudgetExceeded } from "../src/errors.ts";
 import { emptyState, type SeriesState } from "../src/ledgers/ledger.ts";
 import { record } from "../src/rules/answering.ts";
 import { Caps, debitTime, spending } from "../src/rules/caps.ts";
+import { serverTime } from "../src/rules/retry.ts";
 import {
   acceptedFrom,
   acceptedUntil,
@@ -23,6 +24,20 @@ import {
   toAnswer,
 } from "../src/rules/series.ts";
 import { plain, vectors } from "./vectors.ts";
+
+test("a server's time is Greenwich's, however its Date is written", () => {
+  const { TZ } = process.env;
+  process.env["TZ"] = "Asia/Tokyo";
+  try {
+    for (const date of ["Sun, 06 Nov 1994 08:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994"]) {
+      const headers = new Headers({ date, age: "3" });
+      assert.equal(serverTime({ status: 200, headers, content: new Uint8Array() }), 784_111_780, date);
+    }
+  } finally {
+    if (TZ === undefined) delete process.env["TZ"];
+    else process.env["TZ"] = TZ;
+  }
+});
 
 const RETRY = { minS: 0, maxS: 0 };
 

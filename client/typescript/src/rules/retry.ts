@@ -81,7 +81,9 @@ export function serverTime({ headers }: Answered): number | null {
 }
 
 function httpDate(text: string): number | null {
-  const moment = /^[A-Za-z]{3,9},? /.test(text) ? Date.parse(text) : NaN;
+  // Without a zone, as asctime writes it, it is Greenwich's all the same, and not this device's.
+  const zoned = /(GMT|UTC|[+-][0-9]{4})$/.test(text) ? text : `${text} GMT`;
+  const moment = /^[A-Za-z]{3,9},? /.test(text) ? Date.parse(zoned) : NaN;
   return Number.isNaN(moment) ? null : moment / 1000;
 }
 
