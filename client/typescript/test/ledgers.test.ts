@@ -26,6 +26,17 @@ test("what was committed is there for the next process", async () => {
   assert.ok(readdirSync(folder).length <= 2);
 });
 
+test("what another process linked is synced before it is told, once", async () => {
+  const folder = join(FOLDER, "synced");
+  const [writing, reading] = [await FileLedger.open(folder), await FileLedger.open(folder)];
+  const sync = (reading as any).syncFolder.bind(reading);
+  let synced = 0;
+  (reading as any).syncFolder = () => (synced++, sync());
+  await writing.transaction((state) => (state.latest = 17));
+  for (let at = 0; at < 3; at++) assert.equal(await reading.transaction((state) => state.latest), 17);
+  assert.equal(synced, 1);
+});
+
 test("a damaged ledger is refused, and stays as it is", async () => {
   const folder = join(FOLDER, "damaged");
   const ledger = await FileLedger.open(folder);

@@ -28,6 +28,8 @@ export class FileLedger implements Ledger {
   readonly persistence = "durable";
   private readonly folder: string;
   private isClosed = false;
+  /** The last version whose name this process has synced. */
+  private synced = 0;
 
   private constructor(folder: string) {
     this.folder = folder;
@@ -51,7 +53,11 @@ export class FileLedger implements Ledger {
       const before = JSON.stringify(content.state);
       const result = work(content.state);
       // Nothing changed, and there is a version: looking needs no file.
-      if (version && JSON.stringify(content.state) === before) return result;
+      if (version && JSON.stringify(content.state) === before) {
+        // Another process may have linked it a moment ago: a report of it is sent once it survives a power cut.
+        if (version !== this.synced) await unavailable(() => this.sync(version));
+        return result;
+      }
       if (await unavailable(() => this.commit(version, content))) return result;
     }
   }
@@ -76,7 +82,7 @@ export class FileLedger implements Ledger {
     }
     const [last, found] = await this.last();
     if (last !== version + 1 && !found.transactions.includes(own)) return false;
-    await this.syncFolder();
+    await this.sync(version + 1);
     await this.removeBefore(version);
     return true;
   }
@@ -125,9 +131,13 @@ export class FileLedger implements Ledger {
     }
   }
 
-  /** So that the name, too, survives a power cut; Windows has no such call. */
+  /** So that the name of a version, too, survives a power cut; Windows has no such call. */
+  private async sync(version: number): Promise<void> {
+    if (process.platform !== "win32") await this.syncFolder();
+    this.synced = version;
+  }
+
   private async syncFolder(): Promise<void> {
-    if (process.platform === "win32") return;
     const folder = await open(this.folder, "r");
     await folder.sync().finally(() => folder.close());
   }
