@@ -22,12 +22,11 @@ from sordino_shared.protocol.log_entries import (
     EndState,
     LoggedCampaign,
     LoggedEnd,
-    LoggedKey,
     LoggedPlan,
     LoggedSigner,
     entry_fault,
 )
-from sordino_shared.protocol.log_keys import LOG_KIND, LogPins, NoteKey, TooFewWitnesses
+from sordino_shared.protocol.log_keys import LogPins, TooFewWitnesses
 from sordino_shared.protocol.log_notes import Checkpoint, read_checkpoint, read_text
 from sordino_shared.protocol.log_proofs import MAX_PROOF_BYTES, LogProof
 from sordino_shared.protocol.log_tree import leaf_hash
@@ -78,6 +77,8 @@ class Monitored:
             return cls()
         try:
             return cls(**json.loads(file.read_text("utf-8")))
+        except OSError as error:
+            raise InvalidValue(f"{file} cannot be read: {error.strerror}", file) from error
         except (ValueError, TypeError) as error:
             raise InvalidValue(f"{file} is no state of `sordino log verify`: name another file", file) from error
 
@@ -124,10 +125,10 @@ def look(address: str, pins: LogPins, known: Monitored, now: int | None = None) 
     if note.size < known.size:
         raise Forked(f"the log has {note.size} entries, and {known.size} were seen before", text)
     found = Look(text, _new_entries(files, note, known, text))
+    found.lies += log_rotations.misnamed(pins, known.keys, found.entries, note)
+    known.keys += log_rotations.usable(known.keys, found.entries, note.origin)
     for each in found.entries:
-        if isinstance(each.event, LoggedKey):
-            known.keys.append((str(NoteKey(note.origin, LOG_KIND, each.subject)), each.at))
-        elif isinstance(each.event, LoggedSigner):
+        if isinstance(each.event, LoggedSigner):
             known.signers[each.subject.hex()] = str(each.event.change)
         elif isinstance(each.event, LoggedCampaign):
             known.campaigns.append(each.subject.hex())
@@ -178,10 +179,18 @@ def _untrue_entries(address: str, found: Look, known: Monitored, now: int) -> It
             # A campaign that was deleted before it opened is not served.
             if each.subject not in ended:
                 known.unserved.append(each.content.hex())
-                late = now > each.at + _DAY_S
-                fault = f"{error} is in the log since more than a day and is not served" if late else None
+                late = _late(each, now)
+                fault = None if late is None else f"{error} {late} and is not served"
         if fault is not None:
             yield fault
+
+
+def _late(entry: LogEntry, now: int) -> str | None:
+    """Why what an entry is about should be served by now; None where it has time."""
+    if now > entry.at + _DAY_S:
+        return "is in the log since more than a day"
+    # Else a log that dates its entries ahead would have all the time that it likes.
+    return "is in the log with a time that is yet to come" if entry.at > now + _DAY_S else None
 
 
 def _unlogged(address: str, pins: LogPins, known: Monitored, now: int) -> Iterator[str]:

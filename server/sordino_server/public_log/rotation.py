@@ -23,6 +23,12 @@ def known_keys(session: Session, log: Log) -> tuple[NoteKey, ...]:
     return _keys(log, repository.key_entries(session, log))
 
 
+def named_keys(session: Session, log: Log) -> set[bytes]:
+    """The public keys that the log had, has, or will have once a worker signs: none of them is ever new again."""
+    rows = repository.key_entries(session, log, waiting=True)
+    return {log.key, *(LogEntry.read(row.content).subject for row in rows)}
+
+
 def _keys(log: Log, rows: Sequence[LogEntryRow]) -> tuple[NoteKey, ...]:
     named = [log.key, *(LogEntry.read(row.content).subject for row in rows)]
     return tuple(NoteKey(log.origin, LOG_KIND, key) for key in named)
@@ -42,8 +48,7 @@ def key_rotated(session: Session, log: Log, key: bytes, now: int) -> LogEntry:
     can pin.
     """
     rows = repository.key_entries(session, log, waiting=True)
-    known = {each.key for each in known_keys(session, log)} | {LogEntry.read(row.content).subject for row in rows}
-    if key in known:
+    if key in named_keys(session, log):
         raise InvalidValue("the log had this key before: a rotation needs a new one")
     if any(row.number is None for row in rows):
         raise InvalidValue("the last rotation waits for a worker, which signs within seconds: try again then")

@@ -60,7 +60,7 @@ def begin(settings: Settings, database: Database, file: Path, now: int, *, again
         found = repository.current(session)
         if found is not None and not again:
             return found
-        if found is not None and found.key == key:
+        if found is not None and key in rotation.named_keys(session, found):
             raise InvalidValue(f"{file} is the key of this database's log: a new log needs a new key", file)
         if found is not None and found.origin == origin:
             # Witnesses know a log by its name, and cosign no second one under it.

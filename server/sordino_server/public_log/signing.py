@@ -89,7 +89,7 @@ def add_seed(file: Path) -> bytes:
     seed = secrets.token_bytes(_SEED_BYTES)
     lines = "".join(f"{each.hex()}\n" for each in (*read_seeds(file), seed))
     try:
-        _replace(file, lines)
+        _replace(file.resolve(), lines)
     except OSError as error:
         raise InvalidValue(
             f"the next key of the log cannot be written to {file}: {error.strerror}; where the file is managed "
@@ -100,8 +100,11 @@ def add_seed(file: Path) -> bytes:
 
 
 def _replace(file: Path, text: str) -> None:
+    owner = file.stat()
     descriptor, unfinished = mkstemp(prefix=".sordino-", dir=file.parent)
     try:
+        # Where root rotates the key of a server that runs as somebody else.
+        os.chown(unfinished, owner.st_uid, owner.st_gid)
         with os.fdopen(descriptor, "w", encoding="ascii") as opened:
             opened.write(text)
             opened.flush()

@@ -171,7 +171,9 @@ def test_a_manifest_that_is_withheld_for_a_day_is_told(logging_server: RunningSe
     # By a monitor that looks daily, too: it sees the entry before its day is over.
     for seen in (known, Monitored()):
         [lie] = look(logging_server.address, pins, seen, NOW + DAY + 1).lies
-        assert "is not served" in lie
+        assert lie.endswith("is in the log since more than a day and is not served")
+    [lie] = look(logging_server.address, pins, Monitored(), NOW - DAY - 1).lies
+    assert lie.endswith("is in the log with a time that is yet to come and is not served")
     with pytest.raises(Forked, match="no valid signature"):
         look(logging_server.address, LogPins(log=NoteSigner.of_log(ORIGIN, bytes(32)).key), Monitored(), NOW)
 

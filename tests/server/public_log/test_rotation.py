@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,17 +12,20 @@ import pytest
 from typer.testing import CliRunner
 
 from sordino_client import Client, PlanRefused
+from sordino_server.cli import log_rotations
 from sordino_server.cli.log import app
 from sordino_server.cli.log_monitor import Forked, Monitored, look
+from sordino_server.config import Settings
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.models import Log
 from sordino_server.public_log import exported, files, repository, restoring, rotation, service, setup
 from sordino_server.public_log.integration import LogAhead, integrate
-from sordino_server.public_log.signing import LogSigner, NoteSigner, read_seeds
+from sordino_server.public_log.signing import LogSigner, NoteSigner, add_seed, make_key_file, read_seeds
 from sordino_server.public_log.witnessing import cosign, offer_text
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import CampaignId
+from sordino_shared.protocol import CampaignId, LogEntry
+from sordino_shared.protocol.log_entries import LoggedKey
 from sordino_shared.protocol.log_keys import LogPins, NoteKey
 from sordino_shared.protocol.log_notes import read_checkpoint
 from tests.server.conftest import RunningServer
@@ -243,6 +247,65 @@ def test_a_monitor_follows_the_keys_and_tells_who_does_not_sign(
         assert len(lies) == 1
         assert ("signs no more" in lies[0], "does not sign with it" in lies[0]) == (missing == 0, missing == 1)
     assert clock.now() > at
+
+
+def test_an_old_key_that_was_stolen_names_no_next_one(
+    logging_server: RunningServer, key: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    database, clock, known = logging_server.database, logging_server.clock, Monitored()
+    publish(database, "one")
+    sign(logging_server)
+    old = signer_of(key).keys[0]
+    pins = LogPins(log=old)
+    look(logging_server.address, pins, known, clock.now())
+    new = rotate(database, key, clock.now())
+    sign(logging_server)
+    # A third key that is pinned ahead of its rotation signs nothing yet, and that is no lie.
+    prepared = NoteSigner.of_log(ORIGIN, bytes([9]) * 32).key
+    further = LogPins(log=old, others=(new, prepared))
+    assert look(logging_server.address, further, known, clock.now()).lies == []
+    clock.advance(40 * DAY)
+    # Signed by the old key and the thief's; by the entry's time the key before need not sign any more.
+    thief = rotate(database, key, clock.now() - 31 * DAY)
+    monkeypatch.setattr(rotation, "signing_keys", lambda session, log, now: (old, thief))
+    sign(logging_server)
+    [lie] = look(logging_server.address, pins, known, clock.now()).lies
+    assert lie == f"the log names its next key {thief} in a tree that {new}, the key before, does not sign"
+
+
+def test_a_next_key_that_is_none_is_told_and_not_followed() -> None:
+    signers = [NoteSigner.of_log(ORIGIN, bytes([number]) * 32) for number in (7, 8)]
+    old, new = (each.key for each in signers)
+    note = read_checkpoint(ForgedLog(signers[0], [b"a"]).note(1))
+    entries = [LogEntry(NOW, subject, LoggedKey()) for subject in (new.key, new.key, bytes(32))]
+    named = log_rotations.usable([], entries, ORIGIN)
+    assert named == [(str(new), NOW)]
+    assert log_rotations.usable(named, entries, ORIGIN) == []
+    for wrong in (entries[:2], entries[2:]):
+        [lie] = log_rotations.misnamed(LogPins(log=old), [], wrong, note)
+        assert "no Ed25519 key, or that it named before" in lie
+    assert list(log_rotations.misnamed(LogPins(log=old), [], entries[:1], note)) == []
+
+
+def test_another_log_needs_a_key_that_this_one_never_had(database: Database, key: Path) -> None:
+    rotate(database, key)
+    other = Settings(log_key=key, log_origin="other.example/log")
+    for _ in range(2):
+        with pytest.raises(InvalidValue, match="a new log needs a new key"):
+            setup.begin(other, database, key, NOW, again=True)
+        integrate(database, signer_of(key), NOW)
+
+
+def test_the_file_of_the_keys_stays_its_owners(tmp_path: Path) -> None:
+    file, link = tmp_path / "log.key", tmp_path / "link.key"
+    make_key_file(file)
+    link.symlink_to(file)
+    if os.geteuid() == 0:
+        # Root rotates the key of a server that runs as somebody else.
+        os.chown(file, 1234, 1234)
+    owner = file.stat().st_uid
+    add_seed(link)
+    assert (len(read_seeds(file)), file.stat().st_uid, link.is_symlink()) == (2, owner, True)
 
 
 def test_the_command_prepares_rotates_and_shows_both(
