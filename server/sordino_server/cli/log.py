@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -152,6 +152,12 @@ def _log_of(database: Database) -> Log:
     return found
 
 
+def _signer_of(settings: Settings, database: Database) -> Callable[[Log], LogSigner] | None:
+    """The keys of the log's file, with those that a restored backup does not know; None without the file."""
+    file = setup.key_file(settings, database)
+    return None if file is None or not file.exists() else lambda log: LogSigner(log.origin, read_seeds(file))
+
+
 def _document(log: Log, keys: Sequence[NoteKey]) -> dict[str, Any]:
     return {"origin": log.origin, "key": str(keys[-1]), "keys": list(map(str, keys)), "created_at": log.created_at}
 
@@ -186,12 +192,14 @@ def export(
         sordino log export /var/www/log
 
     Run it again for what is new. Keep a copy elsewhere: `sordino log restore` reads it back into a restored database.
+    A folder with more entries than the database, or with others, stays as it is.
     """
-    from sordino_server.public_log import files
+    from sordino_server.public_log import exported
 
-    _, database = existing_database()
-    with database.read("export log") as session:
-        size = files.export(session, folder)
+    settings, database = existing_database()
+    # A restored database would put its shorter checkpoint in place of the one that it is read back from.
+    exported.compare(database, folder, _signer_of(settings, database))
+    size = exported.export(database, folder)
     _print({"folder": str(folder), "size": size}, as_json)
 
 
@@ -212,9 +220,9 @@ def restore(
     from sordino_server.public_log import files, restoring
 
     settings, database = existing_database()
-    log, file = _log_of(database), setup.key_file(settings, database)
+    log, signer = _log_of(database), _signer_of(settings, database)
     # Without the key's file too, where the database knows the key that signed the copy.
-    keys = () if file is None or not file.exists() else LogSigner(log.origin, read_seeds(file)).keys
+    keys = () if signer is None else signer(log).keys
     before, size = restoring.restore(database, files.files_at(source), WallClock().now(), keys)
     _print({"before": before, "size": size, "restored": size - before}, as_json)
 

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from urllib.parse import quote
 
-from sqlalchemy.orm import Session
-
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.kit.insert_if_absent import insert_if_absent
@@ -127,7 +125,7 @@ class _Asked:
             keys = {*self.keys, *(() if self.signer is None else self.signer(self.log).keys)}
             shown = note.size if note.origin == self.log.origin and any(key.signed(note) for key in keys) else 0
         if shown > self.checkpoint.size:
-            self.database.run("log is behind", partial(_mark_ahead, log=self.log.id, size=shown))
+            self.database.run("log is behind", partial(repository.mark_ahead, log=self.log.id, size=shown))
             return Unseen(name, f"it has a checkpoint of {shown} entries that this log signed: more than this database")
         # As one that is down: it stops no log that others cosign, and nothing of it is taken for true.
         reason = f"it says that it knows {claimed} entries, and shows no checkpoint of so many that this log signed"
@@ -173,7 +171,3 @@ class _Asked:
             line=signature_line(key, own.signature),
         )
         self.database.run("store cosignature", lambda session: insert_if_absent(session, row))
-
-
-def _mark_ahead(session: Session, log: int, size: int) -> None:
-    session.get_one(Log, log).ahead = size

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from sqlalchemy.orm import Session
-
 from sordino_server.kit.db import Database
 from sordino_server.models import Log
 from sordino_server.public_log import files, repository, rotation
@@ -45,15 +43,15 @@ def compare(database: Database, folder: Path, signer: Callable[[Log], LogSigner]
                 folder,
             )
     if note.size > size:
-        database.run("log is behind", lambda session: _mark_ahead(session, log.id, note.size))
+        database.run("log is behind", lambda session: repository.mark_ahead(session, log.id, note.size))
         raise LogAhead(note.size, size)
 
 
-def export(database: Database, folder: Path) -> None:
-    """Write what is new to the folder; raises InvalidValue where it cannot be written."""
+def export(database: Database, folder: Path) -> int:
+    """Write what is new to the folder; the number of entries. Raises InvalidValue where it cannot be written."""
     try:
         with database.read("export log") as session:
-            files.export(session, folder)
+            return files.export(session, folder)
     except OSError as error:
         raise InvalidValue(f"the log cannot be written to {folder}: {error.strerror}", folder) from error
 
@@ -70,10 +68,7 @@ def _checkpoint(folder: Path) -> Checkpoint | None:
 def _check_origin(log: Log, note: Checkpoint, folder: Path, keys: Sequence[NoteKey]) -> None:
     if note.origin != log.origin or not any(key.signed(note) for key in keys):
         raise InvalidValue(
-            f"{folder} has another log than {log.origin}: set SORDINO_LOG_FOLDER to a folder of its own", folder
+            f"{folder} has another log than {log.origin}, which needs a folder of its own (SORDINO_LOG_FOLDER, "
+            "`sordino log export DIR`)",
+            folder,
         )
-
-
-def _mark_ahead(session: Session, log: int, size: int) -> None:
-    row = session.get_one(Log, log)
-    row.ahead = max(size, row.ahead or 0)

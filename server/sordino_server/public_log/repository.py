@@ -34,6 +34,12 @@ def has_campaigns(session: Session) -> bool:
     return session.execute(select(Campaign.id).limit(1)).first() is not None
 
 
+def mark_ahead(session: Session, log: int, size: int) -> None:
+    """Others know `size` entries of a log; of several that know more than the database the one with most counts."""
+    row = session.get_one(Log, log)
+    row.ahead = max(size, row.ahead or 0)
+
+
 def kept_campaigns(session: Session, ids: Iterable[str]) -> set[str]:
     """Those of the ids whose campaigns are in the database: one that was deleted stays in the log."""
     return set(session.scalars(select(Campaign.id).where(Campaign.id.in_(list(ids)))))
@@ -68,19 +74,21 @@ def key_entries(session: Session, log: Log, *, waiting: bool = False) -> Sequenc
     """The entries about the log's keys in their order, with those that wait for a number where that is asked."""
     query = _of_kind(log, "key")
     numbered = query if waiting else query.where(LogEntryRow.number.is_not(None))
-    return session.scalars(numbered.order_by(LogEntryRow.id)).all()
+    return session.scalars(numbered).all()
 
 
 def signer_entries(session: Session, log: Log) -> Sequence[LogEntryRow]:
     """The entries about keys that sign manifests, in their order, with those that wait for a number."""
-    return session.scalars(_of_kind(log, "signer").order_by(LogEntryRow.id)).all()
+    return session.scalars(_of_kind(log, "signer")).all()
 
 
 def _of_kind(log: Log, kind: str) -> Select[LogEntryRow]:
     # The index begins with the campaign, which these kinds have none of.
-    return select(LogEntryRow).where(
+    query = select(LogEntryRow).where(
         LogEntryRow.campaign.is_(None), LogEntryRow.kind == kind, LogEntryRow.log_id == log.id
     )
+    # By numbers: in a restored database an entry that was read back has a larger id than one that waits.
+    return query.order_by(LogEntryRow.number.is_(None), LogEntryRow.number, LogEntryRow.id)
 
 
 def has_waiting(session: Session, log: Log) -> bool:

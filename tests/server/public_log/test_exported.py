@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from sordino_server.cli.log import app
 from sordino_server.config import Settings
 from sordino_server.jobs.log_keeper import LogKeeper
 from sordino_server.kit.clock import WallClock
@@ -175,3 +177,24 @@ def test_a_folder_that_cannot_be_written_is_named(kept: Kept, folder: Path, monk
     os.remove(folder)
     assert kept.sign() is None
     assert (folder / "checkpoint").exists()
+
+
+def test_the_command_leaves_a_folder_with_more_entries_as_it_is(
+    migrated_sqlite_url: str, key: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A restored backup that is exported daily must not overwrite what it is to be read back from."""
+    begin(migrated_sqlite_url, key)
+    kept = Kept(Database(migrated_sqlite_url), key, folder)
+    kept.sign("a")
+    backup = copied(kept.database, tmp_path / "backup.sqlite3")
+    kept.sign("b")
+    before = (folder / "checkpoint").read_bytes()
+    monkeypatch.setenv("SORDINO_LOG_KEY", str(key))
+    for database, code in ((kept.database, 0), (backup, 2)):
+        monkeypatch.setenv("SORDINO_DATABASE_URL", database.url.render_as_string(hide_password=False))
+        done = CliRunner().invoke(app, ["export", str(folder)])
+        assert done.exit_code == code, done.output
+        assert (folder / "checkpoint").read_bytes() == before
+    assert "2 entries elsewhere and 1 here" in " ".join(done.stderr.split())
+    backup.close()
+    kept.database.close()

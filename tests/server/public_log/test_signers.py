@@ -15,10 +15,12 @@ from sordino_server.cli.log import app
 from sordino_server.cli.log_monitor import Monitored, look
 from sordino_server.kit.db import Database
 from sordino_server.models import Log
-from sordino_server.public_log import signers
+from sordino_server.public_log import repository, signers
+from sordino_server.public_log.entries import row_of
 from sordino_server.public_log.signers import Signer
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Manifest, Problem, signed_message
+from sordino_shared.protocol import LogEntry, Manifest, Problem, signed_message
+from sordino_shared.protocol.log_entries import LoggedSigner, SignerChange
 from sordino_shared.protocol.log_keys import LogPins
 from tests.server.conftest import RunningServer
 from tests.server.public_log.conftest import NOW
@@ -119,3 +121,13 @@ def test_the_commands(logging_server: RunningServer, monkeypatch: pytest.MonkeyP
     assert told("list")["signers"][0]["state"] == "withdrawn"
     for wrong in (["add", "xyz"], ["add", key, "--expires", "tomorrow"], ["withdraw", key]):
         assert CliRunner().invoke(app, ["signer", *wrong]).exit_code != 0
+
+
+def test_the_last_word_of_the_log_counts_and_not_the_last_row(database: Database, log: Log) -> None:
+    """In a restored database an entry that was read back has a larger id than a later one that waited."""
+    said = [LogEntry(NOW, public(FIRST), LoggedSigner(change, None)) for change in SignerChange]
+    withdrawn, added = reversed(said)
+    with database.write("restore") as session:
+        repository.add_all(session, [row_of(log, withdrawn.content), row_of(log, added.content, 0)])
+    with database.read() as session:
+        assert signers.named(session, log)[public(FIRST)].state(NOW) == "withdrawn"

@@ -402,6 +402,24 @@ def test_a_witness_that_claims_more_shows_what_the_log_signed(
     assert (unseen.silent, logging_server.api.get("/v1/log").json()["ahead"]) == (False, 9)
 
 
+def test_of_two_witnesses_the_one_that_knows_most_counts(
+    logging_server: RunningServer, witness: NoteSigner, key: Path
+) -> None:
+    """Else a database that was restored up to the smaller size would sign a fork of the larger one."""
+    logging_server.campaign()
+    LogKeeper(logging_server.database, logging_server.clock, logging_server.settings).step()
+    own = ForgedLog(NoteSigner.of_log(ORIGIN, read_key_file(key)), [bytes([each]) for each in range(9)])
+    second = NoteSigner.of_witness("v.example/log", SEED)
+    asked = [AskedWitness("http://9.example", witness.key), AskedWitness("http://5.example", second.key)]
+
+    def claiming(address: str) -> _Claiming:
+        size = int(address.removeprefix("http://")[0])
+        return _Claiming(size, own.note(size))
+
+    assert len(ask_witnesses(logging_server.database, asked, connect=claiming)) == 2
+    assert logging_server.api.get("/v1/log").json()["ahead"] == 9
+
+
 def test_a_witness_shows_the_last_checkpoint_that_it_cosigned(
     witnessed: tuple[RunningServer, RunningServer], check_problem: Callable[..., dict[str, Any]]
 ) -> None:
