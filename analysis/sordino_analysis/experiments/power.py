@@ -134,7 +134,7 @@ class PowerTerms:
         if looks is Looks.ALWAYS:
             return self._always_users(difference)
         drift = needed_drift(looks, min(planned, _MOST_LOOKS), self.comparison_level, self.power)
-        ratio, (each, random) = drift**2 / difference**2, self._parts
+        ratio, (each, random) = (drift / difference) ** 2, self._parts
         # The larger root of n² = ratio·(each·n + random).
         needed = (ratio * each + math.sqrt((ratio * each) ** 2 + 4 * ratio * random)) / 2
         return max(len(self.weights), math.ceil(needed * (1 - NEARLY_ZERO)))

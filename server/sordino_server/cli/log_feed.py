@@ -9,6 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 from sordino_server.cli.log_monitor import Look
+from sordino_server.public_log.sentences import LAST_SECOND
 from sordino_shared.errors import InvalidValue
 
 _ATOM = "http://www.w3.org/2005/Atom"
@@ -89,7 +90,7 @@ def _tag(name: str) -> str:
 
 
 def _time(unix: int) -> str:
-    return datetime.fromtimestamp(unix, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return datetime.fromtimestamp(min(unix, LAST_SECOND), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _digest(text: str) -> str:

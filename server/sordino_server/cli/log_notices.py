@@ -132,9 +132,11 @@ def mail(address: str, recipients: list[str], sender: str | None, lines: list[st
         raise InvalidValue(
             f"--mail, --mail-from: these are no addresses: {', '.join(recipients)}", recipients
         ) from error
-    if any(not _is_address(each.addr_spec) for name in ("From", "To") for each in message[name].addresses):
+    addresses = [each.addr_spec for name in ("From", "To") for each in message[name].addresses]
+    if len(addresses) <= len(recipients) or not all(map(_is_address, addresses)):
         raise InvalidValue(f"--mail, --mail-from: these are no addresses: {', '.join(recipients)}", recipients)
-    message["Subject"] = f"{address}: {_short(lines[0])}"
+    # A header is one line, whatever a server says.
+    message["Subject"] = " ".join(f"{address}: {_short(lines[0])}".split())
     message["Date"] = formatdate()
     message["Message-ID"] = make_msgid(domain="sordino.invalid")
     message["Auto-Submitted"] = "auto-generated"

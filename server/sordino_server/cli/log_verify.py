@@ -59,7 +59,8 @@ def verify(
 
     Exit code 0: nothing is new. 1: there are new entries, which are printed. 2: a fork, or something that is not true;
     the evidence is written beside the state. 3: the server cannot be reached, or its witnesses did not cosign yet.
-    4: the mail cannot be sent; the state stays as it was, so that the next run tells the same again.
+    4: the mail cannot be sent, or feed or state cannot be written; the state stays as it was, so that the next run
+    tells the same again.
     """
     notices = log_notices.Notices(address=url, recipients=mail or [], sender=mail_from, smtp=smtp, feed=feed)
     known = log_monitor.Monitored.read(state)
@@ -72,10 +73,12 @@ def verify(
         print_json(log_monitor.document(found))
     elif lines or not quiet:
         print_lines(lines or ["nothing is new"])
-    _sent(notices.tell, found, known.size, lines)
-    if state is not None and not found.lies:
-        known.write(state)
-    raise typer.Exit(_LIE if found.lies else int(bool(found.entries)))
+    told = _done(notices.tell, found, known.size, lines)
+    if found.lies:
+        raise typer.Exit(_LIE)
+    if not told or not (state is None or _done(known.write, state)):
+        raise typer.Exit(_UNSENT)
+    raise typer.Exit(int(bool(found.entries)))
 
 
 def _pins(keys: list[str], witnesses: list[str], quorum: int | None) -> LogPins:
@@ -91,8 +94,7 @@ def _looked(url: str, pins: LogPins, known: log_monitor.Monitored, notices: log_
         return log_monitor.look(url, pins, known)
     except NoAnswer as error:
         say(problem := f"the log cannot be read: {error}")
-        _sent(notices.send, [problem])
-        raise typer.Exit(_UNREACHABLE) from None
+        raise typer.Exit(_UNREACHABLE if _done(notices.send, [problem]) else _UNSENT) from None
     except log_monitor.Forked as error:
         return log_monitor.Look(error.note, lies=[str(error)])
     except MalformedDocument as error:
@@ -103,14 +105,18 @@ def _keep_evidence(state: Path | None, lies: list[str], notes: list[str]) -> Non
     """Beside the state: what is not true, the checkpoint of the last look, and that of this one."""
     if state is not None:
         file = state.with_name(f"{state.name}.evidence")
-        file.write_text("\n".join([*lies, "", *notes]), "utf-8")
-        say(f"the evidence is in {file}: keep it with {state}")
+        if _done(file.write_text, "\n".join([*lies, "", *notes]), "utf-8"):
+            say(f"the evidence is in {file}: keep it with {state}")
 
 
-def _sent(send: Callable[..., None], *told: Any) -> None:
-    """Send something; ends the command where that fails."""
+def _done(act: Callable[..., object], *given: Any) -> bool:
+    """Whether something was sent or written; where not, the reason is said."""
     try:
-        send(*told)
+        act(*given)
     except log_notices.MailFailed as error:
         say(str(error))
-        raise typer.Exit(_UNSENT) from None
+    except OSError as error:
+        say(f"{error.filename} cannot be written: {error.strerror}")
+    else:
+        return True
+    return False

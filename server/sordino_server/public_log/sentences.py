@@ -11,6 +11,9 @@ from sordino_shared.protocol.log_entries import LoggedCampaign, LoggedEnd, Logge
 from sordino_shared.protocol.series import Rotating
 from sordino_shared.quantities import quantity
 
+# 9999-12-31 23:59:59: datetime has no later year.
+LAST_SECOND = 253_402_300_799
+
 
 def sentence(entry: LogEntry, manifest: Manifest | None = None) -> str:
     """The entry in words, with what the manifest of its campaign adds where that is at hand."""
@@ -22,12 +25,16 @@ def sentence(entry: LogEntry, manifest: Manifest | None = None) -> str:
     if isinstance(event, LoggedEnd):
         return f"campaign {entry.subject.hex()} was {event.state}"
     if isinstance(event, LoggedSigner):
-        day = None if event.expires is None else datetime.fromtimestamp(event.expires, UTC)
-        end = "" if day is None else f" until {day:%Y-%m-%d %H:%M} UTC"
+        end = "" if event.expires is None else f" until {_moment(event.expires)}"
         return f"key {entry.subject.hex()}, which signs manifests, was {event.change}{end}"
     if isinstance(event, LoggedPolicy):
         return f"policy: {' '.join(event.text.split())}"
     return f"the next key is {entry.subject.hex()}"
+
+
+def _moment(unix: int) -> str:
+    """A time of an entry, which any log may set beyond the years that calendars have here."""
+    return f"{datetime.fromtimestamp(unix, UTC):%Y-%m-%d %H:%M} UTC" if unix <= LAST_SECOND else f"Unix time {unix}"
 
 
 def _campaign(event: LoggedCampaign, manifest: Manifest | None) -> str:

@@ -22,7 +22,16 @@ from sordino_server.public_log.signing import NoteSigner
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import LogEntry, Manifest
 from sordino_shared.protocol.ids import Digest
-from sordino_shared.protocol.log_entries import EndState, LoggedEnd, LoggedPolicy, entry_of_manifest, logged_parts
+from sordino_shared.protocol.log_entries import (
+    EndState,
+    LoggedEnd,
+    LoggedPolicy,
+    LoggedSigner,
+    SignerChange,
+    entry_of_manifest,
+    logged_parts,
+)
+from sordino_shared.protocol.series import MAX_TIME
 from tests.ports import free_port
 from tests.server.conftest import RunningServer
 from tests.server.public_log.conftest import NOW
@@ -143,6 +152,40 @@ def test_a_mail_that_fails_is_told_again_by_the_next_run(
     assert json.loads(state.read_text())["size"] == 1
 
 
+def test_a_lie_is_told_by_the_exit_code_also_where_nothing_can_be_written(
+    logging_server: RunningServer, key: Path, tmp_path: Path
+) -> None:
+    publish(logging_server.database, "a text")
+    sign(logging_server)
+    run, nowhere = CliRunner(), tmp_path / "nowhere"
+    unsaved = run.invoke(app, asked_of(logging_server, key, nowhere / "seen.json"))
+    assert unsaved.exit_code == 4
+    assert "seen.json.part cannot be written: No such file or directory" in " ".join(unsaved.stderr.split())
+    assert run.invoke(app, asked_of(logging_server, key, tmp_path)).exit_code == 2
+    mailed = ["--mail", "maria@example.org", "--smtp", f"127.0.0.1:{free_port()}"]
+    for further in ([], mailed, ["--feed", str(nowhere / "log.atom")]):
+        asked = asked_of(logging_server, key, nowhere / "seen.json")
+        asked[asked.index("--key") + 1] = str(OTHER)
+        lie = run.invoke(app, [*asked, *further])
+        assert (lie.exit_code, "not true: " in lie.stdout) == (2, True)
+        assert "seen.json.evidence cannot be written" in " ".join(lie.stderr.split())
+
+
+def test_a_subject_is_one_line_whatever_a_server_says() -> None:
+    for broken in ("\n", "\r\n", "\x85", "\u2028"):
+        message = log_notices.mail("https://t.example", ["a@b.example"], None, [f"no{broken}Bcc: all@example.org"])
+        assert message["Subject"] == "https://t.example: no Bcc: all@example.org"
+        assert message["Bcc"] is None
+
+
+def test_a_time_beyond_the_calendar_is_told(tmp_path: Path) -> None:
+    """A log that is written so must not end its monitors by a traceback, which exits as what is new does."""
+    entry = LogEntry(MAX_TIME, bytes(32), LoggedSigner(SignerChange.ADDED, MAX_TIME))
+    assert sentence(entry).endswith(f" was added until Unix time {MAX_TIME}")
+    log_feed.write_feed(tmp_path / "log.atom", "https://t.example", Look("", [entry]), 1, NOW)
+    assert "<updated>9999-12-31T23:59:59Z</updated>" in (tmp_path / "log.atom").read_text()
+
+
 def test_a_server_that_cannot_be_reached_is_mailed(host: MailHost) -> None:
     address = f"http://127.0.0.1:{free_port()}"
     asked = ["verify", address, "--key", str(OTHER), "--mail", "maria@example.org", "--smtp", f"127.0.0.1:{host.port}"]
@@ -157,6 +200,7 @@ def test_a_server_that_cannot_be_reached_is_mailed(host: MailHost) -> None:
         (["--smtp", "mail.example"], "--smtp has no effect without --mail"),
         (["--mail-from", "a@b.example"], "--mail-from has no effect without --mail"),
         (["--mail", "maria"], "these are no addresses"),
+        (["--mail", ""], "these are no addresses"),
         (["--mail", "maria@example.org\nBcc: all@example.org"], "these are no addresses"),
         (["--mail", "maria@example.org", "--mail-from", "x"], "these are no addresses"),
         (["--mail", "maria@example.org", "--smtp", "ftp://mail.example"], "--smtp: write HOST"),
