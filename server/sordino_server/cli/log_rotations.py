@@ -36,7 +36,7 @@ def usable(named: Sequence[Named], entries: Sequence[LogEntry], origin: str) -> 
 def misnamed(pins: LogPins, named: Sequence[Named], entries: Sequence[LogEntry], note: Checkpoint) -> Iterator[str]:
     """What is wrong with the next keys of new entries; `named` are the keys of earlier ones.
 
-    The key before signs the tree with the entry, also where the entry says that this is long ago: else whoever stole
+    The key before signs the tree with the entry, also where the entry says that this is long ago: else a thief of
     an older key could name the next one. A monitor that was away for the 30 days is given the new key by a person.
     """
     fresh = usable(named, entries, note.origin)
