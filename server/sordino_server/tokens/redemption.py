@@ -7,16 +7,21 @@ from collections import OrderedDict
 from dataclasses import dataclass, replace
 from typing import Self
 
+import anyio
 import anyio.to_thread
 
+from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.tokens import repository
 from sordino_server.tokens.issuer import issuer_key
-from sordino_shared.protocol import ReportBatch
+from sordino_shared.protocol import MAX_REPORTS, Problem, ReportBatch
 from sordino_shared.protocol.tokens import SECRET_BYTES, TOKEN_BYTES, token_of
 from sordino_shared.tokens import IssuerKey, redeem
 
 _MAX_KNOWN = 4096
+# Some ten seconds of a processor, and any single request; of bytes as many as may wait to be written.
+MAX_WAITING_REPORTS = 2 * MAX_REPORTS
+MAX_WAITING_BYTES = 64 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,18 +41,37 @@ class ReportTokens:
 
 
 class Redemption:
-    """Redeems the tokens of one process; whether a campaign has tokens, and the keys of rounds, never change."""
+    """Redeems the tokens of one process; whether a campaign has tokens, and the keys of rounds, never change.
+
+    Anybody may send tokens that are none, and each takes as long as a true one. So requests take turns, one computing
+    while another asks the database, in no thread that other routes need, and no more wait than `MAX_WAITING_REPORTS`.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
         self._has_tokens: OrderedDict[str, bool] = OrderedDict()
+        self._turns = anyio.CapacityLimiter(2)
+        self._waiting_reports = self._waiting_bytes = 0
 
     async def redeem(self, campaign: str, index: int, batch: ReportBatch) -> tuple[ReportBatch, ReportTokens] | None:
-        """The batch without its tokens, and the tokens; None for a campaign without tokens, or that does not exist."""
+        """The batch without its tokens, and the tokens; None for a campaign without tokens, or that does not exist.
+
+        Raises `overloaded` where too many wait.
+        """
         known = self._has_tokens.get(campaign)
         if known is None:
             known = await anyio.to_thread.run_sync(self._ask, campaign)
-        return await anyio.to_thread.run_sync(self._redeem, campaign, index, batch) if known else None
+        if not known:
+            return None
+        reports, size = self._waiting_reports + batch.count, self._waiting_bytes + len(batch.payloads)
+        if reports > MAX_WAITING_REPORTS or size > MAX_WAITING_BYTES:
+            raise ServerError(Problem.OVERLOADED, "too many tokens are waiting to be redeemed; try again later")
+        self._waiting_reports, self._waiting_bytes = reports, size
+        try:
+            return await anyio.to_thread.run_sync(self._redeem, campaign, index, batch, limiter=self._turns)
+        finally:
+            self._waiting_reports -= batch.count
+            self._waiting_bytes -= len(batch.payloads)
 
     def _ask(self, campaign: str) -> bool:
         with self._database.read("find tokens") as session:

@@ -6,17 +6,21 @@ import multiprocessing
 import os
 import signal
 import stat
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import anyio
+import anyio.to_thread
 import httpx
 import pytest
 from sqlalchemy import func, select
 
 from sordino_client import AnswerStatus, Caps, Client, PlanRefused, PlanUnavailable
 from sordino_server import aggregates, models
+from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
 from sordino_server.kit import migrations
 from sordino_server.kit.db import Database
@@ -28,9 +32,11 @@ from sordino_server.tokens import issuing
 from sordino_server.tokens.ends import forget_ended
 from sordino_server.tokens.gates import AddressQuota
 from sordino_server.tokens.issuer import issuer_key
-from sordino_server.tokens.redemption import ReportTokens
+from sordino_server.tokens.redemption import Redemption, ReportTokens
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
+    MAX_REPORTS,
+    Digest,
     Problem,
     ReportBatch,
     Task,
@@ -213,6 +219,33 @@ def _count_until_killed(url: str, upload: Upload, point: int) -> None:
         )
     accepted = recorded.answers[upload]
     os._exit(0 if getattr(accepted, "accepted", 0) == 1 else 1)
+
+
+def test_tokens_that_wait_stop_no_other_route(monkeypatch: pytest.MonkeyPatch) -> None:
+    """While two uploads as large as may be are redeemed, other routes have their threads, and a third is refused."""
+    batch = ReportBatch(Digest(bytes(32)), bytes(16 * MAX_REPORTS), bytes(33 * MAX_REPORTS))
+    redeemed, go = (batch, ReportTokens.none(MAX_REPORTS)), threading.Event()
+    monkeypatch.setattr(Redemption, "_ask", lambda *given: True)
+    monkeypatch.setattr(Redemption, "_redeem", lambda *given: redeemed if go.wait(60) else None)
+
+    async def flooded() -> None:
+        redemption = Redemption(None)  # type: ignore[arg-type]  # it is not asked
+        anyio.to_thread.current_default_thread_limiter().total_tokens = 1
+        async with anyio.create_task_group() as uploads:
+            for _ in range(2):
+                uploads.start_soon(redemption.redeem, "", 0, batch)
+            await anyio.wait_all_tasks_blocked()
+            try:
+                with pytest.raises(ServerError, match="waiting to be redeemed") as refused:
+                    await redemption.redeem("", 0, batch)
+                with anyio.fail_after(20):
+                    assert await anyio.to_thread.run_sync(lambda: "a task") == "a task"
+            finally:
+                go.set()
+        assert refused.value.problem is Problem.OVERLOADED
+        assert await redemption.redeem("", 0, batch) == redeemed
+
+    anyio.run(flooded)
 
 
 @pytest.mark.parametrize("engine", ["sqlite"])
