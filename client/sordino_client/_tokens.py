@@ -16,7 +16,7 @@ from sordino_client._storage import Storage, blob
 from sordino_shared._records import dataclass
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import AccountGate, CampaignId, HookGate, Task, TokenEvaluations, TokenRequest
-from sordino_shared.protocol.tokens import SECRET_BYTES, TOKEN_BYTES, token_of
+from sordino_shared.protocol.tokens import MAX_CREDENTIAL, SECRET_BYTES, TOKEN_BYTES, token_of
 from sordino_shared.randomness import Randomness
 
 _LOG = logging.getLogger("sordino_client")
@@ -85,12 +85,15 @@ class Tokens:
         if isinstance(gate, AccountGate):
             issue = self._config.issue
             if issue is None:
-                reason = "tokens of this campaign come of the app's backend: give Client(issue=…)"
+                reason = "tokens of this campaign come from the app's backend: give Client(issue=…)"
                 raise PlanRefused("token", reason, session.campaign)
             return _called("issue", lambda: issue(campaign, index, element))
         attest, credential = self._config.attest, b""
         if isinstance(gate, HookGate) and attest is not None:
             credential = _called("attest", lambda: attest(campaign, index, element))
+            if len(credential) > MAX_CREDENTIAL:
+                reason = f"attest() of the app gives at most {MAX_CREDENTIAL:,} bytes, not {len(credential):,}"
+                raise PlanUnavailable("token", reason)
         path = f"/v1/campaigns/{campaign}/rounds/{index}/tokens"
         request = TokenRequest(element, credential)
         return (yield from post("token", path, request.content, TokenEvaluations.limit, self._clock))

@@ -27,7 +27,7 @@ from sordino_shared.protocol import (
     TokenRequest,
     TokenRoute,
 )
-from sordino_shared.protocol.tokens import TOKEN_BYTES, issuer_info, token_of
+from sordino_shared.protocol.tokens import MAX_CREDENTIAL, TOKEN_BYTES, issuer_info, token_of
 from sordino_shared.randomness import SystemRandomness
 from sordino_shared.tokens import IssuerKey, evaluate, redeem
 from tests.client.conftest import ADDRESS, CAPS, World
@@ -212,6 +212,16 @@ def test_leaving_deletes_the_token(world: Issuing, make_client: Any, ledger: Pat
     client.opt_out(world.campaign)
     with sqlite3.connect(ledger) as connection:
         assert connection.execute("SELECT count(*) FROM tokens").fetchone() == (0,)
+
+
+def test_an_attestation_that_is_too_long_costs_nothing(make_client: Any) -> None:
+    world = Issuing(HookGate())
+    client = make_client(world, attest=lambda campaign, index, element: bytes(MAX_CREDENTIAL + 1))
+    client.join(world.campaign)
+    with pytest.raises(PlanUnavailable, match=r"attest\(\) of the app gives at most 16,384 bytes, not 16,385"):
+        client.answer(world.campaign, "red")
+    assert client.account().lifetime_nano == 0
+    assert not world.asked
 
 
 def test_stores_of_many_owners_join_no_campaign_with_tokens(world: Issuing, tmp_path: Path) -> None:
