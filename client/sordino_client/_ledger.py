@@ -214,7 +214,13 @@ class Ledger:
                 return AnswerStatus.OPTED_OUT
             if index in _rounds(connection, session.campaign):
                 return AnswerStatus.ALREADY_ANSWERED
-            return self.spend(connection, session, index, proved, terms, randomize)
+            status = self.spend(connection, session, index, proved, terms, randomize)
+            if status is AnswerStatus.RECORDED:
+                # The report has its token. The blind beside it would tell who issued it which report it is in.
+                connection.execute(
+                    "DELETE FROM tokens WHERE campaign = ? AND round = ?", (bytes(session.campaign), index)
+                )
+            return status
 
     def spend(
         self,

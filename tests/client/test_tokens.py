@@ -132,10 +132,10 @@ def test_a_key_of_one_device_alone_is_refused(world: Issuing, make_client: Any, 
     with pytest.raises(PlanRefused, match="where an earlier one named another"):
         client.answer(world.campaign, "red")
     assert client.account().lifetime_nano == 0
-    world.task, world.evaluates = honest, world.key
-    assert client.answer(world.campaign, "red").status is AnswerStatus.RECORDED
     with sqlite3.connect(ledger) as connection, pytest.raises(sqlite3.IntegrityError, match="tokens are final"):
         connection.execute("UPDATE tokens SET secret = zeroblob(16)")
+    world.task, world.evaluates = honest, world.key
+    assert client.answer(world.campaign, "red").status is AnswerStatus.RECORDED
 
 
 def test_a_task_has_a_key_exactly_where_tokens_are(world: Issuing, make_client: Any, make_world: Any) -> None:
@@ -214,6 +214,21 @@ def test_leaving_deletes_the_token(world: Issuing, make_client: Any, ledger: Pat
         assert connection.execute("SELECT count(*) FROM tokens").fetchone() == (0,)
 
 
+def test_an_answer_leaves_its_token_in_the_report_alone(world: Issuing, make_client: Any, ledger: Path) -> None:
+    """The blind and the secret together would tell which of the issuer's requests the report belongs to."""
+    client = make_client()
+    client.join(world.campaign)
+    with sqlite3.connect(ledger) as connection:
+        [(secret, blind, token)] = connection.execute("SELECT secret, blind, token FROM tokens").fetchall()
+    assert client.answer(world.campaign, "red").status is AnswerStatus.RECORDED
+    assert blind not in ledger.read_bytes()
+    assert client.flush(now=True).delivered == 1
+    assert (token_in(world), token[:16]) == (token, secret)
+    assert client.answer(world.campaign, "red").status is AnswerStatus.ALREADY_ANSWERED
+    client.opt_out_all()
+    assert secret not in ledger.read_bytes()
+
+
 def test_an_attestation_that_is_too_long_costs_nothing(make_client: Any) -> None:
     world = Issuing(HookGate())
     client = make_client(world, attest=lambda campaign, index, element: bytes(MAX_CREDENTIAL + 1))
@@ -263,5 +278,5 @@ def test_a_device_that_is_killed_asks_for_the_same_token(tmp_path: Path) -> None
                 elements.add(received.recv_bytes())
     assert len(elements) == 1
     with sqlite3.connect(ledger) as connection:
-        assert connection.execute("SELECT count(token) FROM tokens").fetchone() == (1,)
+        assert connection.execute("SELECT count(*) FROM tokens").fetchone() == (0,)
         assert connection.execute("SELECT count(*) FROM debits").fetchone() == (1,)
