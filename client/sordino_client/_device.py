@@ -179,6 +179,7 @@ class Device:
             fetched = yield from self._fetch_ahead(session.manifest)
             if fetched is not None:
                 self._ledger.keep(fetched)
+                yield from self._tokens.ahead(session, fetched.task)
 
     def next_due(self, campaign: CampaignId) -> datetime | None:
         """When this device is asked next."""

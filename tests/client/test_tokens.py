@@ -229,6 +229,18 @@ def test_an_answer_leaves_its_token_in_the_report_alone(world: Issuing, make_cli
     assert secret not in ledger.read_bytes()
 
 
+def test_a_refresh_gets_the_token_that_joining_did_not(world: Issuing, make_client: Any) -> None:
+    """An app that answers without a connection, as `Telemetry` does, has no other time to get it."""
+    world.problem_of_tokens = Problem.RATE_LIMITED
+    client = make_client()
+    client.join(world.campaign)
+    world.problem_of_tokens = None
+    client._run(client._device.refresh(world.campaign))
+    world.problem_of_tokens = Problem.UNAVAILABLE
+    assert client.answer(world.campaign, "red").status is AnswerStatus.RECORDED
+    assert len(world.asked) == 1
+
+
 def test_an_attestation_that_is_too_long_costs_nothing(make_client: Any) -> None:
     world = Issuing(HookGate())
     client = make_client(world, attest=lambda campaign, index, element: bytes(MAX_CREDENTIAL + 1))
