@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
+import signal
 import subprocess
 import threading
 from collections import OrderedDict
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from sordino_server.errors import ServerError
 from sordino_server.kit.logs import logger
@@ -74,7 +77,7 @@ class Hook:
 
     def _ask(self, command: list[str], credential: bytes) -> bool:
         try:
-            ended = subprocess.run(command, input=credential, capture_output=True, timeout=self._timeout_s, check=False)
+            ended = _run(command, credential, self._timeout_s)
         except subprocess.TimeoutExpired as error:
             log.error("the token hook took too long and was ended", seconds=self._timeout_s)
             raise _undecided() from error
@@ -82,10 +85,26 @@ class Hook:
             log.error("the token hook cannot be run", problem=str(error))
             raise _undecided() from error
         if ended.returncode not in (YES, NO):
-            told = ended.stderr[:_TOLD_BYTES].decode("utf-8", "replace")
+            told = ended.stderr.decode("utf-8", "replace")
             log.error("the token hook failed", status=ended.returncode, said=told)
             raise _undecided()
         return ended.returncode == YES
+
+
+def _run(command: list[str], credential: bytes, timeout_s: float) -> subprocess.CompletedProcess[bytes]:
+    """As `subprocess.run`, but what the program began is killed with it, and only the start of its errors is read."""
+    with TemporaryFile() as errors:
+        # In a session of its own: a shell that is killed alone leaves what it waits for behind.
+        with subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=errors, start_new_session=True
+        ) as program:
+            try:
+                program.communicate(credential, timeout=timeout_s)
+            except subprocess.TimeoutExpired:
+                os.killpg(program.pid, signal.SIGKILL)
+                raise
+        errors.seek(0)
+        return subprocess.CompletedProcess(command, program.returncode, stderr=errors.read(_TOLD_BYTES))
 
 
 def _undecided() -> ServerError:

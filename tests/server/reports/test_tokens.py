@@ -6,7 +6,9 @@ import multiprocessing
 import os
 import signal
 import stat
+import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -325,8 +327,9 @@ def program(folder: Path, body: str) -> Path:
 def test_the_operators_program_decides(
     migrated_sqlite_url: str, tmp_path: Path, check_problem: Callable[..., Any]
 ) -> None:
-    seen = tmp_path / "seen"
-    body = f'echo "$1 $2 $3" > {seen}\ncase "$(cat)" in good) exit 0;; bad) exit 1;; slow) sleep 60;; *) exit 3;; esac'
+    seen, began = tmp_path / "seen", tmp_path / "began"
+    slow = f"sleep 600 & echo $! > {began}; wait"
+    body = f'echo "$1 $2 $3" > {seen}\ncase "$(cat)" in good) exit 0;; bad) exit 1;; slow) {slow};; *) exit 3;; esac'
     hook = program(tmp_path, body)
     with served(migrated_sqlite_url, token_hook=hook, token_hook_timeout_s=0.5) as home:
         campaign = created(home, {"kind": "hook"})
@@ -334,6 +337,14 @@ def test_the_operators_program_decides(
         check_problem(ask(home, campaign, element, b"bad"), Problem.TOKEN_REFUSED)
         for undecided in (b"broken", b"slow"):
             check_problem(ask(home, campaign, element, undecided), Problem.UNAVAILABLE, "could not decide")
+        # What it began is ended with it: nothing is left, or what nobody has asked about.
+        for _ in range(300):
+            left = subprocess.run(["ps", "-o", "stat=", "-p", began.read_text()], capture_output=True, text=True)
+            if not left.stdout.strip() or left.stdout.startswith("Z"):
+                break
+            time.sleep(0.1)
+        else:
+            pytest.fail("the program's child goes on")
         ask(home, campaign, element, b"good").raise_for_status()
         assert seen.read_text().split() == [campaign["id"], "0", element.hex()]
         hook.unlink()
