@@ -24,7 +24,7 @@ from release.third_party import licence
 
 _OURS = "sordino-"
 # Of the server's extras, those that the image has.
-_EXTRAS = {"sordino-server": ("postgres",)}
+_EXTRAS = {"sordino-server": ("postgres", "oidc")}
 
 
 def needed(name: str) -> dict[str, list[str]]:

@@ -120,6 +120,17 @@ def test_the_image_has_a_python_that_the_packages_take_and_keeps_what_they_need(
         assert not set(removed[1].split()) & {Requirement(need).name for need in project["dependencies"]}
 
 
+def test_the_extras_of_the_image_are_extras_of_the_server() -> None:
+    known = tomllib.loads((ROOT / "server" / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    defaults = []
+    for file in ("docker-compose.yml", "Dockerfile", ".env.example", "docs/operations.md"):
+        named = re.findall(r"\bEXTRAS(?::-|=)([a-z,]+)", (ROOT / file).read_text().replace("IMAGE_", ""))
+        assert named, file
+        defaults += [set(each.split(",")) for each in named]
+    assert all(each <= known.keys() for each in defaults)
+    assert all({"postgres", "oidc"} <= each for each in defaults)
+
+
 def test_images_of_others_are_pinned_and_may_be_replaced() -> None:
     for name in ("postgres", "proxy"):
         assert re.fullmatch(r"\$\{[A-Z]+_IMAGE:-[a-z]+:\d+@sha256:[0-9a-f]{64}\}", services()[name]["image"]), name
@@ -209,7 +220,7 @@ def test_one_service_builds_the_image_that_all_use() -> None:
     images = {(service["image"], service["pull_policy"]) for service in own}
     assert images == {("sordino", "never"), ("sordino-shuffler", "never"), ("sordino-spark", "never")}
     built = {name: (service["image"], service["build"]) for name, service in listed.items() if "build" in service}
-    arguments = {"PYTHON_IMAGE": None, "EXTRAS": "${IMAGE_EXTRAS:-postgres,datasets}"}
+    arguments = {"PYTHON_IMAGE": None, "EXTRAS": "${IMAGE_EXTRAS:-postgres,oidc}"}
     assert built == {
         "migrate": ("sordino", {"context": ".", "args": arguments}),
         "shuffler": (
