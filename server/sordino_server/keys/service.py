@@ -292,6 +292,9 @@ def put_person(session: Session, person: str, name: str, role: Role, now: int) -
         person=person,
     )
     key, is_new = insert_if_absent(session, row)
+    if key.person != person:
+        # Two digests that share 64 bits are no accident: somebody searched for such a subject.
+        raise ServerError(Problem.FORBIDDEN, "another operator has your id: ask who runs this server")
     if key.revoked_at is not None:
         raise ServerError(Problem.FORBIDDEN, "an admin of this server revoked you: ask one")
     if is_new or key.role != role:

@@ -66,7 +66,7 @@ class Provider:
         if found.get("issuer") != self.client.issuer:
             raise IssuerFailed(f"says that it is {str(found.get('issuer'))[:100]!r}, and not {self.client.issuer}")
         for name in _ENDPOINTS:
-            _check_endpoint(name, found.get(name))
+            self._check_endpoint(name, found.get(name))
         return found
 
     def keys(self, *, again: bool = False) -> list[Any]:
@@ -107,20 +107,30 @@ class Provider:
         return token
 
     def sign_out(self) -> str | None:
-        """The page at which a person signs out of the provider, where it has one."""
-        found = self.metadata().get("end_session_endpoint")
+        """The page at which a person signs out of the provider, where it has one and answers."""
         try:
-            _check_endpoint("end_session_endpoint", found)
+            found = self.metadata().get("end_session_endpoint")
+            self._check_endpoint("end_session_endpoint", found)
         except IssuerFailed:
             return None
         return str(found)
+
+    def _check_endpoint(self, name: str, url: object) -> None:
+        """Raise IssuerFailed unless this is an address over TLS, or of this machine as the provider itself."""
+        try:
+            address, _ = Address.parse_url(url if isinstance(url, str) else "")
+        except InvalidValue as error:
+            raise IssuerFailed(f"names no {name}") from error
+        near = is_this_machine(Address.parse(self.client.issuer).host)
+        if address.scheme != "https" and not (near and is_this_machine(address.host)):
+            raise IssuerFailed(f"names a {name} without TLS")
 
     def _post(self, fields: dict[str, str]) -> dict[str, Any]:
         metadata = self.metadata()
         headers = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
         if self.client.secret is not None:
-            methods = metadata.get("token_endpoint_auth_methods_supported") or ["client_secret_basic"]
-            if "client_secret_basic" in methods:
+            methods = metadata.get("token_endpoint_auth_methods_supported")
+            if not isinstance(methods, list) or not methods or "client_secret_basic" in methods:
                 pair = f"{quote(self.client.client_id, safe='')}:{quote(self.client.secret, safe='')}"
                 headers["Authorization"] = "Basic " + base64.b64encode(pair.encode()).decode()
             else:
@@ -161,7 +171,7 @@ def _ask(method: str, url: str, headers: Mapping[str, str], content: bytes | Non
 def _document(content: bytes) -> dict[str, Any]:
     try:
         found = json.loads(content)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise IssuerFailed("answers with what is no JSON") from error
     if not isinstance(found, dict):
         raise IssuerFailed("answers with another JSON than an object")
@@ -174,13 +184,3 @@ def _error_in(content: bytes) -> str:
     except IssuerFailed:
         return ""
     return error if isinstance(error, str) and error.isascii() and error.replace("_", "").isalnum() else ""
-
-
-def _check_endpoint(name: str, url: object) -> None:
-    """Raise IssuerFailed unless this is an address over TLS, or of this machine."""
-    try:
-        address, _ = Address.parse_url(url if isinstance(url, str) else "")
-    except InvalidValue as error:
-        raise IssuerFailed(f"names no {name}") from error
-    if address.scheme != "https" and not is_this_machine(address.host):
-        raise IssuerFailed(f"names a {name} without TLS")
