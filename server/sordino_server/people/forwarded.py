@@ -8,13 +8,12 @@ from typing import Any
 
 from sordino_server.config import Settings
 from sordino_server.errors import ServerError
-from sordino_server.people.person import Person
+from sordino_server.people.person import Person, is_subject
 from sordino_shared.http.senders import TrustedProxies
 from sordino_shared.protocol import Problem
 
 ISSUER = "proxy"
 USER, GROUPS, SECRET = "X-Forwarded-User", "X-Forwarded-Groups", "X-Sordino-Proxy-Secret"
-_LONGEST_NAME = 255
 
 
 def forwarded_person(scope: Mapping[str, Any], settings: Settings) -> Person | None:
@@ -34,8 +33,11 @@ def forwarded_person(scope: Mapping[str, Any], settings: Settings) -> Person | N
         raise ServerError(
             Problem.FORBIDDEN, f"the proxy names a person without its secret: let it send {SECRET}, and no client"
         )
-    if not user or "," in user or len(user) > _LONGEST_NAME:
-        raise ServerError(Problem.MALFORMED_REQUEST, f"{USER} is no name of one person, without a comma")
+    if not is_subject(user) or "," in user:
+        raise ServerError(
+            Problem.MALFORMED_REQUEST,
+            f"{USER} is no legible name of one person, without a comma, of 1 to 255 characters",
+        )
     groups = (_only(scope, GROUPS) or "").split(",")
     return Person(issuer=ISSUER, subject=user, groups=tuple(each.strip() for each in groups if each.strip()))
 

@@ -9,8 +9,9 @@ from typing import Any
 import jwt
 
 from sordino_server.errors import ServerError
-from sordino_server.people.person import Person
+from sordino_server.people.person import Person, is_subject
 from sordino_server.people.provider import Provider
+from sordino_shared._text import is_legible
 from sordino_shared.protocol import Problem
 
 # Of public keys alone: no secret that both sides have, and never `none`.
@@ -26,14 +27,15 @@ def person_of(provider: Provider, token: str, nonce: str, groups_claim: str) -> 
         claims = _claims(provider, token)
     except jwt.PyJWTError as error:
         raise _refused(str(error)) from error
-    if not isinstance(claims["nonce"], str) or not secrets.compare_digest(claims["nonce"].encode(), nonce.encode()):
+    given = claims["nonce"].encode("utf-8", "surrogatepass") if isinstance(claims["nonce"], str) else b""
+    if not secrets.compare_digest(given, nonce.encode()):
         raise _refused("it is of another sign-in")
     several = isinstance(claims["aud"], list) and len(claims["aud"]) > 1
     if claims.get("azp", None if several else provider.client.client_id) != provider.client.client_id:
         raise _refused("it was made for another client")
     subject = claims["sub"]
-    if not isinstance(subject, str) or not 1 <= len(subject) <= _LONGEST:
-        raise _refused("it names no subject")
+    if not is_subject(subject):
+        raise _refused("it names no subject that can be read")
     return Person(
         issuer=provider.client.issuer,
         subject=subject,
@@ -44,6 +46,8 @@ def person_of(provider: Provider, token: str, nonce: str, groups_claim: str) -> 
 
 
 def _claims(provider: Provider, token: str) -> dict[str, Any]:
+    if not token.isascii():
+        raise jwt.DecodeError("it is no token")
     header = jwt.get_unverified_header(token)
     algorithm, identifier = header.get("alg"), header.get("kid")
     if algorithm not in ALGORITHMS:
@@ -91,7 +95,7 @@ def _groups(claim: object) -> tuple[str, ...]:
 
 
 def _text(claim: object) -> str | None:
-    return claim[:_LONGEST] if isinstance(claim, str) and claim else None
+    return claim[:_LONGEST] if isinstance(claim, str) and claim and is_legible(claim) else None
 
 
 def _refused(reason: str) -> ServerError:

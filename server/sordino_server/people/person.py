@@ -5,9 +5,17 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from sordino_shared._text import is_legible, is_visible
+
+_LONGEST_SUBJECT = 255
 # What the columns of the audit log take.
 _LONGEST = 200
 _PSEUDONYM_DIGITS = 32
+
+
+def is_subject(text: object) -> bool:
+    """Whether this can name a person: 1 to 255 characters, something visible, and nothing hidden."""
+    return isinstance(text, str) and 1 <= len(text) <= _LONGEST_SUBJECT and is_visible(text) and is_legible(text)
 
 
 @dataclass(frozen=True, kw_only=True)
