@@ -18,16 +18,18 @@ from starlette.responses import RedirectResponse
 from sordino_server.console import sessions
 from sordino_server.console.console_route import COOKIE, SIGN_IN, ConsoleRoute, to_sign_in
 from sordino_server.console.rendering import render
-from sordino_server.console.sign_in import SignInLimit, set_cookie, signed_in, way_to
+from sordino_server.console.sign_in import SignInLimit, set_cookie, signed_in, too_many, way_to
 from sordino_server.console.transport import check_safe, is_secure
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
+from sordino_server.kit.token_buckets import TokenBuckets
 from sordino_server.models import Key
 from sordino_server.people import service as people
 from sordino_server.people.flow import COOKIE as FLOW_COOKIE
 from sordino_server.people.flow import LIFETIME_S, Flow, cookie_name, local_page
 from sordino_server.people.person import Person
 from sordino_server.people.provider import IssuerFailed, Provider, RelyingParty
+from sordino_shared.http.senders import TrustedProxies
 from sordino_shared.protocol import Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
@@ -40,6 +42,9 @@ RENEWED_S = 900
 _MOST_FLOWS = 8
 # A provider that hangs has no more threads of this process than these.
 _MOST_EXCHANGES = 4
+# Of an address: enough for 600 people behind one, whose sessions are renewed every ten minutes.
+EXCHANGES_PER_S = 1.0
+EXCHANGES_AT_ONCE = 30
 # What a provider says where it would have to ask the person, and may not.
 _WOULD_ASK = frozenset({"login_required", "interaction_required", "consent_required", "account_selection_required"})
 
@@ -60,6 +65,7 @@ def prepare(app_state: State) -> None:
     )
     app_state.provider = Provider(client)
     app_state.exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
+    app_state.exchange_limit = TokenBuckets(EXCHANGES_PER_S, EXCHANGES_AT_ONCE)
 
 
 def check_installed() -> None:
@@ -96,17 +102,18 @@ async def begin(
     check_safe(request, context.settings)
     provider = _provider(request)
     cookie = request.cookies.get(COOKIE, "")
-    renewed = cookie if silent and await sessions.is_made_here(request.app.state.known_keys, cookie) else ""
+    known = await sessions.is_made_here(request.app.state.known_keys, cookie)
+    flow = Flow(local_page(to), sessions.hashed(cookie) if known else "", silent and known)
     # Who renews counts alone: many may share an address, each with a session of an own.
     attempts: SignInLimit = request.app.state.sign_in_limit
-    attempts.check(request, context.settings, renewed[: sessions.KEY_DIGITS])
-    flow = Flow(local_page(to), sessions.hashed(renewed) if renewed else "")
+    attempts.check(request, context.settings, cookie[: sessions.KEY_DIGITS] if flow.silent else "")
 
     def address() -> str:
-        return provider.authorization(_callback(request), flow.state, flow.nonce, flow.challenge, silent=bool(renewed))
+        return provider.authorization(_callback(request), flow.state, flow.nonce, flow.challenge, silent=flow.silent)
 
     try:
-        asked = await anyio.to_thread.run_sync(address)
+        async with request.app.state.exchanges:
+            asked = await anyio.to_thread.run_sync(address)
     except IssuerFailed as error:
         return _failed(error)
     response = RedirectResponse(asked, 303, {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
@@ -132,14 +139,26 @@ async def finish(request: Request, context: Injected) -> Response:
         if "error" in asked:
             response = await anyio.to_thread.run_sync(_not_signed_in, context, flow, asked["error"])
         else:
+            _take_exchange(request, context)
             async with request.app.state.exchanges:
                 person = await anyio.to_thread.run_sync(_identified, context, provider, flow, request)
             response = await anyio.to_thread.run_sync(_entered, request, context, flow, person)
     except IssuerFailed as error:
         response = _failed(error)
+    except ServerError as error:
+        if error.problem is not Problem.FORBIDDEN:
+            raise
+        response = await anyio.to_thread.run_sync(_refused, context, flow, error.detail)
     # A flow ends once, however it ends: what comes again with its state finds no cookie.
     response.delete_cookie(cookie_name(flow.state), path=SIGN_IN)
     return response
+
+
+def _take_exchange(request: Request, context: Context) -> None:
+    """Raise `rate-limited` for an address that asks too often: anybody can make up a flow with a code."""
+    limit: TokenBuckets = request.app.state.exchange_limit
+    if wait := limit.take(TrustedProxies.parse(context.settings.trusted_proxies).sender(request.scope)):
+        raise too_many(wait)
 
 
 def _flow_of(request: Request) -> Flow:
@@ -176,14 +195,19 @@ def _entered(request: Request, context: Context, flow: Flow, person: Person) -> 
     def enter(session: Session) -> Key:
         return people.enter(session, person, settings, now)
 
-    if flow.renews:
+    def enter_anew(session: Session) -> Key:
+        # The browser sends no Strict cookie on the way back.
+        sessions.end_hashed(session, flow.before, now)
+        return enter(session)
+
+    if flow.silent:
         with context.database.write("renew console session") as session:
-            if sessions.renew(session, flow.renews, enter(session), now, now + RENEWED_S):
+            if sessions.renew(session, flow.before, enter(session), now, now + RENEWED_S):
                 return way_to(flow.target)
     return signed_in(
         request,
         context,
-        enter,
+        enter_anew,
         way_to(flow.target),
         shown_name=person.name or person.email or person.subject,
         renew_at=now + RENEWED_S,
@@ -192,14 +216,17 @@ def _entered(request: Request, context: Context, flow: Flow, person: Person) -> 
 
 
 def _not_signed_in(context: Context, flow: Flow, error: str) -> Response:
-    """The form, where the provider would have to ask; else a page. A session that was to be renewed ends."""
-    if flow.renews:
-        with context.database.write("end console session") as session:
-            sessions.end_hashed(session, flow.renews, context.clock.now())
-        if error in _WOULD_ASK:
-            return RedirectResponse(to_sign_in(flow.target), 303)
+    """The form, where the provider would have to ask; else a page."""
     shown = error if error.isascii() and error.replace("_", "").isalnum() else "an error"
-    detail = f"The OpenID provider answers with {shown[:60]}: you are not signed in."
+    page = _refused(context, flow, f"The OpenID provider answers with {shown[:60]}: you are not signed in.")
+    return RedirectResponse(to_sign_in(flow.target), 303) if flow.silent and error in _WOULD_ASK else page
+
+
+def _refused(context: Context, flow: Flow, detail: str) -> Response:
+    """A page with the reason. A session that was to be renewed ends: nobody vouches for its person any more."""
+    if flow.silent:
+        with context.database.write("end console session") as session:
+            sessions.end_hashed(session, flow.before, context.clock.now())
     return render("error.html", "Not signed in", status=403, detail=detail, campaign=None, retry_after=None)
 
 

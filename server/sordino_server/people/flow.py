@@ -14,6 +14,7 @@ import re
 import secrets
 from dataclasses import dataclass, field
 from typing import Self
+from urllib.parse import unquote
 
 LIFETIME_S = 600
 COOKIE = "sordino_flow_"
@@ -21,20 +22,27 @@ _START = "/console/campaigns"
 # Within the console alone: no other address of this server, and none of another one.
 _LOCAL = re.compile(r"/console/[A-Za-z0-9._~/?&=%:+,-]{0,1000}")
 _NO_TARGET = ("/console/sign-in", "/console/sign-out")
-_DIGEST = re.compile(r"[0-9a-f]{64}|")
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_TYPES = [str, str, str, bool]
 
 
 def local_page(path: str) -> str:
     """The page of the console that a sign-in goes to: `path`, or the first one where it is no page of the console."""
-    return path if _LOCAL.fullmatch(path) and not path.startswith(_NO_TARGET) else _START
+    # A browser takes dot segments out, also encoded ones, and so comes to other pages than the path begins with.
+    dots = {".", ".."} & set(unquote(path.partition("?")[0]).split("/"))
+    return path if _LOCAL.fullmatch(path) and not dots and not path.startswith(_NO_TARGET) else _START
 
 
 @dataclass(frozen=True)
 class Flow:
-    """A sign-in that has begun: the page that it goes to, and the SHA-256 of the session that it renews, or nothing."""
+    """A sign-in that has begun: the page that it goes to, and the SHA-256 of the browser's session, or nothing.
+
+    That session is renewed where the sign-in is silent, and ends with any other.
+    """
 
     target: str
-    renews: str = ""
+    before: str = ""
+    silent: bool = False
     secret: str = field(default_factory=lambda: secrets.token_urlsafe(32), repr=False)
 
     @property
@@ -60,7 +68,7 @@ class Flow:
     @property
     def cookie(self) -> tuple[str, str]:
         """Name and value: each tab that signs in has its own."""
-        value = json.dumps([self.secret, self.target, self.renews]).encode()
+        value = json.dumps([self.secret, self.target, self.before, self.silent]).encode()
         return cookie_name(self.state), _base64(value)
 
     @classmethod
@@ -68,12 +76,13 @@ class Flow:
         """The flow that began in this browser with this state, None for any other."""
         try:
             read = json.loads(base64.urlsafe_b64decode(value + "=" * (-len(value) % 4)))
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
-        if not (isinstance(read, list) and len(read) == 3 and all(isinstance(each, str) for each in read)):
+        if not (isinstance(read, list) and [type(each) for each in read] == _TYPES):
             return None
-        secret, target, renews = read
-        flow = cls(local_page(target), renews if _DIGEST.fullmatch(renews) else "", secret)
+        secret, target, before, silent = read
+        known = bool(_DIGEST.fullmatch(before))
+        flow = cls(local_page(target), before if known else "", silent and known, secret)
         return flow if hmac.compare_digest(flow.state.encode(), state.encode("utf-8", "surrogatepass")) else None
 
     def _derived(self, label: str) -> str:
