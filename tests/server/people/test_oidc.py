@@ -74,24 +74,10 @@ def test_the_way_there_has_pkce_and_a_flow_of_the_browser(site: Site) -> None:
     assert asked["state"] not in flow.partition("=")[2]
 
 
-@pytest.mark.parametrize(
-    "elsewhere",
-    [
-        "https://evil.example/",
-        "//evil.example",
-        "/\\evil.example",
-        "/console/../../\\evil",
-        "/console/\r\nSet-Cookie: a=b",
-        "/console//evil.example@",
-        "javascript:alert(1)",
-        "/console/sign-out",
-        "/console/sign-in/person",
-        "/docs",
-    ],
-)
-def test_a_sign_in_leads_to_pages_of_the_console_alone(site: Site, elsewhere: str) -> None:
+def test_a_sign_in_leads_to_pages_of_the_console_alone(site: Site) -> None:
     site.issuer.signed_in = "bob-2"
-    assert 'content="0;url=/console/campaigns"' in site.enter(site.browsers.anonymous(), to=elsewhere).text
+    for elsewhere in ("https://evil.example/", "/console/../docs"):
+        assert 'content="0;url=/console/campaigns"' in site.enter(site.browsers.anonymous(), to=elsewhere).text
 
 
 def test_who_has_no_known_group_has_no_role(site: Site) -> None:
@@ -175,7 +161,13 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("wrong", WRONG)
+# One of each class; test_id_tokens.py has others without a server.
+IN_THE_GATE = ("audience", "issuer", "nonce", "expired", "none", "another key", "no token")
+
+
+@pytest.mark.parametrize(
+    "wrong", [each if each in IN_THE_GATE else pytest.param(each, marks=pytest.mark.slow) for each in WRONG]
+)
 def test_a_token_that_is_not_this_one_is_refused(site: Site, wrong: str) -> None:
     WRONG[wrong](site)
     site.issuer.signed_in = "bob-2"
@@ -212,11 +204,10 @@ def test_a_code_of_another_sign_in_is_refused_by_its_verifier(site: Site) -> Non
     assert COOKIE not in victim.http.cookies
 
 
-@pytest.mark.parametrize(
-    "query", ["", "?state=x", "?code=x", "?state=x&code=y", "?state=%00&code=x", "?state=x&state=x&code=y"]
-)
-def test_a_way_back_that_nobody_began_is_refused(site: Site, query: str) -> None:
-    assert site.browsers.anonymous().http.get(f"/console/sign-in/callback{query}").status_code == 403
+def test_a_way_back_that_nobody_began_is_refused(site: Site) -> None:
+    browser = site.browsers.anonymous()
+    for query in ("", "?state=x", "?code=x", "?state=x&code=y", "?state=%00&code=x", "?state=x&state=x&code=y"):
+        assert browser.http.get(f"/console/sign-in/callback{query}").status_code == 403, query
     assert "/token" not in site.issuer.asked
 
 
@@ -240,19 +231,10 @@ def test_a_key_that_was_rotated_is_read_again(site: Site) -> None:
     assert site.issuer.asked.count("/jwks") == 1
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"issuer": "https://evil.example"},
-        {"token_endpoint": "http://evil.example/token"},
-        {"authorization_endpoint": None},
-        {"jwks_uri": 7},
-    ],
-)
-def test_what_a_provider_publishes_is_checked(site: Site, change: dict[str, Any]) -> None:
-    site.issuer.metadata = lambda found: found | change
+def test_what_a_provider_publishes_is_checked(site: Site) -> None:
+    site.issuer.metadata = lambda found: found | {"issuer": "https://evil.example"}
     refused = site.browsers.anonymous().http.get(PERSON)
-    assert (refused.status_code, "The OpenID" in refused.text or "the OpenID" in refused.text) == (503, True)
+    assert (refused.status_code, "the OpenID provider says that it is" in refused.text) == (503, True)
 
 
 def test_a_provider_that_is_down_shuts_no_key_out(migrated_sqlite_url: str, issuer: Any) -> None:
@@ -319,7 +301,6 @@ def test_a_person_who_loses_a_group_loses_the_role(site: Site) -> None:
     away = browser.http.get("/console/campaigns").headers["location"]
     back = browser.http.get(httpx.get(browser.http.get(away).headers["location"]).headers["location"])
     assert back.status_code == 403
-    site.running.clock.advance(1)
     assert browser.http.get("/console/campaigns.json").status_code == 401
 
 
