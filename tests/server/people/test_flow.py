@@ -135,6 +135,8 @@ def test_a_provider_that_hangs_has_four_threads(site: Site, monkeypatch: pytest.
 
 def test_made_up_flows_ask_the_provider_a_bounded_number_of_times(site: Site) -> None:
     """Whoever makes a secret has a flow that fits: only the provider knows that there was no code."""
+    # A busy machine takes seconds for these requests, in which an address would be given more.
+    site.running.app.state.exchange_limit._tick = lambda: 0.0
     client = site.browsers.anonymous().http
     statuses = []
     for _ in range(person_sign_in.EXCHANGES_AT_ONCE + 5):
@@ -142,5 +144,4 @@ def test_made_up_flows_ask_the_provider_a_bounded_number_of_times(site: Site) ->
         cookie = f"{cookie_name(flow.state)}={flow.cookie[1]}"
         asked = {"state": flow.state, "code": "x"}
         statuses.append(client.get("/console/sign-in/callback", params=asked, headers={"Cookie": cookie}).status_code)
-    assert set(statuses) == {403, 429}
-    assert statuses[: person_sign_in.EXCHANGES_AT_ONCE] == [403] * person_sign_in.EXCHANGES_AT_ONCE
+    assert statuses == [403] * person_sign_in.EXCHANGES_AT_ONCE + [429] * 5

@@ -97,4 +97,5 @@ def test_a_token_without_a_key_id_needs_the_only_key() -> None:
 
 @pytest.mark.parametrize("name", ["\ud800", "a\0b", "\u202eadmin", 7, ""])
 def test_a_name_that_hides_something_is_not_shown(name: Any) -> None:
-    assert person(token(name=name, preferred_username="ada")).name == "ada"
+    # In ASCII: what a failure shows may hold half a surrogate pair, which no report can carry.
+    assert ascii(person(token(name=name, preferred_username="ada")).name) == "'ada'"
