@@ -64,8 +64,7 @@ def verify(
     """
     notices = log_notices.Notices(address=url, recipients=mail or [], sender=mail_from, smtp=smtp, feed=feed)
     known = log_monitor.Monitored.read(state)
-    before = known.note
-    found = _looked(url, _pins(key, witness or [], quorum), known, notices)
+    before, found = known.note, _looked(url, _pins(key, witness or [], quorum), known, notices)
     lines = log_notices.told(found)
     if found.lies:
         _keep_evidence(state, found.lies, [each for each in (before, found.note) if each])
