@@ -50,3 +50,10 @@ def test_every_target_of_make_that_is_named_exists() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
     named = {target for page in PAGES for target in re.findall(r"`make ([a-z-]+)", page.read_text(encoding="utf-8"))}
     assert named <= targets
+
+
+def test_the_quickstart_counts_the_wheels_of_make_dist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (names,) = re.findall(r"^DISTRIBUTIONS := (.+)$", makefile, re.MULTILINE)
+    count = ("no", "one", "two", "three", "four", "five", "six", "seven")[len(names.split())]
+    assert f"`make dist` builds {count} of them" in (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
