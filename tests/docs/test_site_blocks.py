@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from docs.site.blocks import blocks, differences, run_page
-from docs.site.contents import CONTENTS, DOCS, ROOT, parts
+from docs.site.contents import CONTENTS, DOCS, parts
 from tests.patience import PATIENCE_S
 
 TUTORIALS = ("first-estimate", "first-campaign", "first-app")
-# Without servers: those of the others take ten seconds of a processor.
-QUICK = (ROOT / "README.md", DOCS / "first-estimate.md")
+# Without servers: those of the others take ten seconds of a processor. `test_examples.py` runs the README's block.
+QUICK = (DOCS / "first-estimate.md",)
 SERVED = tuple(DOCS / f"{name}.md" for name in TUTORIALS[1:])
 # One block in so many may be left out.
 LEAST_FOR_ONE = 20
