@@ -10,6 +10,12 @@ from docs.site import contents
 
 BUILD = contents.ROOT / "build" / "docs"
 LLMS = contents.ROOT / "llms.txt"
+# Sphinx says which name it did not find, and not what a developer does about it.
+REMEDIES = """The site has warnings, each above with its place.
+"reference target not found" is a type of a public signature without an entry on the site. Export it in __all__ of its
+package, or list it in RETURNED of docs/site/reference/python.py if functions return it, or in docs/site/nitpicks.py
+with the reason why readers need no entry. "cross-reference target not found" is a link to a page or heading
+that is gone."""
 
 
 def listed() -> list[contents.Part]:
@@ -32,7 +38,8 @@ def build(target: Path) -> int:
     stage(target / "source", listed(), reference.pages(), reference.TOPS)
     options = ["-n", "-W", "--keep-going", "-q", "-b", "html", "-c", str(Path(__file__).parent)]
     code = int(build_main([*options, "-d", str(target / "doctrees"), str(target / "source"), str(target / "html")]))
-    (target / "html" / "llms.txt").write_text(contents.site_llms(target / "source"), encoding="utf-8")
+    if not code:
+        (target / "html" / "llms.txt").write_text(contents.site_llms(target / "source"), encoding="utf-8")
     return code
 
 
@@ -51,7 +58,9 @@ def main() -> int:
     commands.add_parser("llms", help="write llms.txt from the table of contents")
     chosen = parser.parse_args()
     if chosen.command == "build":
-        if not (code := build(chosen.folder)):
+        if code := build(chosen.folder):
+            print(REMEDIES, file=sys.stderr)
+        else:
             print(f"open {chosen.folder / 'html' / 'index.html'}")
         return code
     LLMS.write_text(llms(), encoding="utf-8")

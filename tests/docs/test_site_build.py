@@ -5,6 +5,7 @@ Needs the packages of requirements/docs.txt, which `make docs` installs and `.ci
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from docs.site.__main__ import REMEDIES
 from docs.site.contents import DOCS, ROOT
 from docs.site.staging import toctree, with_site_links
 from tests.server.console.browser.conftest import DESKTOP, PHONE, Window, chromium  # noqa: F401
@@ -73,6 +75,9 @@ def test_a_page_or_heading_that_is_not_there_ends_the_build(tmp_path: Path) -> N
     for named in ("gone.md", "'old'", "'away'", "alone.md", "NoSuchType"):
         assert named in done.stderr
     assert "'new'" not in done.stderr
+    # What `make docs` prints behind them quotes them.
+    for quoted in re.findall(r'"([^"]+)"', REMEDIES):
+        assert quoted in done.stderr
 
 
 @contextmanager

@@ -20,6 +20,17 @@ def test_llms_txt_is_of_these_pages() -> None:
     assert site.LLMS.read_text(encoding="utf-8") == site.llms(), "run python -m docs.site llms"
 
 
+@pytest.mark.parametrize(("code", "said"), [(0, "open "), (1, "docs/site/nitpicks.py")])
+def test_a_build_with_warnings_ends_with_what_to_do(
+    code: int, said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(site, "build", lambda _folder: code)
+    monkeypatch.setattr("sys.argv", ["docs.site", "build"])
+    assert site.main() == code
+    printed = capsys.readouterr()
+    assert said in (printed.err if code else printed.out)
+
+
 def test_what_does_not_fit_is_said() -> None:
     parts = contents.parts("# x\n\n## Reference\n\n- [A](a.md): one\n- [A](a.md): again\n- [Gone](gone.md): no more\n")
     assert contents.misfits(parts, {"a.md", "new.md"}) == [
