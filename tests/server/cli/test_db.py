@@ -40,6 +40,9 @@ def test_rows_go_with_a_downgrade_only_by_name(run_command: Run, json_of: Run, t
     head = json_of("db", "upgrade")["current"]
     with closing(sqlite3.connect(tmp_path / "sordino.sqlite3")) as database, database:
         database.execute("INSERT INTO archives (round_id, url, managed, created_at) VALUES (7, 'lake', 1, 7)")
+        # A migration copies the audit log, whose keys are looked up.
+        columns = "id, name, role, secret_sha256, created_at"
+        database.execute(f"INSERT INTO keys ({columns}) VALUES ('k', 'k', 'admin', 'd', 7)")
         database.execute("INSERT INTO audit_log (key_id, action, path, created_at) VALUES ('k', 'x', '/', 7)")
     back = "202611221005"
     refusal = run_command("db", "downgrade", back, "--lose", "archives", code=2).stderr

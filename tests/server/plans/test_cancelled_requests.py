@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from sordino_analysis.progress import Progress, ProgressCallback
-from sordino_server.jobs import worker
+from sordino_server.jobs import watch, worker
 from sordino_shared.protocol import Problem
 from tests.patience import PATIENCE_S
 
@@ -36,7 +36,7 @@ def test_a_computation_that_reports_nothing_new_ends_and_its_plan_is_dropped(
     running: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The worker looks at its lease at the planner's heartbeat, long before it would renew it."""
-    monkeypatch.setattr(worker, "_CHECK_EVERY_S", 0.01)
+    monkeypatch.setattr(watch, "_CHECK_EVERY_S", 0.01)
     identifier, beats, outcomes = running.plan_request()["id"], 0, []
 
     def compile_for_ever(_: Any, progress: ProgressCallback) -> Any:
