@@ -165,7 +165,7 @@ def test_a_full_disk_loses_nothing_that_was_recorded(world, make_client, monkeyp
     class Full(Storage):
         def connect(self) -> sqlite3.Connection:
             connection = super().connect()
-            connection.execute("PRAGMA max_page_count = 32")
+            connection.execute("PRAGMA max_page_count = 48")
             return connection
 
     monkeypatch.setattr(device_module, "Storage", Full)
