@@ -19,8 +19,9 @@ from tests.openid_issuer import unpadded
 ISSUER = "https://id.example"
 KEY = generate_private_key(65537, 2048)
 PUBLIC = jwt.algorithms.RSAAlgorithm.to_jwk(KEY.public_key(), as_dict=True) | {"kid": "a"}
+# When this file is read: its tests may run an hour later.
 NOW = int(time.time())
-CLAIMS = {"iss": ISSUER, "sub": "ada-1", "aud": "sordino", "iat": NOW, "exp": NOW + 600, "nonce": "n"}
+CLAIMS = {"iss": ISSUER, "sub": "ada-1", "aud": "sordino", "iat": NOW, "exp": NOW + 86_400, "nonce": "n"}
 HEAD = {"alg": "RS256", "kid": "a"}
 
 
