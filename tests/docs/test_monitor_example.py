@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 import yaml
 
 from sordino_server.public_log.signing import NoteSigner, read_key_file
@@ -49,6 +50,7 @@ class Repository:
         return self.git("log", "--format=%s", "origin/main").splitlines()
 
 
+@pytest.mark.slow
 def test_the_workflow_keeps_what_it_saw_and_fails_for_what_is_not_true(
     migrated_sqlite_url: str, tmp_path: Path
 ) -> None:

@@ -307,5 +307,5 @@ def test_numbers_that_a_range_clips_are_counted(server: RemoteServer, tmp_path: 
 def test_the_same_simulation_again_waits_for_the_next_second(server: RemoteServer, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("load\n" + "1\n2\n" * 20)
     options = ["--csv", str(tmp_path / "rows.csv"), "--column", "load", "--bins", "2", "--apps", "0", "--json"]
-    campaigns = {result_of(run(server, *options))["campaign"] for _ in range(3)}
-    assert len(campaigns) == 3
+    campaigns = {result_of(run(server, *options))["campaign"] for _ in range(2)}
+    assert len(campaigns) == 2
