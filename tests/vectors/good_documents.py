@@ -616,20 +616,11 @@ def _manifest_at_limits(one_round: Manifest) -> Manifest:
 
 def tasks() -> dict[str, Task]:
     campaign, device = manifests()["one_round"].campaign, device_parts()["randomized_response"].digest
+    usual = _open_task(campaign, device)
     return {
-        "open": Task(
-            campaign=campaign,
-            state=CampaignState.OPEN,
-            round=0,
-            device_parts=(device,),
-            epoch=7,
-            retry=RetryWindow(60, 3600),
-            answer_until=1_800_403_200,
-            accept_until=1_800_604_800,
-        ),
-        "at_limits": Task(
-            campaign=campaign,
-            state=CampaignState.OPEN,
+        "open": usual,
+        "at_limits": replace(
+            usual,
             round=15,
             device_parts=(device,) * 16,
             epoch=65535,
@@ -637,37 +628,9 @@ def tasks() -> dict[str, Task]:
             answer_until=2**40,
             accept_until=2**40,
         ),
-        "no_end": Task(
-            campaign=campaign,
-            state=CampaignState.OPEN,
-            round=0,
-            device_parts=(device,),
-            epoch=0,
-            retry=RetryWindow(0, 1),
-            answer_until=0,
-            accept_until=None,
-        ),
-        "online_only": Task(
-            campaign=campaign,
-            state=CampaignState.OPEN,
-            round=0,
-            device_parts=(device,),
-            epoch=0,
-            retry=RetryWindow(0, 1),
-            answer_until=None,
-            accept_until=1_800_604_800,
-        ),
-        "with_tokens": Task(
-            campaign=manifests()["tokens_by_address"].campaign,
-            state=CampaignState.OPEN,
-            round=0,
-            device_parts=(device,),
-            epoch=7,
-            retry=RetryWindow(60, 3600),
-            answer_until=None,
-            accept_until=1_800_604_800,
-            issuer_key=issuer_key(manifests()["tokens_by_address"], 0).public,
-        ),
+        "no_end": replace(usual, epoch=0, retry=RetryWindow(0, 1), answer_until=0, accept_until=None),
+        "online_only": replace(usual, epoch=0, retry=RetryWindow(0, 1), answer_until=None),
+        "with_tokens": _task_with_tokens(device),
         "signed": signed_task(campaign, device, 1),
         "signed_at_limits": signed_task(campaign, device, 2**40),
         "closed": Task(
@@ -681,6 +644,25 @@ def tasks() -> dict[str, Task]:
             accept_until=None,
         ),
     }
+
+
+def _open_task(campaign: CampaignId, device: Digest) -> Task:
+    return Task(
+        campaign=campaign,
+        state=CampaignState.OPEN,
+        round=0,
+        device_parts=(device,),
+        epoch=7,
+        retry=RetryWindow(60, 3600),
+        answer_until=1_800_403_200,
+        accept_until=1_800_604_800,
+    )
+
+
+def _task_with_tokens(device: Digest) -> Task:
+    manifest = manifests()["tokens_by_address"]
+    key = issuer_key(manifest, 0).public
+    return replace(_open_task(manifest.campaign, device), answer_until=None, issuer_key=key)
 
 
 def signed_task(campaign: CampaignId, device: Digest, number: int) -> Task:

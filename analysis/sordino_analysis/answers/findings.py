@@ -10,6 +10,7 @@ from sordino_analysis.answers.banded import BandedAnswer, banded_answers
 from sordino_analysis.answers.found_differences import differences_found
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.figures import SHARE, amount
+from sordino_analysis.percentages import percent
 from sordino_shared.quantities import quantity
 
 # At most this many shares follow the largest one, and are named where the largest cannot be told.
@@ -92,7 +93,7 @@ def _of_shares(found: Sequence[BandedAnswer], users: object) -> Findings:
 def _undecided(first: BandedAnswer, rivals: Sequence[BandedAnswer], found: Sequence[BandedAnswer]) -> str:
     """How many shares may be the largest, and which."""
     if min(each.high - each.low for each in found) >= _TOO_WIDE:
-        return "too few users to tell which share is the largest: no band is narrower than 20 %"
+        return f"too few users to tell which share is the largest: no band is narrower than {percent(_TOO_WIDE)}"
     if len(rivals) == len(found) - 1:
         return "which share is the largest cannot be told: all bands overlap"
     named = ", ".join(each.label for each in (first, *rivals)[:_MOST_NAMED])

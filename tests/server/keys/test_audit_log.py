@@ -26,6 +26,25 @@ def _post(running: Any, path: str, body: Any = None, **headers: str) -> Any:
     return running.api.post(path, json=body, headers=headers).raise_for_status().json()
 
 
+def _written_down(running: Any) -> set[tuple[str, str]]:
+    """Operations that write an entry here, by method and path."""
+    described = running.api.get("/v1/openapi.json").json()["paths"]
+    writes = {(method, path) for path, each in described.items() for method in each if method not in ("get", "head")}
+    # Devices write no entry; that of sums is in tests/server/sources/test_import.py, that of strings in
+    # tests/server/answers/test_string_searches_api.py.
+    writes -= {("post", "/v1/campaigns/{campaign}/rounds/{index}/reports")}
+    writes -= {("post", "/v1/campaigns/{campaign_id}/rounds/{index}/tokens")}
+    writes -= {("post", "/v1/campaigns/{campaign_id}/strings")}
+    writes -= {("post", "/v1/campaigns/{campaign_id}/rounds/{index}/aggregates")}
+    # Nor do other logs, whose checkpoints a witness keeps.
+    writes -= {("post", "/witness/add-checkpoint")}
+    # Nor do shufflers.
+    batch = "/v1/campaigns/{campaign_id}/rounds/{index}/batch"
+    writes -= {("put", batch), ("post", batch + "/{page}")}
+    # Those of datasets need a key of their own; tests/server/curator/test_endpoints.py has their entries.
+    return {(method, path) for method, path in writes if not path.startswith("/v1/datasets")}
+
+
 def test_every_operation_that_changes_something_has_an_entry(running: Any) -> None:
     """The operations come from the description of the API, so that a new one fails until it is written down."""
     analyst = running.client(running.key(Role.ANALYST))
@@ -66,21 +85,7 @@ def test_every_operation_that_changes_something_has_an_entry(running: Any) -> No
     key = _post(running, "/v1/keys", {"name": "new", "role": "analyst"})["id"]
     running.api.delete(f"/v1/keys/{key}").raise_for_status()
     entries = _entries(running)
-    described = running.api.get("/v1/openapi.json").json()["paths"]
-    writes = {(method, path) for path, each in described.items() for method in each if method not in ("get", "head")}
-    # Devices write no entry; that of sums is in tests/server/sources/test_import.py, that of strings in
-    # tests/server/answers/test_string_searches_api.py.
-    writes -= {("post", "/v1/campaigns/{campaign}/rounds/{index}/reports")}
-    writes -= {("post", "/v1/campaigns/{campaign_id}/rounds/{index}/tokens")}
-    writes -= {("post", "/v1/campaigns/{campaign_id}/strings")}
-    writes -= {("post", "/v1/campaigns/{campaign_id}/rounds/{index}/aggregates")}
-    # Nor do other logs, whose checkpoints a witness keeps.
-    writes -= {("post", "/witness/add-checkpoint")}
-    # Nor do shufflers.
-    batch = "/v1/campaigns/{campaign_id}/rounds/{index}/batch"
-    writes -= {("put", batch), ("post", batch + "/{page}")}
-    # Those of datasets need a key of their own; tests/server/curator/test_endpoints.py has their entries.
-    writes = {(method, path) for method, path in writes if not path.startswith("/v1/datasets")}
+    writes = _written_down(running)
     assert len({entry["action"] for entry in entries}) == len(writes), writes
     opened = next(entry for entry in entries if entry["path"] == f"/v1/campaigns/{campaign}/open")
     assert (opened["action"], opened["role"], opened["key_name"]) == ("open campaign", "analyst", "test")
