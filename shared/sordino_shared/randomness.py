@@ -9,6 +9,8 @@ from abc import ABC, abstractmethod
 from sordino_shared._checks import check_range
 
 _WORD = 64
+# What most coins take: a level, an offset and a multiplier are 24 bytes.
+_FIRST_BYTES = 128
 
 
 class Randomness(ABC):
@@ -40,6 +42,25 @@ class SystemRandomness(Randomness):
 
     def bytes(self, count: int) -> bytes:
         return os.urandom(count)
+
+
+class CoinStream(Randomness):
+    """The bytes of SHAKE-256 of a seed, one after the other: whoever knows the seed draws the same.
+
+    Public coins of reports with tokens; never for what is to stay secret.
+    """
+
+    def __init__(self, seed: bytes) -> None:
+        self._hash = hashlib.shake_256(seed)
+        self._stream = b""
+        self._drawn = 0
+
+    def bytes(self, count: int) -> bytes:
+        start, self._drawn = self._drawn, self._drawn + count
+        if self._drawn > len(self._stream):
+            # The stream is made again from its start, so twice as long each time.
+            self._stream = self._hash.digest(max(_FIRST_BYTES, 2 * self._drawn))
+        return self._stream[start : self._drawn]
 
 
 class ShakeRandomness(Randomness):

@@ -37,9 +37,9 @@ class DevicePart(Document):
         if self.domain.holds_strings and not isinstance(self.randomizer, Coarsened):
             raise InvalidValue("a domain of strings is randomized by `coarsened` alone", self.randomizer.kind)
 
-    def randomize(self, codes: Sequence[int], randomness: Randomness) -> bytes:
-        """One payload for a value by its `codes`, the indices of its members."""
-        return self.randomizer.randomize_codes(codes, self.domain.shape, randomness)
+    def randomize(self, codes: Sequence[int], randomness: Randomness, coin: Randomness | None = None) -> bytes:
+        """One payload for a value by its `codes`, the indices of its members; `coin` as in `Randomizer.randomize`."""
+        return self.randomizer.randomize_codes(codes, self.domain.shape, randomness, coin)
 
 
 @dataclass(frozen=True)

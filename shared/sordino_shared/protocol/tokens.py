@@ -12,7 +12,8 @@ from sordino_shared._checks import check_range
 from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.documents import Document
-from sordino_shared.protocol.ids import CampaignId
+from sordino_shared.protocol.ids import CampaignId, Digest
+from sordino_shared.randomness import CoinStream, Randomness
 from sordino_shared.tokens import ELEMENT_BYTES, OUTPUT_BYTES, PROOF_BYTES
 
 SECRET_BYTES = 16
@@ -23,6 +24,7 @@ MAX_BLINDED = 200
 MAX_CREDENTIAL = 16 << 10
 MAX_PER_DAY = 10_000
 _INFO_CONTEXT = b"sordino issuer v1\0"
+_COIN_CONTEXT = b"sordino coin v1\0"
 
 
 @dataclass(frozen=True)
@@ -108,6 +110,18 @@ def token_of(secret: bytes, output: bytes) -> bytes:
     if (len(secret), len(output)) != (SECRET_BYTES, OUTPUT_BYTES):
         raise InvalidValue(f"a secret has {SECRET_BYTES} bytes and an output {OUTPUT_BYTES}", len(secret))
     return secret + output[:CHECK_BYTES]
+
+
+def coin_of(campaign: CampaignId, number: int, device: Digest, token: bytes) -> Randomness:
+    """The coin of a token, from which the public part of its report is drawn: the same for whoever sees the token.
+
+    SHAKE-256 of `sordino coin v1` ‖ 0 ‖ campaign ‖ round (8 bytes) ‖ digest of the device part ‖ the 16 bytes of the
+    issuer's output in the token. Nobody knows these before the issuer answers, so nobody chooses the coin.
+    """
+    if len(token) != TOKEN_BYTES:
+        raise InvalidValue(f"a token has {TOKEN_BYTES} bytes, got {len(token)}", len(token))
+    check_range(number, 0, 2**53 - 1, "round")
+    return CoinStream(_COIN_CONTEXT + campaign + number.to_bytes(8, "big") + device + token[SECRET_BYTES:])
 
 
 def check_issuer_key(key: bytes | None) -> None:

@@ -58,23 +58,37 @@ class Randomizer(ABC):
         None when some output is possible for one value and impossible for another: no finite ε.
         """
 
+    @property
+    def has_coin(self) -> bool:
+        """Whether a part of each payload is public: drawn by the same law whatever the value is."""
+        return False
+
     @abstractmethod
-    def randomize(self, cell: int, randomness: Randomness) -> bytes:
-        """One payload for one cell."""
+    def randomize(self, cell: int, randomness: Randomness, coin: Randomness | None = None) -> bytes:
+        """One payload for one cell. Its public part is read from `coin`, from `randomness` where that is None."""
+
+    def agrees(self, payload: bytes, coin: Randomness) -> bool:
+        """Whether the public part of a payload of the alphabet is the one that `coin` gives `randomize`.
+
+        True for every payload that has no public part.
+        """
+        return True
 
     def check_domain(self, shape: tuple[int, ...]) -> None:
         """Raise `InvalidValue` unless the randomizer is for the cells of attributes of these sizes."""
         if self.size != math.prod(shape):
             raise InvalidValue(f"the randomizer is for {self.size} types, the domain has {math.prod(shape)}", self.size)
 
-    def randomize_codes(self, codes: Sequence[int], shape: tuple[int, ...], randomness: Randomness) -> bytes:
-        """One payload for a value of a domain of this shape.
+    def randomize_codes(
+        self, codes: Sequence[int], shape: tuple[int, ...], randomness: Randomness, coin: Randomness | None = None
+    ) -> bytes:
+        """One payload for a value of a domain of this shape, with `coin` as in `randomize`.
 
         `codes` are indices of members, one of each attribute. Here they become a cell number; a randomizer of domains
         that are too large for these overrides it.
         """
         check_codes(codes, shape)
-        return self.randomize(cell_number(codes, shape), randomness)
+        return self.randomize(cell_number(codes, shape), randomness, coin)
 
     def _check_cell(self, cell: int) -> None:
         check_range(cell, 0, self.size - 1, "cell")

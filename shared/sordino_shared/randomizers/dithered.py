@@ -107,19 +107,28 @@ class Dithered(Randomizer):
                 has = f"its last ordered member is {members - 1}" if members else "it has no ordered members"
                 raise InvalidValue(f"the knots of attribute {place} end at {knots[-1]}: {has}", knots[-1])
 
-    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+    @property
+    def has_coin(self) -> bool:
+        return self.inner.has_coin
+
+    def randomize(self, cell: int, randomness: Randomness, coin: Randomness | None = None) -> bytes:
         """As every randomizer does, for one attribute."""
         self._check_cell(cell)
-        return self.randomize_codes((cell,), (self.size,), randomness)
+        return self.randomize_codes((cell,), (self.size,), randomness, coin)
 
-    def randomize_codes(self, codes: Sequence[int], shape: tuple[int, ...], randomness: Randomness) -> bytes:
+    def agrees(self, payload: bytes, coin: Randomness) -> bool:
+        return self.inner.agrees(payload, coin)
+
+    def randomize_codes(
+        self, codes: Sequence[int], shape: tuple[int, ...], randomness: Randomness, coin: Randomness | None = None
+    ) -> bytes:
         """One payload: a type of each attribute, in their order, then what the inner randomizer draws for these."""
         types = self.type_shape(shape)
         check_codes(codes, shape)
         drawn = [
             _dithered(knots, code, randomness) if knots else code for knots, code in zip(self.knots, codes, strict=True)
         ]
-        return self.inner.randomize_codes(drawn, types, randomness)
+        return self.inner.randomize_codes(drawn, types, randomness, coin)
 
 
 def _dithered(knots: Sequence[int], member: int, randomness: Randomness) -> int:

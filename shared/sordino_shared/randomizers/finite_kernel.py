@@ -201,7 +201,7 @@ class FiniteKernel(Randomizer):
     def likelihood_ratio(self) -> tuple[int, int] | None:
         return self._verified.ratio
 
-    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+    def randomize(self, cell: int, randomness: Randomness, coin: Randomness | None = None) -> bytes:
         self._check_cell(cell)
         draw = randomness.bits(self.bits)
         # What is above the last step is the null output, whose deficit ends at 2^bits.

@@ -182,26 +182,35 @@ class OrbitKernel(Randomizer):
     def likelihood_ratio(self) -> tuple[int, int]:
         return self.high, self.low
 
-    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+    @property
+    def has_coin(self) -> bool:
+        return True
+
+    def randomize(self, cell: int, randomness: Randomness, coin: Randomness | None = None) -> bytes:
         """As every randomizer does, where cells have numbers: up to 2^62 of them."""
         if self.size > MAX_CELLS:
             raise InvalidValue("more than 2^62 types have no cell numbers: give vectors of indices", self.size)
         self._check_cell(cell)
-        return self._randomize(cell_codes(cell, self.shape), randomness)
+        return self._randomize(cell_codes(cell, self.shape), randomness, coin)
 
-    def randomize_codes(self, codes: Sequence[int], shape: tuple[int, ...], randomness: Randomness) -> bytes:
+    def randomize_codes(
+        self, codes: Sequence[int], shape: tuple[int, ...], randomness: Randomness, coin: Randomness | None = None
+    ) -> bytes:
         self.check_domain(shape)
         check_codes(codes, shape)
-        return self._randomize(codes, randomness)
+        return self._randomize(codes, randomness, coin)
 
-    def _randomize(self, codes: Sequence[int], randomness: Randomness) -> bytes:
-        number, arranged = self._public(randomness)
+    def _randomize(self, codes: Sequence[int], randomness: Randomness, coin: Randomness | None) -> bytes:
+        number, arranged = self._public(coin or randomness)
         shift = self._shift(self.rows[number], [codes[attribute] for attribute in arranged], randomness)
         return self._packed(number, arranged, shift)
 
-    def uniform_output(self, randomness: Randomness) -> bytes:
+    def agrees(self, payload: bytes, coin: Randomness) -> bool:
+        return payload[:-SHIFT_BYTES] == self._packed(*self._public(coin), 0)[:-SHIFT_BYTES]
+
+    def uniform_output(self, randomness: Randomness, coin: Randomness | None = None) -> bytes:
         """A payload of no value: row and attributes as a device draws them, and a uniform shift."""
-        number, arranged = self._public(randomness)
+        number, arranged = self._public(coin or randomness)
         return self._packed(number, arranged, randomness.below(self.rows[number].cells))
 
     def _public(self, randomness: Randomness) -> tuple[int, list[int]]:

@@ -60,5 +60,15 @@ class Pair(Randomizer):
             return None
         return first[0] * second[0], first[1] * second[1]
 
-    def randomize(self, cell: int, randomness: Randomness) -> bytes:
-        return self.first.randomize(cell, randomness) + self.second.randomize(cell, randomness)
+    @property
+    def has_coin(self) -> bool:
+        return self.first.has_coin or self.second.has_coin
+
+    def randomize(self, cell: int, randomness: Randomness, coin: Randomness | None = None) -> bytes:
+        return self.first.randomize(cell, randomness, coin) + self.second.randomize(cell, randomness, coin)
+
+    def agrees(self, payload: bytes, coin: Randomness) -> bool:
+        width = self.first.payload_bytes
+        # Both are read, in this order, whatever the first says.
+        first, second = self.first.agrees(payload[:width], coin), self.second.agrees(payload[width:], coin)
+        return first and second

@@ -53,7 +53,7 @@ class RandomizedResponse(Randomizer):
     def likelihood_ratio(self) -> tuple[int, int]:
         return self.own_weight, self.other_weight
 
-    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+    def randomize(self, cell: int, randomness: Randomness, coin: Randomness | None = None) -> bytes:
         self._check_cell(cell)
         beyond = randomness.bits(self.bits) - self.own_weight
         other = beyond // self.other_weight

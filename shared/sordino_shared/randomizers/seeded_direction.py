@@ -80,14 +80,21 @@ class SeededDirection(Randomizer):
         least, most = min(weights), max(weights)
         return max(most, (1 << self.bits) - least), min(least, (1 << self.bits) - most)
 
-    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+    @property
+    def has_coin(self) -> bool:
+        return True
+
+    def randomize(self, cell: int, randomness: Randomness, coin: Randomness | None = None) -> bytes:
         self._check_cell(cell)
-        seed = randomness.bytes(SEED_BYTES)
+        seed = (coin or randomness).bytes(SEED_BYTES)
         keep = randomness.bits(self.bits) < self.keep_weights.numbers()[cell]
         vector = self.vectors.numbers()[cell * self.dimension : (cell + 1) * self.dimension]
         positive = sum(map(mul, direction(seed, self.dimension), vector)) >= 0
         return seed + bytes((positive == keep,))
 
-    def uniform_output(self, randomness: Randomness) -> bytes:
+    def agrees(self, payload: bytes, coin: Randomness) -> bool:
+        return payload[:SEED_BYTES] == coin.bytes(SEED_BYTES)
+
+    def uniform_output(self, randomness: Randomness, coin: Randomness | None = None) -> bytes:
         """A payload of no value: a seed as a device draws it, and a fair bit."""
-        return randomness.bytes(SEED_BYTES) + bytes((randomness.bits(1),))
+        return (coin or randomness).bytes(SEED_BYTES) + bytes((randomness.bits(1),))

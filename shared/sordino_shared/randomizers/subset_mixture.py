@@ -93,7 +93,7 @@ class SubsetMixture(Randomizer):
                 worst = ratio
         return worst
 
-    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+    def randomize(self, cell: int, randomness: Randomness, coin: Randomness | None = None) -> bytes:
         self._check_cell(cell)
         drawn = bisect_right(steps(self.size_weights), randomness.bits(self.bits))
         return self.parts[drawn].randomize(cell, randomness)

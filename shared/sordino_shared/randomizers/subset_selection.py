@@ -56,7 +56,7 @@ class SubsetSelection(Randomizer):
     def likelihood_ratio(self) -> tuple[int, int]:
         return self._inclusion_ratio()
 
-    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+    def randomize(self, cell: int, randomness: Randomness, coin: Randomness | None = None) -> bytes:
         self._check_cell(cell)
         included = randomness.bits(self.bits) < self.include_weight
         chosen = _uniform_subset(self.size - 1, self.subset_size - included, randomness)

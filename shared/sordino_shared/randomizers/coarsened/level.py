@@ -82,18 +82,21 @@ class Level:
         words = self.label.word_bits(self.shape(sizes))
         return (*self.partition.public_bits(sizes), *words, index_bits(self.label.count))
 
-    def draw(self, sizes: Sizes, codes: Sequence[int], weights: Weights, randomness: Randomness) -> list[int]:
+    def draw_public(self, sizes: Sizes, coin: Randomness) -> tuple[list[int], list[int]]:
+        """What does not depend on the value: offsets or places, then words of the label."""
+        return self.partition.draw(sizes, coin), self.label.draw(self.shape(sizes), coin)
+
+    def draw(
+        self, sizes: Sizes, codes: Sequence[int], weights: Weights, randomness: Randomness, coin: Randomness
+    ) -> list[int]:
         """The fields of one report for a value."""
-        shape = self.shape(sizes)
-        public = self.partition.draw(sizes, randomness)
-        words = self.label.draw(shape, randomness)
-        label = self.label.label(self.partition.coordinates(codes, public), shape, words)
+        public, words = self.draw_public(sizes, coin)
+        label = self.label.label(self.partition.coordinates(codes, public), self.shape(sizes), words)
         return [*public, *words, self.label.minus(label, self._draw_shift(weights, randomness))]
 
-    def draw_uniform(self, sizes: Sizes, randomness: Randomness) -> list[int]:
+    def draw_uniform(self, sizes: Sizes, randomness: Randomness, coin: Randomness) -> list[int]:
         """The fields of a report of no value: the public ones as for a value, and a uniform label y."""
-        public = self.partition.draw(sizes, randomness)
-        words = self.label.draw(self.shape(sizes), randomness)
+        public, words = self.draw_public(sizes, coin)
         return [*public, *words, randomness.below(self.label.count)]
 
     def _draw_shift(self, weights: Weights, randomness: Randomness) -> int:

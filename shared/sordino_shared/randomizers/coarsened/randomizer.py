@@ -143,31 +143,48 @@ class Coarsened(Randomizer):
     def likelihood_ratio(self) -> tuple[int, int]:
         return self.high, self.low
 
-    def randomize(self, cell: int, randomness: Randomness) -> bytes:
+    @property
+    def has_coin(self) -> bool:
+        return True
+
+    def randomize(self, cell: int, randomness: Randomness, coin: Randomness | None = None) -> bytes:
         """As every randomizer does, where cells have numbers: up to 2^62 of them."""
         if self.size > MAX_NUMBERED:
             raise InvalidValue("more than 2^62 types have no cell numbers: give vectors of indices", self.size)
         self._check_cell(cell)
-        return self._randomize(cell_codes(cell, self.sizes), randomness)
+        return self._randomize(cell_codes(cell, self.sizes), randomness, coin)
 
-    def randomize_codes(self, codes: Sequence[int], shape: tuple[int, ...], randomness: Randomness) -> bytes:
+    def randomize_codes(
+        self, codes: Sequence[int], shape: tuple[int, ...], randomness: Randomness, coin: Randomness | None = None
+    ) -> bytes:
         self.check_domain(shape)
         check_codes(codes, shape)
-        return self._randomize(codes, randomness)
+        return self._randomize(codes, randomness, coin)
 
-    def _randomize(self, codes: Sequence[int], randomness: Randomness) -> bytes:
-        number = self._draw_level(randomness)
-        fields = self.levels[number].draw(self.sizes, codes, Weights(self.low, self.high), randomness)
+    def _randomize(self, codes: Sequence[int], randomness: Randomness, coin: Randomness | None) -> bytes:
+        coin = coin or randomness
+        number = self._draw_level(coin)
+        fields = self.levels[number].draw(self.sizes, codes, Weights(self.low, self.high), randomness, coin)
         return pack_fields([number, *fields], self.field_bits[number], self.payload_bytes)
 
-    def uniform_output(self, randomness: Randomness) -> bytes:
+    def agrees(self, payload: bytes, coin: Randomness) -> bool:
+        number = self._draw_level(coin)
+        public, words = self.levels[number].draw_public(self.sizes, coin)
+        widths = self.field_bits[number]
+        # The label y is the last field: what is below it is public.
+        drawn = pack_fields([number, *public, *words, 0], widths, self.payload_bytes)
+        mask = (1 << sum(widths[:-1])) - 1
+        return int.from_bytes(payload, "little") & mask == int.from_bytes(drawn, "little")
+
+    def uniform_output(self, randomness: Randomness, coin: Randomness | None = None) -> bytes:
         """A payload of no value: level and coins as a device draws them, and a uniform label."""
-        number = self._draw_level(randomness)
-        fields = self.levels[number].draw_uniform(self.sizes, randomness)
+        coin = coin or randomness
+        number = self._draw_level(coin)
+        fields = self.levels[number].draw_uniform(self.sizes, randomness, coin)
         return pack_fields([number, *fields], self.field_bits[number], self.payload_bytes)
 
-    def _draw_level(self, randomness: Randomness) -> int:
-        return bisect_right(steps([level.chance for level in self.levels]), randomness.bits(CHANCE_BITS))
+    def _draw_level(self, coin: Randomness) -> int:
+        return bisect_right(steps([level.chance for level in self.levels]), coin.bits(CHANCE_BITS))
 
 
 def _table_size(level: Level, sizes: tuple[int, ...]) -> int:
