@@ -13,7 +13,7 @@ PARTS = contents.parts(contents.CONTENTS.read_text(encoding="utf-8"))
 def test_every_page_is_listed_once() -> None:
     """Where this fails, add a line to docs/README.md and run `python -m docs.site llms`."""
     assert contents.misfits(PARTS, contents.pages()) == []
-    assert [part.title for part in PARTS] == ["Tutorials", "How-to", "Reference", "Explanation", "Evidence"]
+    assert [part.title for part in PARTS] == ["Tutorials", "How-to", "Explanation", "Reference", "Evidence"]
 
 
 def test_llms_txt_is_of_these_pages() -> None:
