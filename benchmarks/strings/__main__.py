@@ -1,4 +1,7 @@
-"""`python -m benchmarks.strings`: strings planted around the planned share, found by real reports; cost of decoding."""
+"""`python -m benchmarks.strings`: strings planted around the planned share, found by real reports; cost of decoding.
+
+`certify_cpu_s` is what it takes to count 1,000 strings in all reports of the held-out level and to certify them.
+"""
 
 from __future__ import annotations
 
@@ -6,20 +9,13 @@ import argparse
 import json
 import resource
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
-from sordino_analysis.strings.device_plan import string_device, string_domain
-from sordino_analysis.strings.levels import LevelPlan
-from sordino_analysis.strings.reports import StringReports
-from sordino_analysis.strings.search import StringDomain, find_strings
-from sordino_analysis.text_codes.shipped_codes import shipped_code
-from sordino_analysis.vectorized.randomizers import randomize_part
-from sordino_analysis.vectorized.randomness import SeededRandomness
-from sordino_shared.guarantees import PureEpsilon
-from sordino_shared.randomizers import Coarsened
+from benchmarks.strings.planted import Planted
+from sordino_analysis.strings.certification import certify
+from sordino_analysis.strings.search import find_strings, held_out_counts
 
 # ε, devices, bits of code, beam.
 CELLS = (
@@ -32,61 +28,46 @@ CELLS = (
     ("6", 1_000_000, 48, 300),
     ("2", 1_000_000, 96, 1000),
 )
-PLANTED, RARE = 24, 4000
-_BATCH = 1 << 16
+_CERTIFIED = 1000
 
 
 def measured(epsilon: str, users: int, depth: int, beam: int, seed: int) -> dict[str, Any]:
     """One campaign: 24 strings of .6 to 1.25 times the planned share among 4,000 rare ones."""
-    plan, rng = LevelPlan(depth, beam, 0.05), np.random.default_rng(seed)
-    domain = string_domain("text", shipped_code("bytes").code, plan.ends, "nfc", rng.bytes(16))
-    device = string_device(domain, plan, PureEpsilon.of(epsilon))
-    assert isinstance(device.randomizer, Coarsened)
-    strings = StringDomain(domain, device.randomizer)
-    share = plan.found * (strings.chances.variance / users) ** 0.5
-    planted = np.linspace(0.6, 1.25, PLANTED) * share
-    shares = np.concatenate([planted, np.full(RARE, (1 - planted.sum()) / RARE)])
-    texts = [rng.bytes(20).hex() for _ in shares]
-    codes = np.array([domain.codes(text) for text in texts], dtype=np.uint64)
-    holders = rng.choice(len(shares), size=users, p=shares)
-    pages = (
-        randomize_part(device, codes[holders[start : start + _BATCH]], SeededRandomness(seed + start))
-        for start in range(0, users, _BATCH)
-    )
-    reports = StringReports.of(device.randomizer, pages)
+    drawn = Planted.of(epsilon, users, depth, beam, seed)
     before = time.process_time()
-    found = find_strings(strings, reports, beam, plan.error, plan.sought)
-    seconds = time.process_time() - before
-    true = {strings.read(strings.text.bits_of(text)): share for text, share in zip(texts, shares, strict=True)}
-    listed = [text for text, sure in zip(found.texts, found.certified.certified, strict=True) if sure]
-    missed = [each for text, each in true.items() if text not in listed]
+    found = find_strings(drawn.strings, drawn.reports, beam, drawn.plan.error, drawn.plan.sought)
+    seconds, true = time.process_time() - before, drawn.true_shares()
+    listed = [code for code, sure in zip(found.codes, found.certified.certified.tolist(), strict=True) if sure]
     return {
         "epsilon": epsilon,
         "users": users,
         "bits": depth,
         "beam": beam,
-        "planned": share,
+        "planned": drawn.share,
         "listed": len(listed),
-        "false": sum(text not in true for text in listed),
-        "largest_missed": max(missed),
+        "false": sum(code not in true for code in listed),
+        "largest_missed": max(share for code, share in true.items() if code not in listed),
         "cpu_s": round(seconds, 2),
+        "certify_cpu_s": round(_certifying(drawn), 2),
         "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        "report_bytes": device.randomizer.payload_bytes,
+        "report_bytes": drawn.strings.randomizer.payload_bytes,
     }
 
 
-def rows(seed: int) -> Iterator[dict[str, Any]]:
-    """A row for each cell."""
-    for epsilon, users, depth, beam in CELLS:
-        yield measured(epsilon, users, depth, beam, seed)
+def _certifying(drawn: Planted) -> float:
+    before = time.process_time()
+    counts = held_out_counts(drawn.strings, drawn.reports, drawn.codes[:_CERTIFIED])
+    certify(counts, drawn.strings.chances, np.full(_CERTIFIED, 1 / _CERTIFIED), drawn.plan.error)
+    return time.process_time() - before
 
 
 def main() -> None:
     """Print a line of JSON for each cell."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seed", type=int, default=1)
-    for row in rows(parser.parse_args().seed):
-        print(json.dumps(row), flush=True)
+    given = parser.parse_args()
+    for cell in CELLS:
+        print(json.dumps(measured(*cell, given.seed)), flush=True)
 
 
 if __name__ == "__main__":

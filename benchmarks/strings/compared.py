@@ -20,7 +20,7 @@ import numpy as np
 from benchmarks.strings.planted import PLANTED, Planted
 from sordino_analysis.strings.beam import Paths, PathSearch
 from sordino_analysis.strings.certification import certify, weights_of
-from sordino_analysis.strings.level_counts import child_counts, held_counts
+from sordino_analysis.strings.level_counts import child_counts
 from sordino_analysis.strings.levels import LevelPlan
 from sordino_analysis.strings.search import find_strings, held_out_counts
 
@@ -86,7 +86,7 @@ def one_bit(drawn: Planted, beam: int) -> dict[str, Any]:
         children = [code << 1 | bit for code in codes for bit in (0, 1)]
         members = np.array([prefix.index_of(strings.text, code << left) for code in children], dtype=np.uint64)
         error = (chances.variance / len(rows)) ** 0.5
-        units = (held_counts(rows, members) / len(rows) - float(chances.other)) / span / error
+        units = (drawn.reports.held_counts(number + 1, members) / len(rows) - float(chances.other)) / span / error
         share = np.repeat(np.clip(1 / (1 + np.exp(-odds)), 1e-300, 1 - 1e-12), 2) / 2
         scores = units * sought / error - (sought / error) ** 2 / 2 + np.log(share) - np.log1p(-share)
         best = np.argsort(-scores, kind="stable")[:beam]

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.strings.planted import Planted
+from sordino_analysis.evaluation.coarsened.cell_counts import cell_counts
 from sordino_analysis.strings.certification import certify, weights_of
 from sordino_analysis.strings.held_out import HeldOutCounts
-from sordino_analysis.strings.level_counts import LevelRows, held_counts
 from sordino_analysis.strings.reports import HELD_OUT
 from sordino_analysis.strings.search import find_strings
 from sordino_analysis.vectorized.coarsened.levels import draw_level, split_fields
@@ -43,11 +43,11 @@ def redrawn(epsilon: str, users: int, depth: int, beam: int, draws: int, seed: i
         members = np.zeros((found.counts.reports, len(randomizer.sizes)), dtype=np.uint64)
         members[:, HELD_OUT] = held[rng.choice(drawn.holders, size=len(members), replace=False)]
         fields = draw_level(level, randomizer.sizes, members, weights, SeededRandomness((seed << 30) + draw))
-        rows = LevelRows.of(level, randomizer.sizes, split_fields(level, randomizer.sizes, fields))
-        counts = held_counts(rows, candidates)
-        again = certify(HeldOutCounts(counts, len(rows)), chances, weights_of(found.paths.chances), drawn.plan.error)
-        low, high = again.interval.T
-        wrong += bool((again.certified & (shares == 0)).any())
+        again = split_fields(level, randomizer.sizes, fields)
+        counts = cell_counts(level, level.shape(randomizer.sizes), again, candidates)
+        sure = certify(HeldOutCounts(counts, len(again)), chances, weights_of(found.paths.chances), drawn.plan.error)
+        low, high = sure.interval.T
+        wrong += bool((sure.certified & (shares == 0)).any())
         missed += bool(((shares < low) | (high < shares)).any())
         matches += int(counts[shares == 0].sum())
     nobodys, other = int((shares == 0).sum()), float(chances.other)

@@ -5,36 +5,26 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.evaluation.coarsened.cell_counts import cell_counts
 from sordino_analysis.evaluation.coarsened.walsh import transform
 from sordino_analysis.evaluation.item_answers import item_level
 from sordino_analysis.vectorized.coarsened.binary_field import parity
-from sordino_analysis.vectorized.coarsened.labels import cell_numbers, matrix_rows
-from sordino_analysis.vectorized.coarsened.levels import level_members
+from sordino_analysis.vectorized.coarsened.labels import cell_numbers
 from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
 from sordino_shared.errors import InvalidValue
-from sordino_shared.randomizers import Coarsened, FieldLabel
+from sordino_shared.randomizers import Coarsened
 
 Integers = NDArray[np.int64]
 Words = NDArray[np.uint64]
 
 
 def count_items(randomizer: Coarsened, payloads: NDArray[np.uint8], codes: Words) -> Integers:
-    """(m,) how many of the (n, width) payloads hold each of the items `codes` (m, attributes).
-
-    A label is linear in the multiplier too: bit i of the label of c is the parity of a & M_i, with M the matrix of c.
-    """
+    """(m,) how many of the (n, width) payloads hold each of the items `codes` (m, attributes)."""
     level = item_level(randomizer)
     shape, counts = level.shape(randomizer.sizes), np.zeros(len(codes), dtype=np.int64)
     items = cell_numbers(list(codes.T), shape)
-    rows = matrix_rows(level.label, shape, [items]) if isinstance(level.label, FieldLabel) else None
-    masks = rows or [items] * len(level.label.word_bits(shape))
     for _, reports in unpack_coarsened(randomizer, payloads):
-        words = list(reports.words) * (len(rows) if rows else 1)
-        for item in range(len(codes)):
-            shifts = reports.shifted.copy()
-            for bit, (word, mask) in enumerate(zip(words, masks, strict=True)):
-                shifts ^= parity(word & mask[item]) << np.uint64(bit)
-            counts[item] += np.count_nonzero(level_members(level)[shifts.astype(np.intp)])
+        counts += cell_counts(level, shape, reports, items)
     return counts
 
 

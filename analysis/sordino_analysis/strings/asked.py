@@ -11,7 +11,6 @@ from sordino_analysis.answers.columns import Cell
 from sordino_analysis.figures import SHARE
 from sordino_analysis.strings.held_out import HeldOutCounts
 from sordino_analysis.strings.labels import kind_of, label_of
-from sordino_analysis.strings.level_counts import held_counts
 from sordino_analysis.strings.reports import HELD_OUT, StringReports
 from sordino_analysis.strings.search import StringDomain
 from sordino_shared.errors import InvalidValue
@@ -38,12 +37,13 @@ def asked_strings(
     """
     if any(len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES for text in texts):
         raise InvalidValue("/query/string: a string that is asked for has at most 64 KiB", len(texts))
-    rows = StringReports.of(strings.randomizer, pages).rows(HELD_OUT)
-    if not len(rows):
+    reports = StringReports.of(strings.randomizer, pages)
+    if not len(reports.levels[HELD_OUT]):
         raise InvalidValue("no report of this round counts strings", texts)
     codes = [strings.text.bits_of(text) for text in texts]
     members, reads = [strings.text.index_of(code) for code in codes], [strings.read(code) for code in codes]
-    found = HeldOutCounts(held_counts(rows, np.array(members, dtype=np.uint64)), len(rows), spread)
+    counts = reports.held_counts(HELD_OUT, np.array(members, dtype=np.uint64))
+    found = HeldOutCounts(counts, len(reports.levels[HELD_OUT]), spread)
     uncut = found.shares(strings.chances)
     columns: dict[str, Sequence[Cell]] = {
         "kind": [kind_of(read) for read in reads],

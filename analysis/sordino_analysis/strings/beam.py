@@ -8,7 +8,7 @@ the children.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,12 +64,18 @@ class PathSearch:
         # After END all bits are zeros: one child has all of the chance, and there are no others.
         spread = np.array([2.0**-piece if read.end is End.OPEN else 1.0 for read in paths.reads])
         best, prior = _Best(_CHECKED * self.beam), _log_odds(paths.chances * spread)
-        for block, counts in child_counts(reports, piece, self._parents(paths, prefix)):
+        for block, counts in self.counts_of_children(paths, prefix, reports):
             scores = self._gain(counts, len(reports)) + prior[block]
             for column, read in enumerate(paths.reads[block]):
                 scores[~self._possible.of(read, piece), column] = -math.inf
             best.add(scores, block.start)
         return self._read(paths, best, prefix)
+
+    def counts_of_children(
+        self, paths: Paths, prefix: TextPrefix, reports: LevelRows
+    ) -> Iterator[tuple[slice, Integers]]:
+        """For blocks of the paths (2^s, m) how many of the reports hold each child."""
+        return child_counts(reports, prefix.last - prefix.first, self._parents(paths, prefix))
 
     @cached_property
     def _possible(self) -> PossibleChildren:

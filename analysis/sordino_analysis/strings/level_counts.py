@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.evaluation.coarsened.membership import label_rows
+from sordino_analysis.evaluation.coarsened.parities import byte_tables, packed_parities
+from sordino_analysis.evaluation.coarsened.vertical_counts import LANES, count_lanes
 from sordino_analysis.evaluation.coarsened.walsh import transform, transform_columns
-from sordino_analysis.strings.parities import byte_tables, packed_parities
-from sordino_analysis.strings.vertical_counts import LANES, count_lanes
 from sordino_analysis.vectorized.coarsened.binary_field import parity
 from sordino_analysis.vectorized.coarsened.levels import LevelReports
 from sordino_shared.errors import InvalidValue
@@ -31,8 +31,6 @@ _PAIRS = 1_500_000
 _MOST_ENTRIES = 1 << 24
 # Of a member of every attribute of strings.
 _INDEX_BITS = 64
-# Reports of a row that is added at once: it stays in a processor's cache.
-_ROW = 1 << 12
 # Counts have 31 bits, and are G times as large before they are divided.
 _MOST_SIGNED = 1 << 31
 # Numpy sorts integers of so many bits by their digits.
@@ -170,27 +168,3 @@ def _low(words: Words, piece: int) -> NDArray[np.intp]:
 def _counts(signed: Integers, reports: LevelRows) -> Integers:
     """N = (n + Σ_j)/G, exactly."""
     return np.asarray((signed + np.int32(len(reports))) >> np.int32(len(reports.rows)))
-
-
-def held_counts(reports: LevelRows, items: Words) -> NDArray[np.int64]:
-    """(m,) how many reports hold each of the whole indices `items` (m,)."""
-    counts = np.zeros(len(items), dtype=np.int64)
-    for block in _blocks(len(items)):
-        tables = byte_tables(items[block], _INDEX_BITS)
-        for start in range(0, len(reports), _PAIRS):
-            batch = slice(start, start + _PAIRS)
-            counts[block] += _held(reports, batch, tables)[: block.stop - block.start]
-    return counts
-
-
-def _held(reports: LevelRows, batch: slice, tables: Words) -> NDArray[np.int64]:
-    """(64,) a report holds an item where every bit of its label is that of y."""
-    shifted = reports.shifted[batch]
-    differs = np.zeros(len(shifted), dtype=np.uint64)
-    for bit, row in enumerate(reports.rows):
-        odd = ((shifted >> np.uint64(bit)) & np.uint64(1)).astype(np.bool_)
-        differs |= packed_parities(row[batch], tables, odd)
-    padded = np.zeros(-(-len(shifted) // _ROW) * _ROW, dtype=np.uint64)
-    padded[: len(shifted)] = ~differs
-    lanes = count_lanes(padded.reshape(-1, _ROW), _ROW)
-    return np.asarray(lanes.sum(axis=0, dtype=np.int64))

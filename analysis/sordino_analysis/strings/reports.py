@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from sordino_analysis.evaluation.coarsened.cell_counts import cell_counts
 from sordino_analysis.strings.level_counts import LevelRows
 from sordino_analysis.vectorized.coarsened.levels import LevelReports
 from sordino_analysis.vectorized.coarsened.reports import unpack_coarsened
@@ -40,6 +41,11 @@ class StringReports:
     def count(self) -> int:
         """n, the reports of all levels."""
         return sum(map(len, self.levels))
+
+    def held_counts(self, number: int, members: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """(m,) how many reports of a level hold each of the `members` (m,) of its attribute."""
+        level = self.randomizer.levels[number]
+        return cell_counts(level, level.shape(self.randomizer.sizes), self.levels[number], members)
 
     def rows(self, number: int) -> LevelRows:
         """The reports of a level by the rows of their matrices."""

@@ -15,7 +15,6 @@ from sordino_analysis.strings.beam import Paths, PathSearch
 from sordino_analysis.strings.certification import Certified, certify, weights_of
 from sordino_analysis.strings.chances import StringChances
 from sordino_analysis.strings.held_out import HeldOutCounts
-from sordino_analysis.strings.level_counts import held_counts
 from sordino_analysis.strings.reports import HELD_OUT, StringReports
 from sordino_analysis.text_codes.reading import CodeReader, End, ReadBits
 from sordino_shared.domains import Domain, Text, TextPrefix
@@ -120,9 +119,8 @@ def held_out_counts(
     strings: StringDomain, reports: StringReports, codes: Sequence[int], spread: float = 1.0
 ) -> HeldOutCounts:
     """(m,) how many reports of the held-out level hold each of the `codes` (m,) of the whole depth."""
-    rows = reports.rows(HELD_OUT)
     members = np.array([strings.text.index_of(code) for code in codes], dtype=np.uint64)
-    return HeldOutCounts(held_counts(rows, members), len(rows), spread)
+    return HeldOutCounts(reports.held_counts(HELD_OUT, members), len(reports.levels[HELD_OUT]), spread)
 
 
 def _candidates(leaves: Paths, known: Sequence[int]) -> tuple[tuple[int, ...], Floats]:

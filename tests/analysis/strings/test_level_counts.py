@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from sordino_analysis.evaluation.coarsened import membership_counts
-from sordino_analysis.strings.level_counts import LevelRows, child_counts, held_counts
-from sordino_analysis.strings.vertical_counts import count_lanes
+from sordino_analysis.strings.level_counts import LevelRows, child_counts
 from sordino_analysis.vectorized.coarsened.levels import LevelReports
 from sordino_shared.randomizers import FieldLabel, GridPartition, Level
 
@@ -62,23 +61,6 @@ def test_batches_of_reports_and_blocks_of_parents_add_up(monkeypatch: pytest.Mon
     drawn, hashes = reports(3, 500), parents(150)
     rows = LevelRows.of(level(3), SIZES, drawn)
     whole = np.concatenate([counts.T for _, counts in child_counts(rows, PIECE, hashes)])
-    items = held_counts(rows, hashes)
     monkeypatch.setattr("sordino_analysis.strings.level_counts._PAIRS", 700)
     monkeypatch.setattr("sordino_analysis.strings.level_counts._MOST_ENTRIES", 1 << 14)
     assert np.array_equal(np.concatenate([counts.T for _, counts in child_counts(rows, PIECE, hashes)]), whole)
-    assert np.array_equal(held_counts(rows, hashes), items)
-
-
-@pytest.mark.parametrize(("label_bits", "count"), [(1, 500), (4, 9000), (2, 1), (2, 0)])
-def test_counts_of_items_are_those_of_memberships(label_bits: int, count: int) -> None:
-    drawn = reports(label_bits, count)
-    items = np.random.default_rng(5).integers(0, 1 << 64, size=67, dtype=np.uint64)
-    found = held_counts(LevelRows.of(level(label_bits), SIZES, drawn), items)
-    assert np.array_equal(found, membership_counts(level(label_bits), SIZES, drawn, items[:, None]))
-
-
-@pytest.mark.parametrize("rows", [0, 1, 2, 3, 7, 64, 101])
-def test_vertical_counters_count(rows: int) -> None:
-    words = np.random.default_rng(rows).integers(0, 1 << 64, size=(rows, 5), dtype=np.uint64)
-    bits = (words[:, :, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1)
-    assert np.array_equal(count_lanes(words, 5), bits.sum(axis=0))

@@ -14,7 +14,6 @@ from scipy.stats import binom, chisquare, norm
 
 from sordino_analysis.strings.beam import Paths, PathSearch
 from sordino_analysis.strings.certification import certify, weights_of
-from sordino_analysis.strings.level_counts import LevelRows, held_counts
 from sordino_analysis.strings.reports import HELD_OUT, StringReports
 from sordino_analysis.text_codes.reading import End, ReadBits
 from sordino_analysis.vectorized.coarsened.levels import LevelReports
@@ -78,7 +77,7 @@ def test_the_held_out_level_chooses_nothing_and_others_count_nothing() -> None:
     assert not listed(changed)
     assert len(listed(found)) == 10
     members = [campaign.strings.text.index_of(code) for code in _leaves(campaign, reports)]
-    counted = held_counts(swapped.rows(HELD_OUT), np.array(members, dtype=np.uint64))
+    counted = swapped.held_counts(HELD_OUT, np.array(members, dtype=np.uint64))
     assert np.array_equal(counted, changed.counts.counts)
 
 
@@ -132,7 +131,7 @@ def test_odds_are_those_of_the_sought_share_against_none() -> None:
     (prefix,) = strings.prefixes
     found = search.extended(Paths.root(), prefix, level)
     members = [prefix.index_of(strings.text, code) for code in found.codes]
-    counts = held_counts(level, np.array(members, dtype=np.uint64))
+    counts = reports.held_counts(1, np.array(members, dtype=np.uint64))
     other, span = float(strings.chances.other), float(strings.chances.own - strings.chances.other)
     error = np.sqrt(strings.chances.variance / len(level))
     estimates = (counts / len(level) - other) / span
@@ -177,10 +176,10 @@ def test_counts_of_a_string_follow_the_shipped_chances() -> None:
     for seed in range(200):
         drawn = of_own_salt(campaign, seed)
         level = drawn.reports(["the"], np.zeros(400, dtype=np.intp), seed).levels[HELD_OUT].some(slice(reports_each))
-        rows = LevelRows.of(drawn.strings.randomizer.levels[0], drawn.strings.randomizer.sizes, level)
         text: Text = drawn.strings.text
-        counts = held_counts(
-            rows, np.array([text.encode(each, strict=True) for each in ("the", "of")], dtype=np.uint64)
+        members = [text.encode(each, strict=True) for each in ("the", "of")]
+        counts = StringReports(drawn.strings.randomizer, (level,)).held_counts(
+            HELD_OUT, np.array(members, dtype=np.uint64)
         )
         held.append(int(counts[0]))
         never.append(int(counts[1]))
