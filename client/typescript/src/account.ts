@@ -1,7 +1,9 @@
 /** What this device joined, spent and left, for its owner. */
 
 import type { Manifest } from "./documents/manifest.ts";
+import type { Device } from "./device.ts";
 import type { Ledger, LedgerState } from "./ledgers/ledger.ts";
+import { expire } from "./rules/answering.ts";
 import { NANO } from "./randomizers/epsilon.ts";
 import { type Caps, debitTime, spending } from "./rules/caps.ts";
 
@@ -13,6 +15,17 @@ export interface AccountCampaign {
   readonly answers: number;
   readonly waiting: number;
   readonly optedOut: boolean;
+}
+
+/** The account of a device's ledger, now. */
+export async function accountOf(device: Device): Promise<Account> {
+  const state = await device.transaction((each) => {
+    expire(each, device.clock());
+    return structuredClone(each);
+  });
+  const names = new Map<string, Manifest>();
+  for (const [id, joined] of Object.entries(state.campaigns)) names.set(id, await device.manifestOf(id, joined));
+  return new Account(state, names, device.options.caps, device.clock(), device.ledger);
 }
 
 /** The whole account; `String(account)` is for people. */

@@ -5,9 +5,8 @@ import { type Manifest, manifest as manifestType } from "./documents/manifest.ts
 import { type DevicePart, devicePart } from "./documents/part.ts";
 import { task as taskType } from "./documents/task.ts";
 import { OversizedDocument, PlanRefused, PlanUnavailable } from "./errors.ts";
-import { problemSlug } from "./rules/retry.ts";
-import { reading } from "./rules/joining.ts";
-import { type Answered, CBOR, type Transport, TransportFailed } from "./transport.ts";
+import { reading } from "./rules/tasks.ts";
+import { type Answered, CBOR, problemSlug, type Transport, TransportFailed } from "./transport.ts";
 
 /** A device part with its digest and the nano-ε that its integers prove. */
 export interface VerifiedPart {
@@ -16,15 +15,12 @@ export interface VerifiedPart {
   readonly proved: bigint;
 }
 
-/** The manifest that a campaign's id names, and its bytes. */
-export async function fetchManifest(
-  transport: Transport,
-  campaign: string,
-): Promise<[Manifest, Uint8Array]> {
-  const { content } = await fetched(transport, "manifest", `/v1/campaigns/${campaign}`, manifestType.limit);
-  return [readManifest(content, campaign), content];
+/** The bytes of a manifest; they are not checked yet. */
+export async function fetchManifest(transport: Transport, campaign: string): Promise<Uint8Array> {
+  return (await fetched(transport, "manifest", `/v1/campaigns/${campaign}`, manifestType.limit)).content;
 }
 
+/** The manifest that a campaign's id names. */
 export function readManifest(content: Uint8Array, campaign: string): Manifest {
   return reading("manifest", () => manifestType.read(content, fromHex(campaign)));
 }

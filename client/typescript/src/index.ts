@@ -1,20 +1,34 @@
-/** What an app of the SDK imports. */
+/** What an app imports. The rest of the code comes in chunks, when a campaign needs it. */
 
-export { Account, type AccountCampaign } from "./account.ts";
+import { provide } from "./chunks.ts";
+
+export type { Account, AccountCampaign } from "./account.ts";
 export { Client } from "./client.ts";
-export { devicePart, DevicePart } from "./documents/part.ts";
-export { manifest, type Manifest } from "./documents/manifest.ts";
-export { task, type Task } from "./documents/task.ts";
-export { reportBatch, reportOutcomes, sealedOutcomes, sealedReports } from "./documents/reports.ts";
-export { manifestSignatures, openCampaigns } from "./documents/finding.ts";
-export { Domain } from "./domains/domain.ts";
+export type { Manifest } from "./documents/manifest.ts";
 export * from "./errors.ts";
-export { type Randomness, SystemRandomness } from "./randomizers/random.ts";
 export { IndexedDbLedger } from "./ledgers/indexed_db.ts";
 export type { Ledger, LedgerState } from "./ledgers/ledger.ts";
 export { MemoryLedger } from "./ledgers/memory.ts";
 export type { Answer, Campaign, ClientOptions } from "./options.ts";
+export { type Randomness, SystemRandomness } from "./randomizers/random.ts";
 export type { AnswerStatus } from "./rules/answering.ts";
 export { Caps } from "./rules/caps.ts";
+export type { Period } from "./rules/series.ts";
 export type { Flushed } from "./sending.ts";
 export { TransportFailed } from "./transport.ts";
+
+provide({
+  account: () => import("./account.ts"),
+  attributes: () => import("./chunks/attributes.ts"),
+  coarsened: () => import("./randomizers/coarsened/coarsened.ts"),
+  composed: () => import("./chunks/composed.ts"),
+  directions: () => import("./randomizers/directions/directions.ts"),
+  joining: () => import("./joining.ts"),
+  kernel: () => import("./randomizers/kernel.ts"),
+  orbit: () => import("./randomizers/orbit.ts"),
+  sending: () => import("./sending.ts"),
+  series: () => import("./chunks/series.ts"),
+  shuffled: () => import("./chunks/shuffled.ts"),
+  strings: () => import("./domains/strings.ts"),
+  subsets: () => import("./randomizers/subsets.ts"),
+});

@@ -1,12 +1,16 @@
 /** Reports on their way: the same bytes until the server answers for them. */
 
 import { fromHex } from "./bytes.ts";
-import type { Ledger, Waiting } from "./ledgers/ledger.ts";
-import { reportOutcomes } from "./documents/reports.ts";
+import { AutoFlush } from "./auto_flush.ts";
+import { reportOutcomes } from "./documents/outcomes.ts";
+import type { Device } from "./device.ts";
 import { OversizedDocument } from "./errors.ts";
-import type { Randomness } from "./randomizers/random.ts";
+import type { Waiting } from "./ledgers/ledger.ts";
+import type { Answer } from "./options.ts";
+import { expire } from "./rules/answering.ts";
 import { delay, type Outcome, readOutcome } from "./rules/retry.ts";
-import { type Transport, TransportFailed } from "./transport.ts";
+import { tabsOf } from "./tabs.ts";
+import { TransportFailed } from "./transport.ts";
 
 const KEEPALIVE_BYTES = 60_000;
 const KEEPALIVE_REQUESTS = 8;
@@ -21,29 +25,39 @@ export interface Flushed {
 }
 
 export class Sender {
-  private readonly ledger: Ledger;
-  private readonly transport: Transport;
-  private readonly token: string | null;
-  private readonly random: Randomness;
-  private readonly clock: () => number;
+  private readonly device: Device;
+  private readonly auto: AutoFlush | null;
   /** Reports of this page that were never tried: `sendNow` cannot wait for the ledger. */
   private readonly untried = new Map<string, Waiting>();
   /** Between the tabs of a page: whose owner leaves in one has left in all. */
   private readonly tabs: BroadcastChannel | null;
 
-  constructor(ledger: Ledger, transport: Transport, token: string | null, random: Randomness, clock: () => number) {
-    this.ledger = ledger;
-    this.transport = transport;
-    this.token = token;
-    this.random = random;
-    this.clock = clock;
-    this.tabs = "name" in ledger && "BroadcastChannel" in globalThis ? new BroadcastChannel(`sordino:${ledger.name}`) : null;
-    if (this.tabs) this.tabs.onmessage = ({ data }) => this.drop(data as string | null);
+  constructor(device: Device, isByItself: boolean) {
+    this.device = device;
+    this.tabs = tabsOf(device.ledger);
+    if (this.tabs) this.tabs.onmessage = ({ data }) => this.forget(data as string | null);
+    this.auto = isByItself ? new AutoFlush(() => this.flushAlone(), () => this.sendNow()) : null;
   }
 
-  /** Hears no other tab any more. */
+  /** Hears no other tab any more, and sends nothing by itself. */
   close(): void {
+    this.auto?.stop();
     this.tabs?.close();
+  }
+
+  /** Sends the report of an answer at a random time of the retry window, or when the page is left before. */
+  async sendLater({ campaign, round }: Answer): Promise<void> {
+    const isIt = (each: Waiting) => each.campaign === campaign && each.round === round;
+    const report = await this.device.transaction((state) => state.reports.find(isIt));
+    if (!report) return;
+    this.remember(report);
+    this.sendAtRandom(report);
+  }
+
+  /** Sends what an earlier visit of the page left, at a random time, too. */
+  async sendLeft(): Promise<void> {
+    const [report] = await this.waiting();
+    if (report) this.sendAtRandom(report);
   }
 
   /** Keeps a report of this page in memory until it is tried. */
@@ -51,13 +65,8 @@ export class Sender {
     this.untried.set(keyOf(report), report);
   }
 
-  /** Forgets what was never tried, in every tab, of one campaign or of all: its owner left. */
+  /** Forgets what was never tried, of one campaign or of all: its owner left. */
   forget(campaign: string | null): void {
-    this.drop(campaign);
-    this.tabs?.postMessage(campaign);
-  }
-
-  private drop(campaign: string | null): void {
     for (const [key, report] of this.untried) if (campaign === null || report.campaign === campaign) this.untried.delete(key);
   }
 
@@ -85,12 +94,25 @@ export class Sender {
    */
   flush(patienceS: number, isSilent: boolean, signal?: AbortSignal): Promise<Flushed> {
     const { locks } = globalThis.navigator ?? {};
-    const { ledger } = this;
+    const { ledger } = this.device;
     if (!locks || !("name" in ledger)) return this.flushHere(patienceS, isSilent, signal);
     // Another tab sends: this one only looks.
     return locks.request(`sordino:${ledger.name}`, { ifAvailable: true }, (lock) =>
       this.flushHere(patienceS, isSilent || lock === null, signal),
     ) as Promise<Flushed>;
+  }
+
+  private async flushAlone(): Promise<Flushed> {
+    await this.device.transaction((state) => expire(state, this.clock()));
+    return this.flush(30, false);
+  }
+
+  private sendAtRandom({ retry }: Waiting): void {
+    this.auto?.later(delay(retry, 0, null, this.device.random));
+  }
+
+  private clock(): number {
+    return this.device.clock();
   }
 
   private async flushHere(patienceS: number, isSilent: boolean, signal?: AbortSignal): Promise<Flushed> {
@@ -120,10 +142,9 @@ export class Sender {
 
   /** Reports of this server that wait, the one that is due first in front. */
   private async waiting(): Promise<Waiting[]> {
-    const found = await this.ledger.transaction((state) =>
-      state.leftAllAt === null
-        ? state.reports.filter(({ campaign }) => state.campaigns[campaign]?.origin === this.transport.origin)
-        : [],
+    const { origin } = this.device.transport;
+    const found = await this.device.transaction((state) =>
+      state.leftAllAt === null ? state.reports.filter(({ campaign }) => state.campaigns[campaign]?.origin === origin) : [],
     );
     return found.sort((first, second) => this.dueIn(first) - this.dueIn(second));
   }
@@ -138,8 +159,8 @@ export class Sender {
     this.untried.delete(keyOf({ campaign, round }));
     const path = `/v1/campaigns/${campaign}/rounds/${round}/reports`;
     try {
-      const upload = { body: fromHex(body), token: this.token, keepalive };
-      const answer = await this.transport.ask({ path, limit: reportOutcomes.limit, ...upload });
+      const upload = { body: fromHex(body), token: this.device.options.uploadToken ?? null, keepalive };
+      const answer = await this.device.transport.ask({ path, limit: reportOutcomes.limit, ...upload });
       return readOutcome(answer, answeredAt, this.clock());
     } catch (error) {
       if (error instanceof TransportFailed) return { kind: "later", reason: error.message, afterS: null, everything: true };
@@ -154,14 +175,15 @@ export class Sender {
   private async settle(sent: Waiting, outcome: Outcome): Promise<void> {
     const isSame = (report: Waiting) => report.campaign === sent.campaign && report.round === sent.round;
     const now = this.clock();
-    const seconds = outcome.kind === "later" ? delay(sent.retry, sent.failures, outcome.afterS, this.random) : 0;
-    await this.ledger.transaction((state) => {
+    const seconds = outcome.kind === "later" ? delay(sent.retry, sent.failures, outcome.afterS, this.device.random) : 0;
+    const { origin } = this.device.transport;
+    await this.device.transaction((state) => {
       if (outcome.kind !== "later") {
         state.reports = state.reports.filter((report) => !isSame(report));
         return;
       }
       for (const report of state.reports) {
-        const isHere = state.campaigns[report.campaign]?.origin === this.transport.origin;
+        const isHere = state.campaigns[report.campaign]?.origin === origin;
         if (isSame(report)) report.failures++;
         if (isSame(report) || (outcome.everything && isHere)) {
           report.postponedAt = now;

@@ -5,6 +5,7 @@ import { OversizedDocument, SordinoError } from "./errors.ts";
 
 const DEADLINE_MS = 120_000;
 export const CBOR = "application/cbor";
+const PROBLEM_BYTES = 64 << 10;
 
 /** No whole answer came; whether the request arrived is not known. */
 export class TransportFailed extends SordinoError {
@@ -77,5 +78,17 @@ async function read(response: Response, limit: number): Promise<Uint8Array> {
       throw new OversizedDocument(size, limit);
     }
     parts.push(value);
+  }
+}
+
+/** The type of a problem document; null for anything else, such as a proxy's page. */
+export function problemSlug({ headers, content }: Answered): string | null {
+  if (!/json/.test(headers.get("content-type") ?? "") || content.length > PROBLEM_BYTES) return null;
+  try {
+    const problem: unknown = JSON.parse(new TextDecoder().decode(content));
+    const type = typeof problem === "object" && problem !== null ? (problem as { type?: unknown }).type : null;
+    return typeof type === "string" && type.startsWith("/problems/") ? type.slice("/problems/".length) : null;
+  } catch {
+    return null;
   }
 }

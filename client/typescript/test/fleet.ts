@@ -7,7 +7,7 @@
 
 import { join } from "node:path";
 
-import { Client } from "../src/client.ts";
+import { Client } from "../src/index.ts";
 import { FileLedger } from "../src/ledgers/file.ts";
 import { MemoryLedger } from "../src/ledgers/memory.ts";
 import { Caps } from "../src/rules/caps.ts";

@@ -8,7 +8,7 @@ import { BudgetExceeded } from "../src/errors.ts";
 import { emptyState, type SeriesState } from "../src/ledgers/ledger.ts";
 import { record } from "../src/rules/answering.ts";
 import { Caps, debitTime, spending } from "../src/rules/caps.ts";
-import { serverTime } from "../src/rules/retry.ts";
+import { serverTime } from "../src/rules/http_dates.ts";
 import {
   acceptedFrom,
   acceptedUntil,

@@ -5,8 +5,8 @@
 
 import { readFileSync } from "node:fs";
 
+import { devicePart } from "../src/all.ts";
 import { toHex } from "../src/bytes.ts";
-import { devicePart } from "../src/documents/part.ts";
 import { SystemRandomness } from "../src/randomizers/random.ts";
 import { cellCodes } from "../src/randomizers/randomizer.ts";
 

@@ -2,12 +2,16 @@
 
 import { readFileSync } from "node:fs";
 
+// Documents are read without waiting for code.
+import "../src/all.ts";
 import { Float, type Plain } from "../src/documents/cbor.ts";
 import { devicePart } from "../src/documents/part.ts";
 import type { DocumentType } from "../src/documents/document.ts";
 import { manifestSignatures, openCampaigns } from "../src/documents/finding.ts";
 import { manifest } from "../src/documents/manifest.ts";
-import { reportBatch, reportOutcomes, sealedOutcomes, sealedReports } from "../src/documents/reports.ts";
+import { reportOutcomes } from "../src/documents/outcomes.ts";
+import { reportBatch } from "../src/documents/reports.ts";
+import { sealedOutcomes, sealedReports } from "../src/documents/sealed.ts";
 import { task } from "../src/documents/task.ts";
 
 export const FOLDER = new URL("../../../tests/vectors/v1/", import.meta.url);

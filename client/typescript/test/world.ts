@@ -4,7 +4,8 @@ import { toHex } from "../src/bytes.ts";
 import { digestOf } from "../src/documents/document.ts";
 import { type Manifest, manifest as manifestType } from "../src/documents/manifest.ts";
 import { devicePart } from "../src/documents/part.ts";
-import { reportBatch, reportOutcomes } from "../src/documents/reports.ts";
+import { reportOutcomes } from "../src/documents/outcomes.ts";
+import { reportBatch } from "../src/documents/reports.ts";
 import { type Task, task as taskType } from "../src/documents/task.ts";
 import { bytesOf, vectors } from "./vectors.ts";
 
@@ -22,14 +23,24 @@ export class World {
   /** In place of an answer: an error is thrown. */
   instead: ((path: string) => Response | Error | null) | null = null;
 
-  constructor(changes: Partial<Manifest> = {}) {
+  /** With other fields of the manifest, or another device part of the vectors. */
+  constructor(changes: Partial<Manifest> = {}, part?: string) {
     const trace = vectors("good/trace").documents;
-    this.part = bytesOf(trace.device_part.hex) as Uint8Array<ArrayBuffer>;
+    const found = part && vectors("good/device_part").vectors.find(({ name }: { name: string }) => name === part);
+    this.part = bytesOf((found ?? trace.device_part).hex) as Uint8Array<ArrayBuffer>;
+    const { domain, guarantee } = devicePart.read(this.part);
     const read = manifestType.read(bytesOf(trace.manifest.hex));
-    this.manifest = manifestType.write({ ...read, ...changes });
+    const plan = { device: digestOf(this.part), analyst: read.rounds[0]!.plan!.analyst };
+    this.manifest = manifestType.write({
+      ...read,
+      domain,
+      deviceGuarantee: guarantee,
+      rounds: [{ guarantee, plan }],
+      ...changes,
+    });
     const campaign = digestOf(this.manifest);
     this.campaign = toHex(campaign);
-    this.task = { ...taskType.read(bytesOf(trace.task.hex)), campaign };
+    this.task = { ...taskType.read(bytesOf(trace.task.hex)), campaign, deviceParts: [plan.device] };
   }
 
   readonly fetch = async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {

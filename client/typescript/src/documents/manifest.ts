@@ -1,5 +1,6 @@
 /** The manifest: the permanent terms of a campaign; its digest is the campaign's id. */
 
+import { later } from "../chunks.ts";
 import { checkDistinct } from "../domains/members.ts";
 import { domain } from "../domains/domain.ts";
 import { InvalidValue } from "../errors.ts";
@@ -7,8 +8,7 @@ import { guarantee, roundGuarantee } from "../randomizers/epsilon.ts";
 import { campaignServer } from "./addresses.ts";
 import { digest, DocumentType, MAX_ITEMS } from "./document.ts";
 import { route } from "./route.ts";
-import { array, checked, matching, nullable, type Of, record, text, union, whole } from "./schema.ts";
-import { MAX_TIME, rotating } from "./series.ts";
+import { array, checked, matching, MAX_TIME, nullable, type Of, record, text, union, whole } from "./schema.ts";
 import { checkName, checkPurpose } from "./text.ts";
 
 const MAX_ROUNDS = 16;
@@ -65,7 +65,11 @@ const fields = record({
   domain,
   deviceGuarantee: guarantee,
   rounds: array(roundTerms, 1, MAX_ROUNDS),
-  assignment: union({ every_round: record({}), one_round: oneRound, rotating }),
+  assignment: union({
+    every_round: record({}),
+    one_round: oneRound,
+    rotating: later("series", ({ rotating }) => rotating),
+  }),
   protocol: nullable(digest),
   servers,
   route,

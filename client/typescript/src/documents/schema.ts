@@ -31,6 +31,9 @@ function scalar<T>(what: string, read: (plain: Plain) => T | undefined, write: (
   };
 }
 
+/** The last second that a document names. */
+export const MAX_TIME = 2 ** 40;
+
 /** An integer from `low` to `high`, as a number. */
 export const whole = (low: number, high: number): Schema<number> =>
   scalar(

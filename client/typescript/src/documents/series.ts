@@ -2,9 +2,7 @@
 
 import { InvalidValue } from "../errors.ts";
 import { digest } from "./document.ts";
-import { checked, nullable, oneOf, type Of, record, whole } from "./schema.ts";
-
-export const MAX_TIME = 2 ** 40;
+import { checked, MAX_TIME, nullable, oneOf, type Of, record, whole } from "./schema.ts";
 
 export const rotating = checked(
   record({

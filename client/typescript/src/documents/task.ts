@@ -2,8 +2,7 @@
 
 import { InvalidValue } from "../errors.ts";
 import { digest, DocumentType, SIGNATURE_BYTES } from "./document.ts";
-import { array, bytes, checked, nullable, type Of, oneOf, record, whole } from "./schema.ts";
-import { MAX_TIME } from "./series.ts";
+import { array, bytes, checked, MAX_TIME, nullable, type Of, oneOf, record, whole } from "./schema.ts";
 
 const WEEK_S = 7 * 86_400;
 

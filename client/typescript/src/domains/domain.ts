@@ -1,15 +1,11 @@
 /** A product of attributes: what a device may hold, and how it becomes one index an attribute. */
 
+import { code, later } from "../chunks.ts";
 import { array, built, record, type Schema, union } from "../documents/schema.ts";
 import { InvalidValue } from "../errors.ts";
 import { categorical } from "./categorical.ts";
-import { hashed } from "./hashed.ts";
-import { indicator } from "./indicator.ts";
-import { integers } from "./integers.ts";
 import { type Attribute, checkDistinct, MAX_MEMBERS } from "./members.ts";
-import { number } from "./number.ts";
-import { ordinal } from "./ordinal.ts";
-import { checkStrings, prefix, text, Text, TextPrefix } from "./strings.ts";
+import type { Text } from "./strings.ts";
 
 const MAX_ATTRIBUTES = 255;
 const MAX_CELLS = 1n << 62n;
@@ -24,9 +20,10 @@ export class Domain {
     this.attributes = attributes;
     this.shape = attributes.map((attribute) => attribute.size);
     this.size = this.shape.reduce((product, size) => product * size, 1n);
-    this.text = attributes[0] instanceof Text ? attributes[0] : null;
+    const holdsStrings = attributes.some(({ kind }) => kind === "text" || kind === "prefix");
+    if (holdsStrings) code("strings").checkStrings(attributes);
+    this.text = holdsStrings ? (attributes[0] as Text) : null;
     checkDistinct(attributes.map((attribute) => attribute.name), "attribute names");
-    checkStrings(attributes);
     if (this.size < 2n) throw new InvalidValue("a domain of one member has nothing to tell");
     const entries = attributes.reduce((sum, attribute) => sum + attribute.entries, 0);
     if (entries > MAX_MEMBERS) throw new InvalidValue(`a domain lists ${entries} members, at most ${MAX_MEMBERS}`);
@@ -43,10 +40,7 @@ export class Domain {
     const parts = this.parts(value);
     const text = this.text;
     if (text === null) return this.attributes.map((attribute, at) => attribute.encode(parts[at], strict));
-    const member = text.encode(parts[0], strict);
-    const bits = text.bitsOf(parts[0]);
-    const prefixes = this.attributes.filter((attribute) => attribute instanceof TextPrefix);
-    return [member, ...prefixes.map((each) => each.indexOf(text, bits))];
+    return text.codes(parts[0], this.attributes.slice(1), strict);
   }
 
   /** The number of a value's cell, the last attribute varying fastest; throws where cells have no numbers. */
@@ -101,13 +95,13 @@ function ownValue(value: Record<string, unknown>, key: string): unknown {
 // A new kind of attribute is a line here.
 export const attribute = union({
   categorical,
-  ordinal,
-  integers,
-  hashed,
-  indicator,
-  number,
-  text,
-  prefix,
+  ordinal: later("attributes", ({ ordinal }) => ordinal),
+  integers: later("attributes", ({ integers }) => integers),
+  hashed: later("attributes", ({ hashed }) => hashed),
+  indicator: later("attributes", ({ indicator }) => indicator),
+  number: later("attributes", ({ number }) => number),
+  text: later("strings", ({ text }) => text),
+  prefix: later("strings", ({ prefix }) => prefix),
 }) as unknown as Schema<Attribute>;
 
 export const domain: Schema<Domain> = built(

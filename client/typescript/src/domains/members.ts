@@ -1,7 +1,6 @@
 /** What all attributes offer, and the members `missing` and `other` that may follow the listed ones. */
 
 import { InvalidValue, OutsideDomain } from "../errors.ts";
-import { isMissing } from "./numbers.ts";
 
 export const MAX_MEMBERS = 1 << 19;
 const KINDS = { bigint: "an integer", string: "a text" } as Record<string, string>;
@@ -53,6 +52,11 @@ export function unlisted(attribute: Trailing, value: unknown, strict: boolean): 
     throw new OutsideDomain(`attribute "${attribute.name}" does not list what it was given, ${found}`, attribute.name);
   }
   return attribute.other ? attribute.listed + BigInt(attribute.missing) : 0n;
+}
+
+/** Whether a value stands for no value. */
+function isMissing(value: unknown): boolean {
+  return value === null || value === undefined || Number.isNaN(value);
 }
 
 /** Throws where no document has room for so many labels or edges. */

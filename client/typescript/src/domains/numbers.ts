@@ -23,11 +23,6 @@ export function withoutBlanks(text: string): string {
   return text.replace(BLANK_ENDS, "");
 }
 
-/** Whether a value stands for no value. */
-export function isMissing(value: unknown): boolean {
-  return value === null || value === undefined || Number.isNaN(value);
-}
-
 /** A double as `numerator`/2^`shift`, exactly. */
 export function exact(value: number): { numerator: bigint; shift: number } {
   let shift = 0;

@@ -69,6 +69,12 @@ export class Text implements Attribute {
     return bigEndian(hashed.subarray(0, 8));
   }
 
+  /** The members of a value in this attribute and in those of its prefixes. */
+  codes(value: unknown, prefixes: readonly Attribute[], strict: boolean): bigint[] {
+    const bits = this.bitsOf(value);
+    return [this.encode(value, strict), ...prefixes.map((each) => (each as TextPrefix).indexOf(this, bits))];
+  }
+
   private utf8(value: unknown): Uint8Array | null {
     if (typeof value !== "string") return null;
     return utf8(this.normal === "nfc" ? value.normalize("NFC") : value);
@@ -118,10 +124,8 @@ export class TextPrefix implements Attribute {
   }
 }
 
-/** Throws unless text and prefixes make up the whole domain, in the one order, or there are none. */
+/** Throws unless text and prefixes make up the whole domain, in the one order. */
 export function checkStrings(attributes: readonly Attribute[]): void {
-  const strings = attributes.filter((each) => each instanceof Text || each instanceof TextPrefix);
-  if (!strings.length) return;
   const [text, ...prefixes] = attributes;
   const follows = prefixes.every((each) => each instanceof TextPrefix);
   if (!(text instanceof Text) || !follows || !prefixes.length || prefixes.length > MAX_PREFIXES) {

@@ -2,15 +2,11 @@
 
 import { array, built, record, union, word } from "../documents/schema.ts";
 import { InvalidValue } from "../errors.ts";
-import { seededDirection } from "./directions/directions.ts";
 import type { Ratio } from "./epsilon.ts";
-import { finiteKernel } from "./kernel.ts";
-import { orbitKernel } from "./orbit.ts";
+import { basic } from "./kinds.ts";
 import { pair } from "./pair.ts";
 import { drawBelow, type Randomness } from "./random.ts";
-import { randomizedResponse } from "./randomized_response.ts";
 import type { Randomizer } from "./randomizer.ts";
-import { subsetMixture, subsetSelection } from "./subsets.ts";
 
 const MAX_KNOTS = 1025;
 type Numbers = readonly bigint[];
@@ -90,15 +86,7 @@ function checkKnots(knots: Numbers): void {
 export const dithered = built(
   record({
     knots: array(array(word(0n, (1n << 62n) - 1n)), 1, 255),
-    inner: union({
-      randomized_response: randomizedResponse,
-      subset_selection: subsetSelection,
-      subset_mixture: subsetMixture,
-      finite_kernel: finiteKernel,
-      seeded_direction: seededDirection,
-      orbit_kernel: orbitKernel,
-      pair,
-    }),
+    inner: union({ ...basic, pair }),
   }),
   (fields) => new Dithered(fields),
   (value) => value as any,

@@ -3,9 +3,8 @@
 import { joined } from "../bytes.ts";
 import { built, record, union } from "../documents/schema.ts";
 import { InvalidValue } from "../errors.ts";
-import { seededDirection } from "./directions/directions.ts";
 import type { Ratio } from "./epsilon.ts";
-import { finiteKernel } from "./kernel.ts";
+import { basic } from "./kinds.ts";
 import type { Randomness } from "./random.ts";
 import { CellRandomizer } from "./randomizer.ts";
 
@@ -40,7 +39,8 @@ export class Pair extends CellRandomizer {
   }
 }
 
-const paired = union({ finite_kernel: finiteKernel, seeded_direction: seededDirection });
+const { finite_kernel, seeded_direction } = basic;
+const paired = union({ finite_kernel, seeded_direction });
 
 export const pair = built(
   record({ first: paired, second: paired }),

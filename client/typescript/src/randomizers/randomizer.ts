@@ -14,6 +14,8 @@ export interface Randomizer {
   likelihoodRatio(): Ratio;
   /** Throws unless the randomizer is for attributes of these sizes. */
   checkDomain(shape: readonly bigint[]): void;
+  /** Throws unless it fits attributes of which so many members are ordered, 0 for no order. */
+  checkOrdered?(ordered: readonly bigint[]): void;
   /** One payload for a value by the indices of its members. */
   randomize(codes: readonly bigint[], shape: readonly bigint[], random: Randomness): Uint8Array;
 }

@@ -1,14 +1,14 @@
 /** What a response to an upload means, and how long to wait before the same bytes are sent again. */
 
-import { reportOutcomes } from "../documents/reports.ts";
+import { reportOutcomes } from "../documents/outcomes.ts";
 import { SordinoError } from "../errors.ts";
 import type { RetryWindow } from "../ledgers/ledger.ts";
 import { drawBits, type Randomness } from "../randomizers/random.ts";
-import type { Answered } from "../transport.ts";
+import { type Answered, problemSlug } from "../transport.ts";
+import { httpDate } from "./http_dates.ts";
 
 const MOST_DELAY_S = 86_400;
 const UNAUTHORIZED_FOR_S = 30 * 86_400;
-const PROBLEM_BYTES = 64 << 10;
 /** Said about these very bytes: they will not be counted however often they are sent. */
 const FINAL = [
   "not-found",
@@ -53,38 +53,12 @@ function readCounted(content: Uint8Array): Outcome | null {
   }
 }
 
-/** The type of a problem document; null for anything else, such as a proxy's page. */
-export function problemSlug({ headers, content }: Answered): string | null {
-  if (!/json/.test(headers.get("content-type") ?? "") || content.length > PROBLEM_BYTES) return null;
-  try {
-    const problem: unknown = JSON.parse(new TextDecoder().decode(content));
-    const type = typeof problem === "object" && problem !== null ? (problem as { type?: unknown }).type : null;
-    return typeof type === "string" && type.startsWith("/problems/") ? type.slice("/problems/".length) : null;
-  } catch {
-    return null;
-  }
-}
-
 /** Seconds of the Retry-After header, at most a day; null where it is absent or unreadable. */
 export function retryAfter({ headers }: Answered, now: number): number | null {
   const text = (headers.get("retry-after") ?? "").trim();
   if (/^[0-9]+$/.test(text)) return Math.min(Number(text), MOST_DELAY_S);
   const moment = httpDate(text);
   return moment === null ? null : Math.min(Math.max(moment - now, 0), MOST_DELAY_S);
-}
-
-/** Unix seconds by the response's Date, its Age in a cache added; null where it shows none. */
-export function serverTime({ headers }: Answered): number | null {
-  const moment = httpDate(headers.get("date") ?? "");
-  const age = (headers.get("age") ?? "").trim();
-  return moment === null || !/^[0-9]+$/.test(age) ? moment : moment + Number(age);
-}
-
-function httpDate(text: string): number | null {
-  // Without a zone, as asctime writes it, it is Greenwich's all the same, and not this device's.
-  const zoned = /(GMT|UTC|[+-][0-9]{4})$/.test(text) ? text : `${text} GMT`;
-  const moment = /^[A-Za-z]{3,9},? /.test(text) ? Date.parse(zoned) : NaN;
-  return Number.isNaN(moment) ? null : moment / 1000;
 }
 
 /** Uniform in the task's window, doubled with every failure; never before Retry-After, and spread beyond it. */

@@ -1,0 +1,4 @@
+/** A series: its terms, and the answers of its periods. */
+
+export { rotating } from "../documents/series.ts";
+export { answerPeriod, due, firstState } from "../periods.ts";

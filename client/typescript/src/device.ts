@@ -1,0 +1,133 @@
+/** What every call of a client works with: options, ledger, server, generator and clock, and the documents it has read. */
+
+import { fromHex, toHex } from "./bytes.ts";
+import { withCode } from "./chunks.ts";
+import type { Manifest } from "./documents/manifest.ts";
+import type { Task } from "./documents/task.ts";
+import { ClockUnusable, InvalidValue, NotJoined, PlanUnavailable, ServedElsewhere, WrongShape } from "./errors.ts";
+import { fetchPart, fetchTask, readManifest, type VerifiedPart, verifyPart } from "./fetching.ts";
+import type { Joined, Ledger, LedgerState } from "./ledgers/ledger.ts";
+import { type Campaign, type ClientOptions, originOf } from "./options.ts";
+import { type Randomness, SystemRandomness } from "./randomizers/random.ts";
+import { hasLeft, isUsable, reportBody, type Terms } from "./rules/answering.ts";
+import { checkPart, pinTask, readTask } from "./rules/tasks.ts";
+import { Transport } from "./transport.ts";
+
+const LARGEST_PART = 1 << 20;
+const SPOOL_LIMIT = 500;
+/** The last second of the year 9999. */
+const LATEST_S = 253_402_300_799;
+
+/** A campaign that was joined at this client's address. */
+export interface Session {
+  readonly id: string;
+  readonly joined: Joined;
+  readonly manifest: Manifest;
+}
+
+export class Device {
+  readonly options: Required<Pick<ClientOptions, "largestPart" | "spoolLimit">> & ClientOptions;
+  readonly ledger: Ledger;
+  readonly transport: Transport;
+  readonly random: Randomness;
+  private readonly manifests = new Map<string, Manifest>();
+  private readonly parts = new Map<string, VerifiedPart>();
+
+  constructor(options: ClientOptions, ledger: Ledger) {
+    this.options = { largestPart: LARGEST_PART, spoolLimit: SPOOL_LIMIT, ...options };
+    this.ledger = ledger;
+    this.transport = new Transport(originOf(options), options.fetch ?? globalThis.fetch);
+    this.random = options.random ?? new SystemRandomness();
+  }
+
+  /** Seconds since 1970; throws ClockUnusable. */
+  clock(): number {
+    const seconds = this.options.now ? this.options.now() : Date.now() / 1000;
+    if (!Number.isFinite(seconds) || seconds > LATEST_S) throw new ClockUnusable(seconds);
+    return Math.max(seconds, 0);
+  }
+
+  transaction<T>(work: (state: LedgerState) => T): Promise<T> {
+    return this.ledger.transaction(work);
+  }
+
+  /** Throws NotJoined or ServedElsewhere. */
+  async session(id: string): Promise<Session> {
+    const joined = await this.transaction((state) => state.campaigns[id]);
+    if (!joined) throw new NotJoined(id);
+    if (joined.origin !== this.transport.origin) throw new ServedElsewhere(id, joined.origin);
+    return { id, joined, manifest: await this.manifestOf(id, joined) };
+  }
+
+  async manifestOf(id: string, joined: Joined): Promise<Manifest> {
+    const known = this.manifests.get(id) ?? (await withCode(() => readManifest(fromHex(joined.manifest), id)));
+    this.manifests.set(id, known);
+    return known;
+  }
+
+  /** A joined campaign, for the app. */
+  async describe(id: string): Promise<Campaign> {
+    const { joined, manifest } = await this.session(id);
+    const { name, purpose, deviceGuarantee, arms } = manifest;
+    const optedOut = await this.transaction((state) => hasLeft(state, id));
+    const arm = joined.arm === null ? null : arms[joined.arm]!.name;
+    return { id, name, purpose, guarantee: deviceGuarantee.nano, manifest, arm, optedOut };
+  }
+
+  /** What is open now; without a connection the task that was read last, while its time lasts. */
+  async task({ id, manifest }: Session): Promise<{ task: Task; until: number | null }> {
+    try {
+      const { content } = await fetchTask(this.transport, id);
+      const task = readTask(content, id, manifest);
+      await this.transaction((state) => pinTask(state.campaigns[id]!, task, content, this.clock()));
+      return { task, until: task.acceptUntil };
+    } catch (error) {
+      if (!(error instanceof PlanUnavailable) || !error.offline) throw error;
+      const kept = await this.transaction((state) => this.keptTask(state, id, manifest));
+      if (kept === null) throw error;
+      return { task: kept, until: kept.answerUntil };
+    }
+  }
+
+  /** The verified part, from memory, the ledger or the server. */
+  async part(digest: Uint8Array): Promise<VerifiedPart> {
+    const name = toHex(digest);
+    const known = this.parts.get(name);
+    if (known) return known;
+    const kept = await this.transaction((state) => state.parts[name]);
+    const content = kept ? fromHex(kept) : await fetchPart(this.transport, digest, this.options.largestPart);
+    const verified = await withCode(() => verifyPart(content, digest));
+    if (!kept) await this.transaction((state) => (state.parts[name] = toHex(content)));
+    this.parts.set(name, verified);
+    return verified;
+  }
+
+  /** The indices of a value's members in the attributes of a part; throws WrongShape, which quotes nothing of the value. */
+  codes({ part }: VerifiedPart, manifest: Manifest, round: number, value: unknown): bigint[] {
+    const places = checkPart(part, manifest, round);
+    try {
+      manifest.domain.checkShape(value);
+    } catch (error) {
+      throw error instanceof InvalidValue ? new WrongShape(error.message) : error;
+    }
+    const codes = manifest.domain.codes(value, this.options.strict);
+    return places.map((at) => codes[at]!);
+  }
+
+  /** Draws a report: what is sent for it. */
+  report({ part, digest }: VerifiedPart, codes: readonly bigint[], epoch: number, arm: number | null): Uint8Array {
+    return reportBody(digest, epoch, part.randomize(codes, this.random), arm, this.random);
+  }
+
+  terms(until: number | null): Terms {
+    const { caps, spoolLimit, dryRun = false } = this.options;
+    return { caps, clock: this.clock(), until, spoolLimit, dryRun };
+  }
+
+  private keptTask(state: LedgerState, id: string, manifest: Manifest): Task | null {
+    const kept = state.campaigns[id]!.task;
+    if (kept === null) return null;
+    const task = readTask(fromHex(kept.content), id, manifest);
+    return task.round !== null && isUsable(state, kept.readAt, task.answerUntil, this.clock()) ? task : null;
+  }
+}

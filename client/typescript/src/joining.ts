@@ -1,0 +1,61 @@
+/** Joining a campaign: everything is fetched and checked first, then pinned in one transaction. */
+
+import { toHex } from "./bytes.ts";
+import { load, withCode } from "./chunks.ts";
+import type { Manifest } from "./documents/manifest.ts";
+import type { Task } from "./documents/task.ts";
+import type { Device } from "./device.ts";
+import { OptedOut, PlanRefused, PlanUnavailable } from "./errors.ts";
+import { fetchManifest, fetchPart, fetchTask, readManifest, verifyPart } from "./fetching.ts";
+import { drawBelow } from "./randomizers/random.ts";
+import { checkJoinable, pin } from "./rules/joining.ts";
+import { checkPart, pinTask, readTask } from "./rules/tasks.ts";
+
+interface Ahead {
+  task?: Task;
+  content?: Uint8Array;
+  part?: { digest: Uint8Array; content: Uint8Array };
+}
+
+/** Pins a campaign that this ledger does not know. */
+export async function join(device: Device, campaign: string): Promise<void> {
+  const known = await device.transaction((state) => {
+    if (state.leftAllAt !== null) throw new OptedOut();
+    return campaign in state.campaigns;
+  });
+  if (known) return;
+  const { transport, random } = device;
+  const bytes = await fetchManifest(transport, campaign);
+  const manifest = await withCode(() => readManifest(bytes, campaign));
+  checkJoinable(manifest, transport.origin);
+  const { assignment } = manifest;
+  const series = assignment.kind === "rotating" ? { law: assignment, rules: await load("series") } : null;
+  const ahead = await fetchAhead(device, campaign, manifest, series !== null);
+  await device.transaction((state) => {
+    const phase = series && Number(drawBelow(random, BigInt(series.law.slots)));
+    const first = series && series.rules.firstState(phase!, ahead.task!.retry);
+    const content = toHex(bytes);
+    const joined = pin(state, campaign, { manifest, content, origin: transport.origin, series: first }, random);
+    if (ahead.task) pinTask(joined, ahead.task, ahead.content!, device.clock());
+    if (ahead.part) state.parts[toHex(ahead.part.digest)] = toHex(ahead.part.content);
+  });
+}
+
+/** Task and part before joining, the same for every device; only a series cannot do without. */
+async function fetchAhead(device: Device, id: string, manifest: Manifest, isNeeded: boolean): Promise<Ahead> {
+  const ahead: Ahead = {};
+  try {
+    const { content } = await fetchTask(device.transport, id);
+    const task = readTask(content, id, manifest);
+    Object.assign(ahead, { task, content });
+    const round = task.round ?? task.deviceParts.length - 1;
+    const digest = task.deviceParts[round]!;
+    const bytes = await fetchPart(device.transport, digest, device.options.largestPart);
+    checkPart((await withCode(() => verifyPart(bytes, digest))).part, manifest, round);
+    ahead.part = { digest, content: bytes };
+  } catch (error) {
+    const isUnavailable = error instanceof PlanUnavailable || error instanceof PlanRefused;
+    if (isNeeded || !isUnavailable) throw error;
+  }
+  return ahead;
+}
