@@ -143,7 +143,7 @@ class Device:
         if isinstance(index, AnswerStatus):
             return Answer(index, campaign, task.round)
         verified = yield from self.fetch_part(session, task, index)
-        token = yield from self._tokens.of_round(session, task, index)
+        token = yield from self._tokens.of_round(session, index)
         codes = session.codes(verified, value, strict=self.config.strict)
         status = self._ledger.record(
             session,

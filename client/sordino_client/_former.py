@@ -2,12 +2,13 @@
 
 Both mean what was then the only way: a direct campaign without arms and texts, reports of arm 0. What a manifest's
 digest names are its bytes of then, so they are kept; debits count whatever becomes of their campaign. Before format 7
-debits of series were dated at their period's start.
+debits of series were dated at their period's start. Before format 10 no manifest had the keys of an issuer.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from typing import Any
 
 from sordino_shared.errors import MalformedDocument
 from sordino_shared.protocol import CampaignId, Manifest, Rotating
@@ -15,7 +16,7 @@ from sordino_shared.protocol.codec import read_value
 from sordino_shared.protocol.documents import PROTOCOL_VERSION
 from sordino_shared.protocol.schema import from_plain
 
-_SINCE_8 = {"route": {"kind": "direct"}, "arms": [], "texts": []}
+_SINCE_8: dict[str, Any] = {"route": {"kind": "direct"}, "arms": [], "texts": []}
 DEBITS_ARE_FINAL = (
     "CREATE TRIGGER debits_are_final BEFORE UPDATE ON debits BEGIN SELECT RAISE(ABORT, 'debits are final'); END"
 )
@@ -33,21 +34,32 @@ def read_kept_manifest(content: bytes, campaign: CampaignId) -> Manifest:
         return Manifest.read(content, campaign)
     except MalformedDocument:
         plain = read_value(content, Manifest.limit, Manifest.max_items)
-        if not _is_former(plain):
+        lacked = _lacked(plain)
+        if lacked is None:
             raise
     del plain["document"], plain["version"]
-    manifest = from_plain(Manifest, plain | _SINCE_8)
+    manifest = from_plain(Manifest, plain | lacked)
     # Its id is the digest of the bytes that were joined.
     vars(manifest)["content"] = content
     return manifest
 
 
-def _is_former(plain: object) -> bool:
-    return (
-        isinstance(plain, dict)
-        and (plain.get("document"), plain.get("version")) == (Manifest.document, PROTOCOL_VERSION)
-        and not _SINCE_8.keys() & plain.keys()
+def _lacked(plain: Any) -> dict[str, Any] | None:
+    """The fields of a manifest that a former one did not have yet; None for what is no former manifest."""
+    if not isinstance(plain, dict):
+        return None
+    if (plain.get("document"), plain.get("version")) != (Manifest.document, PROTOCOL_VERSION):
+        return None
+    if not _SINCE_8.keys() & plain.keys():
+        return _SINCE_8
+    route = plain.get("route")
+    if not isinstance(route, dict) or "issuer" in route:
+        return None
+    # No server can go on with a campaign whose tokens were of that time.
+    former = {"shuffled": route | {"issuer": None}, "direct_with_tokens": {"kind": "direct"}}.get(
+        str(route.get("kind"))
     )
+    return None if former is None else {"route": former}
 
 
 def add_arms(connection: sqlite3.Connection) -> None:

@@ -1,4 +1,4 @@
-"""The tables of a ledger: format 9 for a new one, and what brings an older one up to it.
+"""The tables of a ledger: format 10 for a new one, and what brings an older one up to it.
 
 An old ledger is brought up, whatever its format: a new one would be a new budget.
 """
@@ -9,7 +9,7 @@ import sqlite3
 
 from sordino_client._former import DEBITS_ARE_FINAL, add_arms, date_at_draw
 
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 APPLICATION_ID = 0x536F7264
 
 # Statements that stand in a new ledger as in the step that brought them: a format that changes one writes it out in the
@@ -51,13 +51,12 @@ _LOG_MARKS = (
 )
 _TOKENS = (
     "CREATE TABLE tokens (campaign BLOB NOT NULL REFERENCES campaigns (campaign), round INTEGER NOT NULL,"
-    " issuer_key BLOB NOT NULL CHECK (length(issuer_key) = 32), secret BLOB NOT NULL CHECK (length(secret) = 16),"
+    " secret BLOB NOT NULL CHECK (length(secret) = 16),"
     " blind BLOB NOT NULL CHECK (length(blind) = 32), token BLOB CHECK (length(token) = 32),"
     " PRIMARY KEY (campaign, round))"
 )
 _TOKENS_ARE_FINAL = (
-    "CREATE TRIGGER tokens_are_final BEFORE UPDATE ON tokens WHEN NEW.issuer_key <> OLD.issuer_key"
-    " OR NEW.secret <> OLD.secret OR NEW.blind <> OLD.blind"
+    "CREATE TRIGGER tokens_are_final BEFORE UPDATE ON tokens WHEN NEW.secret <> OLD.secret OR NEW.blind <> OLD.blind"
     " OR (OLD.token IS NOT NULL AND NEW.token IS NOT OLD.token)"
     " BEGIN SELECT RAISE(ABORT, 'tokens are final'); END"
 )
@@ -178,8 +177,10 @@ _SINCE = {
         _TROUBLE,
         _LOG_MARKS,
     ),
-    # The secret of a round's token, asked for once and used by its one answer.
-    8: (_TOKENS, _TOKENS_ARE_FINAL),
+    8: (),
+    # The secret of a round's token, asked for once and used by its one answer. Format 9 kept the issuer's key with it,
+    # and in tasks: now it is in the manifest. Tokens of that time are of campaigns that ended with it.
+    9: ("DROP TABLE IF EXISTS tokens", _TOKENS, _TOKENS_ARE_FINAL, "DELETE FROM tasks"),
 }
 # By format, what changes the rows of a ledger of that format, after the statements above.
 _REWRITES = {6: date_at_draw, 7: add_arms}

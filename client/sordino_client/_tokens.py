@@ -25,9 +25,8 @@ _SCALAR_BYTES = 32
 
 @dataclass(frozen=True)
 class _Drawn:
-    """What the ledger keeps of a token: the issuer's key, the secret, the blind, and the token once it is there."""
+    """What the ledger keeps of a token: the secret, the blind, and the token once it is there."""
 
-    issuer_key: bytes
     secret: bytes
     blind: int
     token: bytes | None
@@ -45,21 +44,22 @@ class Tokens:
     def ahead(self, session: Session, task: Task | None) -> Flow[None]:
         """Get the token of the open round now, so that it answers without the issuer; what fails is tried again."""
         index = None if task is None or session.manifest.gate is None or self._config.dry_run else task.round
-        if task is None or index is None or index not in session.rounds():
+        if index is None or index not in session.rounds():
             return
         try:
-            yield from self.of_round(session, task, index)
+            yield from self.of_round(session, index)
         except (PlanUnavailable, PlanRefused) as error:
             _LOG.warning("Campaign %s has no token yet: %s.", session.campaign, error)
 
-    def of_round(self, session: Session, task: Task, index: int) -> Flow[bytes]:
+    def of_round(self, session: Session, index: int) -> Flow[bytes]:
         """The token of an open round, from the ledger or the issuer; empty in a campaign without tokens.
 
         Raises `PlanUnavailable` where the issuer gives none now, and `PlanRefused` where it cheats.
         """
-        if session.manifest.gate is None or self._config.dry_run:
+        issuer = session.manifest.issuer
+        if issuer is None or self._config.dry_run:
             return b""
-        drawn = self._drawn(session, task, index)
+        drawn = self._drawn(session.campaign, index)
         if drawn.token is not None:
             return drawn.token
         # Only devices of campaigns with tokens need the group.
@@ -69,7 +69,7 @@ class Tokens:
         answer = yield from self._ask(session, index, element)
         try:
             evaluations = TokenEvaluations.read(answer)
-            given = evaluations.elements(), evaluations.proof, drawn.issuer_key
+            given = evaluations.elements(), evaluations.proof, issuer.keys[index]
             [output] = finalize([drawn.secret], [drawn.blind], *given)
         except SordinoError as error:
             raise PlanRefused("token", str(error), session.campaign) from error
@@ -98,20 +98,16 @@ class Tokens:
         request = TokenRequest(element, credential)
         return (yield from post("token", path, request.content, TokenEvaluations.limit, self._clock))
 
-    def _drawn(self, session: Session, task: Task, index: int) -> _Drawn:
+    def _drawn(self, campaign: CampaignId, index: int) -> _Drawn:
         """Secret and blind of a round, drawn once and committed before anybody is asked."""
-        assert task.issuer_key is not None, "the session takes no task without it"
         with self._storage.read() as connection:
-            found = _read(connection, session.campaign, index)
+            found = _read(connection, campaign, index)
         if found is None:
             with self._storage.write() as connection:
-                found = self._draw(connection, session.campaign, index, task.issuer_key)
-        if found.issuer_key != task.issuer_key:
-            reason = f"it names an issuer's key of round {index} where an earlier one named another"
-            raise PlanRefused("task", reason, session.campaign)
+                found = self._draw(connection, campaign, index)
         return found
 
-    def _draw(self, connection: sqlite3.Connection, campaign: CampaignId, index: int, issuer_key: bytes) -> _Drawn:
+    def _draw(self, connection: sqlite3.Connection, campaign: CampaignId, index: int) -> _Drawn:
         # Another process may have drawn one meanwhile.
         if (found := _read(connection, campaign, index)) is not None:
             return found
@@ -119,22 +115,21 @@ class Tokens:
 
         secret = self._randomness.bytes(SECRET_BYTES)
         scalar, _ = blind(secret, self._randomness)
-        row = (bytes(campaign), index, issuer_key, secret, scalar.to_bytes(_SCALAR_BYTES, "little"))
-        columns = "campaign, round, issuer_key, secret, blind"
-        connection.execute(f"INSERT INTO tokens ({columns}) VALUES (?, ?, ?, ?, ?)", row)
-        return _Drawn(issuer_key, secret, scalar, None)
+        row = (bytes(campaign), index, secret, scalar.to_bytes(_SCALAR_BYTES, "little"))
+        connection.execute("INSERT INTO tokens (campaign, round, secret, blind) VALUES (?, ?, ?, ?)", row)
+        return _Drawn(secret, scalar, None)
 
 
 def _read(connection: sqlite3.Connection, campaign: CampaignId, index: int) -> _Drawn | None:
-    query = "SELECT issuer_key, secret, blind, token FROM tokens WHERE campaign = ? AND round = ?"
+    query = "SELECT secret, blind, token FROM tokens WHERE campaign = ? AND round = ?"
     row = connection.execute(query, (bytes(campaign), index)).fetchone()
     if row is None:
         return None
-    issuer_key, secret, scalar, token = row
+    secret, scalar, token = row
     known = None if token is None else blob(token)
     if known is not None and len(known) != TOKEN_BYTES:
         raise ValueError("a token of another length")
-    return _Drawn(blob(issuer_key), blob(secret), int.from_bytes(blob(scalar), "little"), known)
+    return _Drawn(blob(secret), int.from_bytes(blob(scalar), "little"), known)
 
 
 def _called(name: str, call: Callable[[], bytes]) -> bytes:

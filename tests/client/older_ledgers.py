@@ -1,4 +1,4 @@
-"""Takes from a ledger of now what formats 8 and 9 brought, for tests that make older ones of it."""
+"""Takes from a ledger of now what formats 8 to 10 brought, for tests that make older ones of it."""
 
 from __future__ import annotations
 

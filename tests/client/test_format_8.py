@@ -40,7 +40,7 @@ def test_nothing_that_counts_changes(old: Path, make_client: Any) -> None:
     before = rows(old, kept), rows(old, debits)
     account = make_client().account()
     assert (rows(old, kept), rows(old, debits)) == before
-    assert rows(old, "PRAGMA user_version") == [(9,)]
+    assert rows(old, "PRAGMA user_version") == [(10,)]
     assert [[entry.state for entry in each.entries] for each in account.campaigns] == STATES
     assert (account.lifetime_nano, account.period_nano) == (6 * 10**9, 6 * 10**9)
     assert [each.campaign for each in account.campaigns] == [row[0].hex() for row in before[0]]
@@ -132,4 +132,4 @@ def test_a_ledger_that_was_brought_up_is_that_of_a_new_one(
     new = tmp_path / "new"
     make_client(ledger=new).close()
     assert shape(ledger) == shape(new)
-    assert rows(ledger, "PRAGMA user_version") == rows(new, "PRAGMA user_version") == [(9,)]
+    assert rows(ledger, "PRAGMA user_version") == rows(new, "PRAGMA user_version") == [(10,)]

@@ -270,5 +270,5 @@ def test_a_ledger_of_format_5_is_brought_up(make_client, world, ledger) -> None:
     ]
     assert client.flush().delivered == 1
     with sqlite3.connect(ledger) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (9,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (10,)
         assert connection.execute("SELECT DISTINCT source FROM campaigns").fetchall() == [(None,)]

@@ -52,7 +52,7 @@ def test_it_is_done_once_and_debits_are_final_again(old, make_client) -> None:
     first, second = entries(make_client()), entries(make_client())
     assert first == second
     with sqlite3.connect(old) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (9,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (10,)
         for statement in ("UPDATE debits SET at = 0", "DELETE FROM debits"):
             with pytest.raises(sqlite3.IntegrityError, match="debits are"):
                 connection.execute(statement)

@@ -159,7 +159,7 @@ def test_a_ledger_of_format_4_is_brought_up(make_client, world, ledger, clock) -
     assert client.flush().delivered == 1
     assert client.answer(spooled, "red").status is AnswerStatus.ALREADY_ANSWERED
     with sqlite3.connect(ledger) as connection:
-        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (9,)
+        assert connection.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,) == (10,)
 
 
 def test_a_brought_up_ledger_has_the_tables_of_a_new_one(make_client, ledger, tmp_path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import signal
@@ -20,26 +21,34 @@ from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     AccountGate,
     AddressGate,
+    CampaignId,
+    Digest,
     HookGate,
+    Issuer,
+    Manifest,
     Problem,
     ReportBatch,
     TokenEvaluations,
     TokenRequest,
     TokenRoute,
 )
+from sordino_shared.protocol.codec import encode_value
+from sordino_shared.protocol.schema import to_plain
 from sordino_shared.protocol.tokens import MAX_CREDENTIAL, TOKEN_BYTES, issuer_info, token_of
 from sordino_shared.randomness import SystemRandomness
 from sordino_shared.tokens import IssuerKey, evaluate, redeem
 from tests.client.conftest import ADDRESS, CAPS, World
+
+VECTORS = Path(__file__).parents[1] / "vectors" / "v1" / "good" / "manifest.json"
+[SHUFFLED] = [each["hex"] for each in json.loads(VECTORS.read_text())["vectors"] if each["name"] == "shuffled"]
 
 
 class Issuing(World):
     """A server with an issuer: `asked` has the elements that it evaluated, `lost` how many answers get lost."""
 
     def __init__(self, gate: Any = AddressGate(3), **manifest: Any) -> None:
-        super().__init__(route=TokenRoute(gate), **manifest)
-        self.key = IssuerKey.derived(bytes(32), issuer_info(self.campaign, 0))
-        self.task = replace(self.task, issuer_key=self.key.public)
+        self.key = IssuerKey.derived(bytes(32), issuer_info(0))
+        super().__init__(route=TokenRoute(Issuer(gate, (self.key.public,))), **manifest)
         self.asked: list[TokenRequest] = []
         self.lost = 0
         self.problem_of_tokens: Problem | None = None
@@ -127,26 +136,60 @@ def test_a_key_of_one_device_alone_is_refused(world: Issuing, make_client: Any, 
     client.join(world.campaign)
     with pytest.raises(PlanRefused, match="proof does not hold"):
         client.answer(world.campaign, "red")
-    # Nor does the task name another key than the first.
-    honest, world.task = world.task, replace(world.task, issuer_key=world.evaluates.public)
-    with pytest.raises(PlanRefused, match="where an earlier one named another"):
-        client.answer(world.campaign, "red")
     assert client.account().lifetime_nano == 0
     with sqlite3.connect(ledger) as connection, pytest.raises(sqlite3.IntegrityError, match="tokens are final"):
         connection.execute("UPDATE tokens SET secret = zeroblob(16)")
-    world.task, world.evaluates = honest, world.key
+    world.evaluates = world.key
     assert client.answer(world.campaign, "red").status is AnswerStatus.RECORDED
 
 
-def test_a_task_has_a_key_exactly_where_tokens_are(world: Issuing, make_client: Any, make_world: Any) -> None:
-    world.task = replace(world.task, issuer_key=None)
-    plain = make_world()
-    plain.task = replace(plain.task, issuer_key=world.key.public)
-    for server in (world, plain):
-        client = make_client(server, ledger=":memory:")
-        client.join(server.campaign)
-        with pytest.raises(PlanRefused, match="exactly where a round with tokens is open"):
-            client.answer(server.campaign, "red")
+def test_a_manifest_with_a_key_of_one_device_alone_is_another_campaign(world: Issuing, make_client: Any) -> None:
+    own = IssuerKey.derived(bytes(32), b"for one device").public
+    world.manifest_content = replace(world.manifest, route=TokenRoute(Issuer(AddressGate(3), (own,)))).content
+    with pytest.raises(PlanRefused, match="manifest was refused"):
+        make_client().join(world.campaign)
+
+
+def test_a_ledger_of_format_9_is_brought_up(world: Issuing, make_client: Any, ledger: Path) -> None:
+    """Its manifests have no keys of issuers, and its tokens and tasks have one; debits and plain campaigns stay."""
+    make_client().join(world.campaign)
+    shuffled = Manifest.read(bytes.fromhex(SHUFFLED))
+    former = {
+        CampaignId(Digest.of(content)): content
+        for content in (
+            without_issuer(shuffled, {"kind": "shuffled"}),
+            without_issuer(world.manifest, {"kind": "direct_with_tokens", "gate": {"kind": "account"}}),
+        )
+    }
+    with sqlite3.connect(ledger) as connection:
+        connection.executescript(_FORMAT_9)
+        joined = "INSERT INTO campaigns (campaign, manifest, joined_at, origin) VALUES (?, ?, 0, ?)"
+        connection.executemany(joined, [(bytes(each), content, ADDRESS) for each, content in former.items()])
+        row = bytes(world.campaign), 0, bytes(32), bytes(16), bytes(32)
+        connection.execute("INSERT INTO tokens VALUES (?, ?, ?, ?, ?, NULL)", row)
+    client = make_client()
+    assert {each.campaign for each in client.account().campaigns} == {str(each) for each in (world.campaign, *former)}
+    assert client.answer(world.campaign, "red").status is AnswerStatus.RECORDED
+    check_valid(world, (client.flush(now=True), token_in(world))[1])
+
+
+_FORMAT_9 = """
+DROP TRIGGER tokens_are_final;
+DROP TABLE tokens;
+CREATE TABLE tokens (campaign BLOB NOT NULL, round INTEGER NOT NULL, issuer_key BLOB NOT NULL, secret BLOB NOT NULL,
+    blind BLOB NOT NULL, token BLOB, PRIMARY KEY (campaign, round));
+CREATE TRIGGER tokens_are_final BEFORE UPDATE ON tokens WHEN NEW.issuer_key <> OLD.issuer_key
+    BEGIN SELECT RAISE(ABORT, 'tokens are final'); END;
+PRAGMA user_version = 9;
+"""
+
+
+def without_issuer(manifest: Manifest, route: dict[str, Any]) -> bytes:
+    """The bytes of a manifest of format 9."""
+    plain: dict[str, Any] = to_plain(manifest)
+    del plain["route"]["issuer"]
+    header = {"document": "manifest", "version": 1}
+    return encode_value(header | plain | {"route": plain["route"] | route})
 
 
 @pytest.mark.parametrize("content", [b"", b"<html>", bytes(96)])

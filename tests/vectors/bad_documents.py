@@ -141,7 +141,10 @@ def _bad_tokens(task: dict[str, Any]) -> list[tuple[str, str, dict[str, Any], st
     manifest = plain(documents()["manifest"]["tokens_by_address"])
     request = plain(documents()["token_request"]["one"])
     answer = plain(documents()["token_evaluations"]["one"])
-    key, element = plain(documents()["task"]["with_tokens"])["issuer_key"], request["blinded"]
+    rounds = plain(documents()["manifest"]["tokens_at_limits"])
+    [key], element = manifest["route"]["issuer"]["keys"], request["blinded"]
+    series = plain(documents()["manifest"]["shuffled_series"])
+    servers = [{"name": "eu", "urls": ["https://eu.example"]}]
     gates = {"none": 0, "negative": -1, "too_many": 10_001}
     return [
         *(
@@ -150,9 +153,17 @@ def _bad_tokens(task: dict[str, Any]) -> list[tuple[str, str, dict[str, Any], st
         ),
         ("gate_unknown", "there is no such gate", _gate(manifest, "friend"), "manifest"),
         ("gate_with_quota", "an account has no quota", _gate(manifest, "account", per_day=1), "manifest"),
-        ("issuer_key_short", "31 bytes", task | {"issuer_key": key[:31]}, "task"),
-        ("issuer_key_empty", "null where there is none", task | {"issuer_key": b""}, "task"),
-        ("issuer_key_while_closed", "no round is open", _closed(issuer_key=key), "task"),
+        ("issuer_null", "reports without a token are direct", _issuer(manifest, None), "manifest"),
+        ("issuer_without_keys", "a key for each round", _keys(manifest, []), "manifest"),
+        ("issuer_key_short", "31 bytes", _keys(manifest, [key[:31]]), "manifest"),
+        ("issuer_key_long", "33 bytes", _keys(manifest, [key + b"\0"]), "manifest"),
+        ("issuer_keys_too_many", "two keys for one round", _keys(manifest, [key, element]), "manifest"),
+        ("issuer_keys_too_few", "a round has none", _keys(rounds, rounds["route"]["issuer"]["keys"][1:]), "manifest"),
+        ("issuer_keys_401", "at most 400 keys", _keys(manifest, _numbered(401)), "manifest"),
+        ("issuer_key_twice", "two rounds with one key", _keys(rounds, [*_numbered(15), _numbered(15)[0]]), "manifest"),
+        ("issuer_of_servers", "tokens of several servers", manifest | {"servers": servers}, "manifest"),
+        ("issuer_of_series", "its rounds have no number", _issuer(series, manifest["route"]["issuer"]), "manifest"),
+        ("issuer_key_in_task", "it is in the manifest", task | {"issuer_key": key}, "task"),
         ("no_elements", "a request for nothing", request | {"blinded": b""}, "token_request"),
         ("ragged_elements", "31 bytes are no element", request | {"blinded": element[:31]}, "token_request"),
         ("201_elements", "more than 200", request | {"blinded": element * 201}, "token_request"),
@@ -163,7 +174,19 @@ def _bad_tokens(task: dict[str, Any]) -> list[tuple[str, str, dict[str, Any], st
 
 
 def _gate(manifest: dict[str, Any], kind: str, **fields: int) -> dict[str, Any]:
-    return manifest | {"route": manifest["route"] | {"gate": {"kind": kind} | fields}}
+    return _issuer(manifest, manifest["route"]["issuer"] | {"gate": {"kind": kind} | fields})
+
+
+def _keys(manifest: dict[str, Any], keys: list[bytes]) -> dict[str, Any]:
+    return _issuer(manifest, manifest["route"]["issuer"] | {"keys": keys})
+
+
+def _issuer(manifest: dict[str, Any], issuer: dict[str, Any] | None) -> dict[str, Any]:
+    return manifest | {"route": manifest["route"] | {"issuer": issuer}}
+
+
+def _numbered(count: int) -> list[bytes]:
+    return [number.to_bytes(32, "little") for number in range(count)]
 
 
 def _hidden_texts(manifest: dict[str, Any]) -> list[tuple[str, str, dict[str, Any], str]]:

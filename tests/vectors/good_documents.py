@@ -15,7 +15,7 @@ from sealing import shuffled_documents
 from series import series_manifests
 from signature_rule import signature_rule
 from strings import STRINGS, WIDE_DOMAINS
-from tokens import issuer_key, token_documents
+from tokens import token_documents
 
 from sordino_analysis.archive.aggregate_document import AggregateDocument
 from sordino_analysis.documents.analyst_part import AnalystPart, ErrorFigures, Factors
@@ -630,7 +630,6 @@ def tasks() -> dict[str, Task]:
         ),
         "no_end": replace(usual, epoch=0, retry=RetryWindow(0, 1), answer_until=0, accept_until=None),
         "online_only": replace(usual, epoch=0, retry=RetryWindow(0, 1), answer_until=None),
-        "with_tokens": _task_with_tokens(device),
         "signed": signed_task(campaign, device, 1),
         "signed_at_limits": signed_task(campaign, device, 2**40),
         "closed": Task(
@@ -657,12 +656,6 @@ def _open_task(campaign: CampaignId, device: Digest) -> Task:
         answer_until=1_800_403_200,
         accept_until=1_800_604_800,
     )
-
-
-def _task_with_tokens(device: Digest) -> Task:
-    manifest = manifests()["tokens_by_address"]
-    key = issuer_key(manifest, 0).public
-    return replace(_open_task(manifest.campaign, device), answer_until=None, issuer_key=key)
 
 
 def signed_task(campaign: CampaignId, device: Digest, number: int) -> Task:

@@ -7,6 +7,7 @@ from typing import Any
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from tokens import issuer
 
 from sordino_shared.guarantees import PureEpsilon
 from sordino_shared.protocol import (
@@ -63,10 +64,16 @@ def manifests_of_routes(one_round: Manifest) -> dict[str, Manifest]:
         "all_three": replace(one_round, route=SHUFFLED, arms=(*ARMS[:1], *_arms(2, 32768)), texts=TEXTS),
         "shuffled_series": _shuffled_series(one_round.rounds[0], one_round),
         "shuffled_at_limits": _at_limits(one_round),
-        "tokens_by_account": replace(one_round, route=TokenRoute(AccountGate())),
-        "tokens_by_address": replace(one_round, route=TokenRoute(AddressGate(5))),
-        "tokens_by_address_at_limits": replace(one_round, route=TokenRoute(AddressGate(10_000))),
-        "tokens_by_hook": replace(one_round, route=TokenRoute(HookGate())),
+        "shuffled_with_tokens": replace(one_round, route=replace(SHUFFLED, issuer=issuer(AddressGate(5)))),
+        "tokens_by_account": replace(one_round, route=TokenRoute(issuer(AccountGate()))),
+        "tokens_by_address": replace(one_round, route=TokenRoute(issuer(AddressGate(5)))),
+        "tokens_by_hook": replace(one_round, route=TokenRoute(issuer(HookGate()))),
+        "tokens_at_limits": replace(
+            one_round,
+            route=TokenRoute(issuer(AddressGate(10_000), 16)),
+            rounds=one_round.rounds * 16,
+            device_guarantee=PureEpsilon(10**12),
+        ),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sordino_shared.protocol import Document, Manifest, TokenEvaluations, TokenRequest
+from sordino_shared.protocol import Document, Gate, Issuer, Manifest, TokenEvaluations, TokenRequest
 from sordino_shared.protocol.tokens import issuer_info, token_of
 from sordino_shared.randomness import ShakeRandomness
 from sordino_shared.tokens import IssuerKey, blind, evaluate, finalize
@@ -14,9 +14,14 @@ SECRET = bytes(range(16))
 ATTESTATION = b"attestation of the platform"
 
 
-def issuer_key(manifest: Manifest, number: int) -> IssuerKey:
+def issuer_key(number: int) -> IssuerKey:
     """The key of a round, by a seed of 32 times the byte 13."""
-    return IssuerKey.derived(SEED, issuer_info(manifest.campaign, number))
+    return IssuerKey.derived(SEED, issuer_info(number))
+
+
+def issuer(gate: Gate, rounds: int = 1) -> Issuer:
+    """The gate with the keys of so many rounds."""
+    return Issuer(gate, tuple(issuer_key(number).public for number in range(rounds)))
 
 
 def token_documents() -> dict[str, dict[str, Document]]:
@@ -40,8 +45,9 @@ def token_documents() -> dict[str, dict[str, Document]]:
 
 def worked_token(manifest: Manifest) -> dict[str, Any]:
     """The file of one token, by path."""
-    info, randomness = issuer_info(manifest.campaign, 0), ShakeRandomness(37)
-    key = issuer_key(manifest, 0)
+    info, randomness, key = issuer_info(0), ShakeRandomness(37), issuer_key(0)
+    assert manifest.issuer is not None
+    assert manifest.issuer.keys == (key.public,)
     scalar, element = blind(SECRET, randomness)
     [evaluated], proof = evaluate(key, [element], randomness)
     [output] = finalize([SECRET], [scalar], [evaluated], proof, key.public)

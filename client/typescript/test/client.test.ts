@@ -119,7 +119,7 @@ test("without a connection the task that was read last says what is open, until 
 test("what contradicts the manifest is refused before anything is drawn", async () => {
   const other = new Uint8Array(32).fill(7);
   const signed = { number: 1, signature: new Uint8Array(64) };
-  for (const change of [{ deviceParts: [other] }, { campaign: other }, { issuerKey: other }, signed]) {
+  for (const change of [{ deviceParts: [other] }, { campaign: other }, signed]) {
     const world = new World();
     const client = await opened(world);
     await client.join(world.campaign);
@@ -133,7 +133,8 @@ test("what contradicts the manifest is refused before anything is drawn", async 
 });
 
 test("what this version cannot do it does not join", async () => {
-  const tokens = { kind: "direct_with_tokens", gate: { kind: "account" } } as const;
+  const issuer = { gate: { kind: "account" }, keys: [new Uint8Array(32)] } as const;
+  const tokens = { kind: "direct_with_tokens", issuer } as const;
   const world = new World({ route: tokens });
   await assert.rejects((await opened(world)).join(world.campaign), /does not join campaigns with tokens yet/);
   const unbuilt = { shuffled: "a shuffler", strings: "strings", successor: "a series that replaces another one" };

@@ -11,7 +11,7 @@ from sordino_server.plans.service import ReadyPlan
 from sordino_server.shuffled.round_keys import NewKeys, RoundKeys
 from sordino_server.shuffled.route_terms import route_of
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Manifest
+from sordino_shared.protocol import Issuer, Manifest
 from sordino_shared.protocol.routes import DIRECT, Route, ShuffledRoute, TokenRoute
 from sordino_shared.quantities import quantity
 
@@ -58,17 +58,19 @@ def new_keys(order: CampaignOrder, now: int, round_keys: RoundKeys | None) -> Ne
     return NewKeys.make(spans)
 
 
-def route_of_order(session: Session, order: CampaignOrder, ready: ReadyPlan, keys: NewKeys | None) -> Route:
+def route_of_order(
+    session: Session, order: CampaignOrder, ready: ReadyPlan, keys: NewKeys | None, issuer: Issuer | None
+) -> Route:
     """The route of a new campaign; raises InvalidValue where the plan is for the other one."""
     if order.route is not None and keys is not None:
-        return route_of(order.route, plans.analyst_part(session, ready.analyst), keys)
+        return route_of(order.route, plans.analyst_part(session, ready.analyst), keys, issuer)
     planned = None if ready.summary is None else ready.summary.linear or ready.summary.strings
     if planned is not None and planned.blanket is not None:
         raise InvalidValue(
             f"/route: the plan spends ε {planned.epsilon:g} of a device because a shuffler mixes in random reports: "
             "name the shuffler, or plan without collector"
         )
-    return DIRECT if order.gate is None else TokenRoute(order.gate.gate())
+    return DIRECT if issuer is None else TokenRoute(issuer)
 
 
 def end_of(campaign: Campaign) -> int | None:

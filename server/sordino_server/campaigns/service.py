@@ -33,7 +33,7 @@ from sordino_server.rounds import periods, round_lifecycle
 from sordino_server.rounds.sealing import sealed_round
 from sordino_server.shuffled.round_keys import NewKeys, RoundKeys
 from sordino_server.sources import service as sources
-from sordino_server.tokens.issuer import new_seeds
+from sordino_server.tokens.issuer import NewIssuer
 from sordino_server.workloads import service as workloads
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import PureEpsilon
@@ -73,7 +73,8 @@ def create(
     ready = plans.ready_plan(session, order.plan_request)
     order = with_end(order, now)
     keys = None if order.route is None else new_keys(order, now, round_keys)
-    manifest = _manifest(session, order, ready, now, keys)
+    issuer = None if order.gate is None else NewIssuer.make(order.gate.gate(), _round_count(session, ready))
+    manifest = _manifest(session, order, ready, now, keys, issuer)
     check_built(manifest)
     check_gate(manifest.gate, token_hook)
     if keys is not None and round_keys is not None:
@@ -89,7 +90,7 @@ def create(
         question=_question(order, ready),
         sources_deadline_s=order.sources_deadline_s,
     )
-    if not repository.add(session, campaign, _belongings(session, order, manifest, ready, now)):
+    if not repository.add(session, campaign, _belongings(session, order, manifest, ready, now, issuer)):
         raise ServerError(
             Problem.ALREADY_EXISTS, f"campaign {identifier} was created this second with the same terms", id=identifier
         )
@@ -110,7 +111,9 @@ def _question(order: CampaignOrder, ready: ReadyPlan) -> str | None:
     return question_of(ready.summary, order.plan_request, ready.workload).model_dump_json()
 
 
-def _belongings(session: Session, order: CampaignOrder, manifest: Manifest, ready: ReadyPlan, now: int) -> list[Base]:
+def _belongings(
+    session: Session, order: CampaignOrder, manifest: Manifest, ready: ReadyPlan, now: int, issuer: NewIssuer | None
+) -> list[Base]:
     """The rows of a new campaign: its first round and closing rules, or the terms of a series."""
     identifier = str(manifest.campaign)
     if isinstance(manifest.assignment, Rotating):
@@ -120,7 +123,12 @@ def _belongings(session: Session, order: CampaignOrder, manifest: Manifest, read
         return [periods.row_of(manifest, manifest.assignment)]
     first = sealed_round(manifest, 0, ready.device, ready.analyst, now)
     rule = [] if order.experiment is None else [order.experiment.row(identifier)]
-    return [first, *_rules(order, identifier, len(manifest.rounds)), *rule, *new_seeds(manifest)]
+    return [
+        first,
+        *_rules(order, identifier, len(manifest.rounds)),
+        *rule,
+        *(() if issuer is None else issuer.rows(identifier)),
+    ]
 
 
 def _check_replaced(session: Session, manifest: Manifest) -> None:
@@ -145,8 +153,17 @@ def _rules(order: CampaignOrder, campaign: str, count: int) -> list[ClosingRule]
     ]
 
 
+def _round_count(session: Session, ready: ReadyPlan) -> int:
+    return 1 if ready.protocol is None else len(plans.protocol_plan(session, ready.protocol).round_guarantees())
+
+
 def _manifest(
-    session: Session, order: CampaignOrder, ready: ReadyPlan, now: int, keys: NewKeys | None = None
+    session: Session,
+    order: CampaignOrder,
+    ready: ReadyPlan,
+    now: int,
+    keys: NewKeys | None,
+    issuer: NewIssuer | None,
 ) -> Manifest:
     device = plans.device_part(session, ready.device)
     whole = None if ready.protocol is None else plans.protocol_plan(session, ready.protocol)
@@ -168,7 +185,7 @@ def _manifest(
         assignment=assignment,
         protocol=None if whole is None else whole.digest,
         servers=servers_of(tuple(order.servers), order.upload_token),
-        route=route_of_order(session, order, ready, keys),
+        route=route_of_order(session, order, ready, keys, None if issuer is None else issuer.terms),
         arms=arms_of(order.arms, workloads.get(session, ready.workload).kind),
         texts=texts,
     )

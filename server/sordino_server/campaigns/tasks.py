@@ -15,7 +15,6 @@ from sordino_server.models import Campaign, Round
 from sordino_server.rounds import periods, round_lifecycle
 from sordino_server.shuffled.round_keys import RoundKeys
 from sordino_server.shuffled.tasks import signed
-from sordino_server.tokens.issuer import issuer_key
 from sordino_shared.protocol import CampaignState, Digest, Manifest, Problem, RetryWindow, RoundState, Task
 
 _DAY_S = 86_400
@@ -51,14 +50,7 @@ def task(session: Session, identifier: str, settings: Settings, now: int) -> Tas
         retry=RetryWindow(settings.retry_min_s, settings.retry_max_s),
         answer_until=None if is_open is None else _answer_until(settings.offline_days, ends_at, now),
         accept_until=ends_at,
-        issuer_key=_issuer_key(session, is_open),
     )
-
-
-def _issuer_key(session: Session, row: Round | None) -> bytes | None:
-    """The public key of an open round's tokens; None without tokens."""
-    key = issuer_key(session, row.campaign_id, row.index) if row is not None and row.with_tokens else None
-    return None if key is None else key.public
 
 
 def _task_of_series(session: Session, campaign: Campaign, settings: Settings) -> Task:

@@ -7,9 +7,10 @@ from sordino_server.shuffled.round_keys import NewKeys
 from sordino_server.shuffled.schemas import RouteOrder
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.routes import SUITE, CollectorKey, ShuffledRoute, Shuffler
+from sordino_shared.protocol.tokens import Issuer
 
 
-def route_of(order: RouteOrder, analyst: AnalystPart, keys: NewKeys) -> ShuffledRoute:
+def route_of(order: RouteOrder, analyst: AnalystPart, keys: NewKeys, issuer: Issuer | None) -> ShuffledRoute:
     """Raises InvalidValue for a plan that was not made for a shuffler."""
     terms = analyst.blanket
     if terms is None:
@@ -24,4 +25,5 @@ def route_of(order: RouteOrder, analyst: AnalystPart, keys: NewKeys) -> Shuffled
         task_key=keys.task_public,
         claims=terms.claims,
         headline=terms.headline,
+        issuer=issuer,
     )

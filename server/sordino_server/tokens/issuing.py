@@ -71,8 +71,8 @@ class Issuing:
     def _open(self, campaign: str, index: int) -> tuple[Gate, IssuerKey]:
         with self._database.read("find issuer") as session:
             row = found(session.get(Campaign, campaign), "there is no campaign of this id")
-            gate = Manifest.read(row.manifest).gate
-            if gate is None:
+            issuer = Manifest.read(row.manifest).issuer
+            if issuer is None:
                 raise ServerError(Problem.WRONG_ROUTE, "reports of this campaign have no tokens")
             known = rounds.find(session, campaign, index)
             if known is None:
@@ -81,7 +81,7 @@ class Issuing:
             if known.state != RoundState.OPEN or key is None:
                 detail = f"round {index} is {known.state} and has no tokens to give"
                 raise ServerError(Problem.ROUND_NOT_OPEN, detail, state=known.state)
-            return gate, key
+            return issuer.gate, key.with_public(issuer.keys[index])
 
     def _pass(
         self, gate: Gate, key: IssuerKey, campaign: str, index: int, request: TokenRequest, applicant: Applicant

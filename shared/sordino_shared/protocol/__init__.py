@@ -44,7 +44,15 @@ from sordino_shared.protocol.states import (
     check_round_transition,
 )
 from sordino_shared.protocol.successors import successor_faults
-from sordino_shared.protocol.tokens import AccountGate, AddressGate, Gate, HookGate, TokenEvaluations, TokenRequest
+from sordino_shared.protocol.tokens import (
+    AccountGate,
+    AddressGate,
+    Gate,
+    HookGate,
+    Issuer,
+    TokenEvaluations,
+    TokenRequest,
+)
 from sordino_shared.protocol.unbuilt import check_built
 
 __all__ = [
@@ -75,6 +83,7 @@ __all__ = [
     "Gate",
     "HookGate",
     "IllegalTransition",
+    "Issuer",
     "KeySignature",
     "LogEntry",
     "Manifest",

@@ -16,11 +16,11 @@ from sordino_shared.protocol.experiments import Arm, check_arms
 from sordino_shared.protocol.ids import CampaignId, Digest
 from sordino_shared.protocol.owner_texts import OwnerText, check_purpose, check_texts
 from sordino_shared.protocol.plans import PlanReference
-from sordino_shared.protocol.routes import DIRECT, SIGNATURE_BYTES, Route, ShuffledRoute, Shuffler, TokenRoute
+from sordino_shared.protocol.routes import DIRECT, SIGNATURE_BYTES, DirectRoute, Route, ShuffledRoute, Shuffler
 from sordino_shared.protocol.series import MAX_TIME, Rotating
 from sordino_shared.protocol.servers import CampaignServer, check_servers
 from sordino_shared.protocol.states import CampaignState
-from sordino_shared.protocol.tokens import Gate, check_issuer_key
+from sordino_shared.protocol.tokens import Gate, Issuer
 
 MAX_ROUNDS = 16
 MAX_TASK_NUMBER = 2**40
@@ -123,8 +123,7 @@ class Manifest(Document):
             raise InvalidValue(f"an arm and an attribute are both called {sorted(taken)[0]!r}: rename one", self.arms)
 
     def _check_route(self) -> None:
-        if self.gate is not None and (self.servers or isinstance(self.assignment, Rotating)):
-            raise InvalidValue("a campaign with tokens has one server and is no series", self.route)
+        self._check_issuer()
         if not isinstance(self.route, ShuffledRoute):
             return
         rotating = isinstance(self.assignment, Rotating)
@@ -134,6 +133,16 @@ class Manifest(Document):
             raise InvalidValue("a shuffled campaign has no `servers` and no `protocol`", self.servers)
         if (self.route.end is None) is not rotating:
             raise InvalidValue("`end` of the route is null for a series, and for nothing else", self.route.end)
+
+    def _check_issuer(self) -> None:
+        if self.issuer is None:
+            return
+        if self.servers or isinstance(self.assignment, Rotating):
+            raise InvalidValue("a campaign with tokens has one server and is no series", self.route)
+        if len(self.issuer.keys) != len(self.rounds):
+            raise InvalidValue(
+                f"the issuer has one key for each of the {len(self.rounds)} rounds, not {len(self.issuer.keys)}", self
+            )
 
     def _check_spending(self) -> None:
         spent = [terms.guarantee.nano for terms in self.rounds]
@@ -163,9 +172,14 @@ class Manifest(Document):
         return (self.route.shuffler,) if isinstance(self.route, ShuffledRoute) else self.servers
 
     @property
+    def issuer(self) -> Issuer | None:
+        """Who gives the tokens of reports; None where reports have none."""
+        return None if isinstance(self.route, DirectRoute) else self.route.issuer
+
+    @property
     def gate(self) -> Gate | None:
         """Through what a device gets the token of its report; None where reports have none."""
-        return self.route.gate if isinstance(self.route, TokenRoute) else None
+        return None if self.issuer is None else self.issuer.gate
 
     @property
     def blanket_of_arm(self) -> int:
@@ -203,7 +217,6 @@ class Task(Document):
     not), and no report of the round counts from `accept_until` on (null: not known yet).
 
     In a shuffled campaign the collector signs the task, and `number` grows with every change; else they are null and 0.
-    `issuer_key` is the public key (32 bytes) against which tokens of the open round are proved, null without tokens.
     """
 
     document: ClassVar[str] = "task"
@@ -220,10 +233,8 @@ class Task(Document):
     accept_until: int | None
     number: int = 0
     signature: bytes | None = None
-    issuer_key: bytes | None = None
 
     def __post_init__(self) -> None:
-        check_issuer_key(self.issuer_key)
         check_range(self.number, 0, MAX_TASK_NUMBER, "number")
         self._check_signature()
         check_range(len(self.device_parts), 1, MAX_ROUNDS, "number of device parts")
@@ -252,7 +263,5 @@ class Task(Document):
                 check_range(time, 0, MAX_TIME, name)
         if self.round is None and (accept, answer) != (None, None):
             raise InvalidValue("answer_until and accept_until belong to a round that takes reports", (answer, accept))
-        if self.round is None and self.issuer_key is not None:
-            raise InvalidValue("issuer_key belongs to a round that takes reports", self.issuer_key)
         if answer is not None and accept is not None and answer > accept:
             raise InvalidValue(f"answer_until ({answer}) is after accept_until ({accept})", (answer, accept))

@@ -9,7 +9,7 @@ from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.series import MAX_TIME
 from sordino_shared.protocol.servers import check_source, check_urls
-from sordino_shared.protocol.tokens import Gate
+from sordino_shared.protocol.tokens import Issuer
 
 MAX_KEYS = 400
 MAX_ROUND = 2**53 - 1
@@ -56,10 +56,10 @@ class DirectRoute:
 
 @dataclass(frozen=True)
 class TokenRoute:
-    """Devices send their reports to the server, each with a token of its round, which they get through the `gate`."""
+    """Devices send their reports to the server, each with a token of its round, which they get from the `issuer`."""
 
     kind: ClassVar[str] = "direct_with_tokens"
-    gate: Gate
+    issuer: Issuer
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class ShuffledRoute:
 
     `floor` is the fewest reports of devices that it releases, of all arms together. `end` is when it takes the last
     report, null exactly for a series, whose periods end by their time. `headline` is the index of the claim that
-    people are told.
+    people are told. With an `issuer` each report has a token, those of the blanket, too; null: none has.
     """
 
     kind: ClassVar[str] = "shuffled"
@@ -121,6 +121,7 @@ class ShuffledRoute:
     task_key: bytes
     claims: tuple[PrivacyClaim, ...]
     headline: int
+    issuer: Issuer | None = None
 
     def __post_init__(self) -> None:
         check_range(self.suite, SUITE, SUITE, "suite")

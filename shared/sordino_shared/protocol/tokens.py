@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from sordino_shared._checks import check_range
+from sordino_shared._checks import check_distinct, check_range
 from sordino_shared._records import dataclass
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol.documents import Document
@@ -23,6 +23,7 @@ TOKEN_BYTES = SECRET_BYTES + CHECK_BYTES
 MAX_BLINDED = 200
 MAX_CREDENTIAL = 16 << 10
 MAX_PER_DAY = 10_000
+MAX_ISSUER_KEYS = 400
 _INFO_CONTEXT = b"sordino issuer v1\0"
 _COIN_CONTEXT = b"sordino coin v1\0"
 
@@ -53,6 +54,25 @@ class HookGate:
 
 
 Gate = AccountGate | AddressGate | HookGate
+
+
+@dataclass(frozen=True)
+class Issuer:
+    """Who gives tokens: through which gate, and by which public key of 32 bytes in each round, in their order.
+
+    The campaign's id pins the keys: a server that names one device a key of its own names it another campaign.
+    """
+
+    gate: Gate
+    keys: tuple[bytes, ...]
+
+    def __post_init__(self) -> None:
+        check_range(len(self.keys), 1, MAX_ISSUER_KEYS, "number of keys of the issuer")
+        for key in self.keys:
+            if len(key) != ELEMENT_BYTES:
+                raise InvalidValue(f"a key of the issuer has {ELEMENT_BYTES} bytes, got {len(key)}", key)
+        # A token of one round would count in another, and could be kept for it.
+        check_distinct(self.keys, "keys of the issuer")
 
 
 @dataclass(frozen=True)
@@ -99,10 +119,13 @@ class TokenEvaluations(Document):
         return _split(self.evaluated)
 
 
-def issuer_info(campaign: CampaignId, number: int) -> bytes:
-    """`sordino issuer v1` ‖ 0 ‖ campaign ‖ round (8 bytes): from what the key of a round is derived, with its seed."""
+def issuer_info(number: int) -> bytes:
+    """`sordino issuer v1` ‖ 0 ‖ round (8 bytes): from what the key of a round is derived, with a seed of its own.
+
+    The campaign's id follows from the key, and not the key from the id.
+    """
     check_range(number, 0, 2**53 - 1, "round")
-    return _INFO_CONTEXT + campaign + number.to_bytes(8, "big")
+    return _INFO_CONTEXT + number.to_bytes(8, "big")
 
 
 def token_of(secret: bytes, output: bytes) -> bytes:
@@ -122,12 +145,6 @@ def coin_of(campaign: CampaignId, number: int, device: Digest, token: bytes) -> 
         raise InvalidValue(f"a token has {TOKEN_BYTES} bytes, got {len(token)}", len(token))
     check_range(number, 0, 2**53 - 1, "round")
     return CoinStream(_COIN_CONTEXT + campaign + number.to_bytes(8, "big") + device + token[SECRET_BYTES:])
-
-
-def check_issuer_key(key: bytes | None) -> None:
-    """None, or 32 bytes."""
-    if key is not None and len(key) != ELEMENT_BYTES:
-        raise InvalidValue(f"an issuer's key has {ELEMENT_BYTES} bytes, got {len(key)}", key)
 
 
 def _check_elements(elements: bytes, what: str) -> None:

@@ -76,6 +76,12 @@ class IssuerKey:
                 return cls(scalar)
         raise InvalidValue("this seed gives no key", len(info))
 
+    def with_public(self, public: bytes) -> IssuerKey:
+        """The same key where its public half is known, which takes a millisecond to find; of another no proof holds."""
+        key = IssuerKey(self.scalar)
+        vars(key)["public"] = public
+        return key
+
     @cached_property
     def public(self) -> bytes:
         """The public key: 32 bytes."""

@@ -113,8 +113,12 @@ function checkArms({ arms: found, rounds, assignment, domain: { attributes } }: 
 function checkRoute(manifest: Manifest): void {
   const { route: way, assignment, rounds, servers: listed, protocol } = manifest;
   const isSeries = assignment.kind === "rotating";
-  if (way.kind === "direct_with_tokens" && (isSeries || listed.length)) {
+  const issuer = way.kind === "direct" ? null : way.issuer;
+  if (issuer !== null && (isSeries || listed.length)) {
     throw new InvalidValue("a campaign with tokens has one server and is no series");
+  }
+  if (issuer !== null && issuer.keys.length !== rounds.length) {
+    throw new InvalidValue("the issuer has one key for each round");
   }
   if (way.kind !== "shuffled") return;
   if (!isSeries && (rounds.length > 1 || assignment.kind !== "every_round")) {

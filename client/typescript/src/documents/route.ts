@@ -1,12 +1,11 @@
 /** By which way reports come: straight to the server, with a token or without, or through a shuffler. */
 
 import { later } from "../chunks.ts";
-import { record, union, whole } from "./schema.ts";
-
-const gate = union({ account: record({}), address: record({ perDay: whole(1, 10_000) }), hook: record({}) });
+import { issuer } from "./issuer.ts";
+import { record, union } from "./schema.ts";
 
 export const route = union({
   direct: record({}),
-  direct_with_tokens: record({ gate }),
+  direct_with_tokens: record({ issuer }),
   shuffled: later("shuffled", ({ shuffled }) => shuffled),
 });

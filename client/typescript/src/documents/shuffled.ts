@@ -4,6 +4,7 @@ import { checkDistinct } from "../domains/members.ts";
 import { InvalidValue } from "../errors.ts";
 import { littleEndian, toHex } from "../bytes.ts";
 import { shuffler } from "./addresses.ts";
+import { issuer } from "./issuer.ts";
 import { array, bytes, checked, MAX_TIME, nullable, record, whole, word } from "./schema.ts";
 
 const FIELD = (1n << 255n) - 19n;
@@ -35,6 +36,7 @@ export const shuffled = checked(
     taskKey: bytes(32),
     claims: array(claim, 1, 16),
     headline: whole(0, 15),
+    issuer: nullable(issuer),
   }),
   ({ keys, claims, headline }) => {
     if (keys[0]!.fromRound !== 0) throw new InvalidValue("the first key of the collector is for round 0 and later");

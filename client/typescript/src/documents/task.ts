@@ -21,12 +21,10 @@ const fields = record({
   acceptUntil: nullable(whole(0, MAX_TIME)),
   number: whole(0, 2 ** 40),
   signature: nullable(bytes(SIGNATURE_BYTES)),
-  issuerKey: nullable(bytes(32)),
 });
 export type Task = Of<typeof fields>;
 
-function check({ round, state, deviceParts, answerUntil, acceptUntil, number, signature, issuerKey }: Task): void {
-  if (issuerKey !== null && round === null) throw new InvalidValue("an issuer's key belongs to an open round");
+function check({ round, state, deviceParts, answerUntil, acceptUntil, number, signature }: Task): void {
   if ((signature === null) !== (number === 0)) throw new InvalidValue("a task has a number where it is signed");
   if (round !== null && round >= deviceParts.length) throw new InvalidValue("the open round has no device part");
   if (round !== null && state !== "open") throw new InvalidValue("a campaign that is not open has no open round");
