@@ -20,6 +20,7 @@ from sordino_analysis.analyst.string_estimates import StringEstimate, estimate_s
 from sordino_analysis.analyst.string_plans import StringPlan
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.filling import cells_of_estimate
+from sordino_analysis.answers.findings import findings
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.answers.table import AnswerTable, joined
 from sordino_analysis.arrays import Floats
@@ -196,7 +197,9 @@ class Estimate(AnswersShown):
         }
 
     def _shown(self) -> ShownAnswers:
-        return shown_answers(self.table, rows=shown(len(self.table))).titled(f"Estimate of {self.workload.name}")
+        return shown_answers(self.table, rows=shown(len(self.table))).titled(
+            f"Estimate of {self.workload.name}", *findings(self.table)
+        )
 
 
 class NumberEstimate(Estimate):

@@ -28,12 +28,17 @@ class BandedAnswer:
         return (self.high - self.low) / 2
 
     @property
-    def text(self) -> str:
-        """ "delay ≤ 15 min: 58.8 % ± 1.6"; both ends where the value is not in the middle of them."""
+    def number(self) -> str:
+        """ "58.8 % ± 1.6"; both ends where the value is not in the middle of them: "0.4 % (band 0 … 1.9 %)"."""
         if self.reach and abs(self.value - (self.low + self.high) / 2) <= _OFF_CENTRE * self.reach:
-            return f"{self.label}: {with_error(self.value, self.reach, self.unit)}"
+            return with_error(self.value, self.reach, self.unit)
         ends = span((self.low, self.high), self.unit, self.reach)
-        return f"{self.label}: {amount(self.value, self.unit, self.reach)} (band {ends})"
+        return f"{amount(self.value, self.unit, self.reach)} (band {ends})"
+
+    @property
+    def text(self) -> str:
+        """The number of what: "delay ≤ 15 min: 58.8 % ± 1.6"."""
+        return f"{self.label}: {self.number}"
 
     def is_above(self, other: BandedAnswer) -> bool:
         """Whether it is surely the larger one: the bands have no number in common."""

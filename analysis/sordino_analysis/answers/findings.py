@@ -27,12 +27,18 @@ _WANTED_REACH = 0.03
 
 @dataclass(frozen=True, kw_only=True)
 class Findings:
-    """The first sentence; `others` are found too, `untold` cannot be told; `more` users would make every band ± 3 %."""
+    """The first sentence; `others` are found too, `untold` cannot be told; `more` users would make every band ± 3 %.
+
+    `answer` is the one that the first sentence is about, if it is about one. With `too_few` users no band is narrower
+    than 20 points.
+    """
 
     headline: str
     others: tuple[str, ...] = ()
     untold: tuple[str, ...] = ()
     more: int | None = None
+    answer: BandedAnswer | None = None
+    too_few: bool = False
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -77,13 +83,17 @@ def _of_shares(found: Sequence[BandedAnswer], users: object) -> Findings:
     first, *rest = ranked
     rivals = [each for each in rest if not first.is_above(each)]
     if rivals:
-        return Findings(headline=_undecided(first, rivals, found), more=_more(found, users))
+        few = _is_too_wide(found)
+        undecided = _undecided(first, rivals, found)
+        return Findings(headline=undecided, more=_more(found, users), answer=first, too_few=few)
     followers = list[BandedAnswer]()
     while len(followers) < _MOST_FOLLOWING and len(rest) > 1 and all(rest[0].is_above(each) for each in rest[1:]):
         followers.append(rest.pop(0))
     tied = len(rest) > 1 and not (rest[0].is_above(rest[1]) or rest[1].is_above(rest[0]))
     return Findings(
         headline=f"the largest share is {first.text}",
+        answer=first,
+        too_few=_is_too_wide(found),
         others=tuple(f"then {each.text}" for each in followers),
         untold=(f"whether {rest[0].label} or {rest[1].label} is larger cannot be told",) if tied else (),
         more=_more(found, users) if tied else None,
@@ -92,7 +102,7 @@ def _of_shares(found: Sequence[BandedAnswer], users: object) -> Findings:
 
 def _undecided(first: BandedAnswer, rivals: Sequence[BandedAnswer], found: Sequence[BandedAnswer]) -> str:
     """How many shares may be the largest, and which."""
-    if min(each.high - each.low for each in found) >= _TOO_WIDE:
+    if _is_too_wide(found):
         return f"too few users to tell which share is the largest: no band is narrower than {percent(_TOO_WIDE)}"
     if len(rivals) == len(found) - 1:
         return "which share is the largest cannot be told: all bands overlap"
@@ -109,10 +119,15 @@ def _of_steps(found: Sequence[BandedAnswer], users: object) -> Findings:
     above = [each for each in found if each.low > _HALF]
     said = [f"less than half have {below[-1].text}"] if below else []
     said += [f"more than half have {above[0].text}"] if above else []
+    few = _is_too_wide(found)
     if said:
-        return Findings(headline=told.text, others=("; ".join(said),))
+        return Findings(headline=told.text, others=("; ".join(said),), answer=told, too_few=few)
     untold = "between which steps the median lies cannot be told"
-    return Findings(headline=told.text, untold=(untold,), more=_more(found, users))
+    return Findings(headline=told.text, untold=(untold,), more=_more(found, users), answer=told, too_few=few)
+
+
+def _is_too_wide(found: Sequence[BandedAnswer]) -> bool:
+    return min(each.high - each.low for each in found) >= _TOO_WIDE
 
 
 def _more(found: Sequence[BandedAnswer], users: object) -> int | None:

@@ -16,6 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
+from sordino_analysis.answers.findings import Findings
+from sordino_analysis.answers.headline import Headline, headline_of
 from sordino_analysis.answers.shown import ShownAnswers, shown_answers
 from sordino_analysis.figures import chosen
 from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
@@ -105,6 +107,15 @@ class KindOfAnswers:
     def statements(self, estimate: EstimateDocument) -> Sequence[str]:
         """What is sure, in sentences above the table."""
         return ()
+
+    def finding(self, estimate: EstimateDocument) -> Findings | None:
+        """The same in parts: what is found first, and what cannot be told. None where there is no sentence."""
+        said = tuple(self.statements(estimate))
+        return Findings(headline=said[0], others=said[1:]) if said else None
+
+    def headline(self, estimate: EstimateDocument) -> Headline:
+        """What lists show of the estimate."""
+        return headline_of(estimate.table, self.finding(estimate))
 
     def notes(self, estimate: EstimateDocument) -> Sequence[str]:
         """What the answers come from, in lines below the table, without the warnings."""

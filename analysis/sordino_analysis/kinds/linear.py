@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
-from sordino_analysis.answers.findings import findings
+from sordino_analysis.answers.findings import Findings, findings, told
 from sordino_analysis.figures import amount, only_unit
 from sordino_analysis.kinds.base import SimulatedUsers
 from sordino_analysis.kinds.queries_kind import QueriesKind
@@ -74,6 +74,10 @@ class LinearKind(QueriesKind):
     def statements(self, estimate: EstimateDocument) -> Sequence[str]:
         """The largest share of a histogram, the steps beside a median."""
         return findings(estimate.table)
+
+    def finding(self, estimate: EstimateDocument) -> Findings | None:
+        """The same in parts."""
+        return told(estimate.table)
 
     def notes(self, estimate: EstimateDocument) -> Sequence[str]:
         """The error that the plan predicts."""

@@ -18,6 +18,7 @@ from sordino_server.answers import stored
 from sordino_server.answers.arms import arms_document
 from sordino_server.answers.comparison import ComparisonTerms, comparison_document
 from sordino_server.answers.export import MOST_CAMPAIGNS, Export, export_of
+from sordino_server.answers.finding import FindingDocument, finding_document
 from sordino_server.answers.on_demand import AnswersKind, answers_document
 from sordino_server.answers.schemas import AnyEstimate, AnySeries, schema_of
 from sordino_server.answers.series import DEFAULT_SHOWN, MOST_SHOWN, SeriesQuestion, series_document
@@ -44,6 +45,16 @@ def get_campaign_estimates(
     with context.database.read("get estimates") as session:
         content = stored.stored_last(session, campaign_id, context.clock.now())
     return as_asked(request, content, form, NOT_STORED)
+
+
+@router.get("/campaigns/{campaign_id}/finding")
+def get_finding(context: Injected, _: Analyst, campaign_id: DigestPath) -> FindingDocument:
+    """What the estimate of a campaign tells, in sentences: what is found, what cannot be told, what would tell it.
+
+    Of an experiment it is the sentence of its last look, also while it runs.
+    """
+    with context.database.read("get finding") as session:
+        return finding_document(session, campaign_id, context.clock.now())
 
 
 @router.get("/campaigns/{campaign_id}/rounds/{index}/estimates", response_model=AnyEstimate, responses=CSV_RESPONSES)

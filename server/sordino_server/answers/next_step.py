@@ -59,7 +59,7 @@ def compute(
         period = replace(_closed_round(database, row, processes), blanket=blanket, number=last, before=before)
         estimate = kind.follow(manifest, None, (period,), conclude=True)
         assert isinstance(estimate, EstimateDocument), "a series asks what one round answers"
-        return EstimateReady(estimate.content())
+        return EstimateReady(estimate.content(), kind.headline(estimate).content())
     plan, closed = _read(database, manifest, last, processes)
     closed = (*closed[:-1], replace(closed[-1], blanket=blanket))
     remaining = last + 1 < len(manifest.rounds)
@@ -79,7 +79,8 @@ def compute(
         return NextRound(outcome.device, outcome.analyst)
     with database.read("read sources of estimate") as session:
         known = rounds.of_campaign(session, row.campaign_id)[: len(closed)]
-        return EstimateReady(_with_sources(session, manifest, known, outcome).content())
+        estimate = _with_sources(session, manifest, known, outcome)
+    return EstimateReady(estimate.content(), kind.headline(estimate).content())
 
 
 @dataclass(frozen=True)

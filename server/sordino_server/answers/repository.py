@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import select
+from sqlalchemy import exists, or_, select, update
 from sqlalchemy.orm import Session
 
-from sordino_server.models import Accumulator, Batch, Estimate, ExperimentRow, LookRow, Round
+from sordino_server.models import Accumulator, Batch, Campaign, Estimate, ExperimentRow, LookRow, Round
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +69,20 @@ def find_last(session: Session, campaign: str) -> bytes | None:
     """The stored bytes of the estimate of the campaign's last round that has one."""
     query = select(Estimate.content).join(Round).where(Round.campaign_id == campaign)
     return session.scalars(query.order_by(Round.index.desc()).limit(1)).first()
+
+
+def without_headline(session: Session) -> Sequence[str]:
+    """The campaigns with an estimate or a look that have no headline."""
+    estimated = exists().where(Round.campaign_id == Campaign.id, Estimate.round_id == Round.id)
+    looked_at = exists().where(LookRow.campaign_id == Campaign.id)
+    query = select(Campaign.id).where(Campaign.headline.is_(None), or_(estimated, looked_at))
+    return session.scalars(query.order_by(Campaign.created_at)).all()
+
+
+def fill_headline(session: Session, campaign: str, headline: str) -> bool:
+    """Store a headline unless one was stored meanwhile; whether it was."""
+    unfilled = update(Campaign).where(Campaign.id == campaign, Campaign.headline.is_(None))
+    return session.scalar(unfilled.values(headline=headline).returning(Campaign.id)) is not None
 
 
 def rule_and_looks(session: Session, campaign: str) -> tuple[ExperimentRow, Sequence[bytes]] | None:

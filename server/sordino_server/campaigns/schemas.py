@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Self
 
-from pydantic import BaseModel, Field, StrictFloat, StrictInt, computed_field, model_validator
+from pydantic import BaseModel, BeforeValidator, Field, StrictFloat, StrictInt, computed_field, model_validator
 from pydantic_core import PydanticCustomError
 
+from sordino_analysis.answers.headline import Headline
 from sordino_analysis.strict_model import Listed, StrictModel
 from sordino_server.campaigns.arm_terms import ArmTerms, ExperimentTerms
 from sordino_server.campaigns.gate_terms import GateTerms
@@ -140,6 +141,13 @@ def _for_each(given: int | Sequence[int | None] | None, rounds: int, name: str) 
     return list(given)
 
 
+def _first_sentence(stored: str | None) -> str | None:
+    """Of the headline in a row, or as it is shown already."""
+    if stored is None or not stored.startswith("{"):
+        return stored
+    return next(iter(Headline.model_validate_json(stored).sentences), None)
+
+
 class CampaignEntry(Created, Opened):
     """A campaign in a list."""
 
@@ -148,6 +156,9 @@ class CampaignEntry(Created, Opened):
     population: str
     state: CampaignState
     archived_at: int | None = Field(description="When it was archived; an archived campaign is no longer listed.")
+    headline: Annotated[str | None, BeforeValidator(_first_sentence)] = Field(
+        None, description="The first sentence of what it tells; null while it tells nothing."
+    )
 
     @computed_field
     def archived(self) -> str | None:

@@ -20,6 +20,7 @@ from sordino_shared.quantities import quantity
 
 if TYPE_CHECKING:
     from sordino_server.campaigns.retention import OldReports
+    from sordino_server.kit.db import Database
 
 # Who was signed in before stays out: a restored database is often another server.
 _NOT_RESTORED = frozenset({"console_sessions", "sign_in_links"})
@@ -49,7 +50,15 @@ def upgrade(
     wait_for(database, wait)
     before = schema_version.current_revision(database)
     migrations.upgrade(database)
+    _fill_headlines(database)
     _print(as_json, {"before": before, "current": schema_version.current_revision(database)})
+
+
+def _fill_headlines(database: Database) -> None:
+    # The other commands need no kinds of answers.
+    from sordino_server.answers.finding import fill_headlines
+
+    fill_headlines(database)
 
 
 @app.command()
@@ -263,6 +272,7 @@ def restore(file: _FileArgument, as_json: JsonOption = False) -> None:
 
     tables = [table for table in Base.metadata.sorted_tables if table.name not in _NOT_RESTORED]
     put_back(database, tables, file, told)
+    _fill_headlines(database)
     total = sum(restored.values())
     if as_json:
         print_json({"file": str(file), "rows": total, "tables": restored})

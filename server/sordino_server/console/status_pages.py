@@ -71,7 +71,12 @@ def _answers(estimate: EstimateDocument) -> dict[str, object]:
     kind, table = kind_named(estimate.kind), estimate.table
     rows = list(islice(kind.shown(estimate), _SHOWN_ANSWERS))
     shown = shown_answers(table, kind.row, rows=rows, parts=_PUBLIC_PARTS)
-    return {"shown": shown, "count": len(table), "drawable": is_drawable(table)}
+    return {
+        "statements": kind.statements(estimate),
+        "shown": shown,
+        "count": len(table),
+        "drawable": is_drawable(table),
+    }
 
 
 @router.get("/{campaign_id}/estimate.svg")

@@ -11,6 +11,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from sqlalchemy.orm import Session
+
+from sordino_analysis.answers.headline import Headline
+from sordino_analysis.experiments.findings import finding_of
 from sordino_analysis.experiments.looking import ExperimentDesign, is_decided, look, made
 from sordino_analysis.experiments.looks import Looks
 from sordino_server import aggregates
@@ -18,7 +22,7 @@ from sordino_server.experiments import repository
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
 from sordino_server.kit.logs import logger
-from sordino_server.models import Campaign, ExperimentRow, Round
+from sordino_server.models import Campaign, ExperimentRow, LookRow, Round
 from sordino_server.plans import service as plans
 from sordino_shared.errors import SordinoError
 from sordino_shared.protocol import Manifest, RoundState
@@ -62,13 +66,17 @@ def _make(database: Database, row: ExperimentRow, of_round: Round, day: int, now
         return look(design, device, analyst, sums, before, ended=ended, blanket=blanket)
 
     found = _computed(compute, row.campaign_id, day, ended)
-    content = json.dumps({"day": day, "closed": not is_open} | found, ensure_ascii=False, sort_keys=True).encode()
+    told = {"day": day, "closed": not is_open} | found
+    content = json.dumps(told, ensure_ascii=False, sort_keys=True).encode()
+    headline = Headline(sentences=(finding_of([told], Looks(row.looks), row.days),)).content()
     # A closed round gets no report more, so that nothing new could be looked at.
     over = not is_open or is_decided(found, design)
-    return database.run(
-        "store look",
-        lambda session: repository.add(session, row.campaign_id, day, over, content, now, earlier=len(earlier)),
-    )
+
+    def store(session: Session) -> bool:
+        stored = LookRow(campaign_id=row.campaign_id, day=day, over=over, content=content, created_at=now)
+        return repository.add(session, stored, headline, earlier=len(earlier))
+
+    return database.run("store look", store)
 
 
 @lru_cache(maxsize=64)

@@ -56,16 +56,18 @@ def _day(row: ExperimentRow, of_round: Round, now: int) -> int:
     return min(row.days, (ended - of_round.opened_at) // _DAY_S + 1)
 
 
-def add(session: Session, campaign: str, day: int, over: bool, content: bytes, now: int, *, earlier: int) -> bool:
+def add(session: Session, look: LookRow, headline: str, *, earlier: int) -> bool:
     """Store a look that `earlier` looks came before, unless another worker stored one meanwhile; whether it was stored.
 
     A look is computed from those before it, so that a slow worker's is dropped where it would come between others.
+    Lists show its `headline`.
     """
-    session.get_one(Campaign, campaign, with_for_update=True)
-    stored = looks(session, campaign)
-    if len(stored) != earlier or (stored and (stored[-1].over or stored[-1].day >= day)):
+    campaign = session.get_one(Campaign, look.campaign_id, with_for_update=True)
+    stored = looks(session, look.campaign_id)
+    if len(stored) != earlier or (stored and (stored[-1].over or stored[-1].day >= look.day)):
         return False
-    session.add(LookRow(campaign_id=campaign, day=day, over=over, content=content, created_at=now))
+    session.add(look)
+    campaign.headline = headline
     session.flush()
     return True
 

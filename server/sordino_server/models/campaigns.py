@@ -27,7 +27,7 @@ class Campaign(Base):
 
     `kind` names the kind of question, which decides what follows from closed rounds; null on a collector. A closed
     round waits `sources_deadline_s` at most for sums from elsewhere. On a collector `mirrored_at` is when its home last
-    said what it decided.
+    said what it decided. `headline` is the JSON of a `Headline` of the last estimate, or of an experiment's last look.
     """
 
     __tablename__ = "campaigns"
@@ -48,6 +48,7 @@ class Campaign(Base):
     question: Mapped[str | None] = mapped_column(Text)
     sources_deadline_s: Mapped[int] = mapped_column(BigInteger, default=86400, server_default="86400")
     mirrored_at: Mapped[int | None] = mapped_column(BigInteger)
+    headline: Mapped[str | None] = mapped_column(Text)
 
     @classmethod
     def of(cls, manifest: Manifest, now: int, **terms: Any) -> Self:

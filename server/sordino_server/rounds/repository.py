@@ -19,6 +19,7 @@ from sordino_server.models import (
     BatchState,
     Campaign,
     ClosingRule,
+    ExperimentRow,
     Key,
     Round,
     SeriesPause,
@@ -63,6 +64,13 @@ def find(session: Session, campaign: str, index: int) -> Round | None:
 def of_campaign(session: Session, campaign: str) -> Sequence[Round]:
     """All rounds of a campaign in order."""
     return session.scalars(select(Round).where(Round.campaign_id == campaign).order_by(Round.index)).all()
+
+
+def is_last_told(session: Session, campaign: str, index: int) -> bool:
+    """Whether lists show the estimate of round `index`: no later period has one, and no looks are made."""
+    later = exists().where(Round.campaign_id == campaign, Round.index > index, Round.state == RoundState.ESTIMATED)
+    looked_at = exists().where(ExperimentRow.campaign_id == campaign)
+    return not session.scalar(select(or_(later, looked_at)))
 
 
 def newest_estimated_before(session: Session, row: Round) -> Round | None:

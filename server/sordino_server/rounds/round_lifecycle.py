@@ -66,9 +66,10 @@ TRANSITIONS: Mapping[Event, tuple[frozenset[RoundState], RoundState]] = {
 
 @dataclass(frozen=True)
 class EstimateReady:
-    """The campaign's answer follows from the closed rounds: canonical bytes of its document."""
+    """The campaign's answer follows from the closed rounds: canonical bytes of its document, and what lists show."""
 
     content: bytes
+    headline: str | None = None
 
 
 Outcome = EstimateReady | NextRound
@@ -162,6 +163,8 @@ def finish(database: Database, session: Session, number: int, owner: str, outcom
     if isinstance(outcome, EstimateReady):
         mark_estimated(session, number, owner)
         session.add(Estimate(round_id=number, content=outcome.content, created_at=now))
+        if repository.is_last_told(session, campaign.id, index):
+            campaign.headline = outcome.headline
         session.flush()
         if campaign.state == CampaignState.OPEN and not is_series(campaign):
             end_campaign(database, session, campaign, CampaignState.CLOSED, now)

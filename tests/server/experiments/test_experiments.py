@@ -18,7 +18,7 @@ from sordino_server import aggregates
 from sordino_server.cli import app
 from sordino_server.cli.experiment import arms_of
 from sordino_server.experiments import looking, repository
-from sordino_server.models import ReportChunk, Role, Round
+from sordino_server.models import LookRow, ReportChunk, Role, Round
 from sordino_server.plans import service as plans
 from sordino_server.simulation import DeviceFleet
 from sordino_shared.errors import InvalidValue
@@ -96,8 +96,12 @@ def test_looks_are_made_on_planned_days_and_stop_at_a_difference(running_any: An
     # A difference was found: no look follows, also not at the end.
     running.clock.advance(3 * DAY_S)
     running.work()
-    assert running.api.get(path).json()["made"] == second["made"]
-    assert running.api.get(f"/v1/campaigns/{campaign['id']}/status").json()["state"] == "closed"
+    shown = running.api.get(path).json()
+    assert shown["made"] == second["made"]
+    status = running.api.get(f"/v1/campaigns/{campaign['id']}/status").json()
+    # The look that decided, and not the estimate of all arms together, which came after it.
+    assert (status["state"], status["headline"]) == ("closed", shown["finding"])
+    assert running.api.get(f"/v1/campaigns/{campaign['id']}/finding").json()["sentences"] == [shown["finding"]]
 
 
 NUMBERS = {
@@ -277,7 +281,8 @@ def test_a_look_of_a_slow_worker_comes_between_no_others(running: Any) -> None:
 
     def add(day: int, earlier: int, over: bool = False) -> bool:
         with running.database.write("look") as session:
-            return repository.add(session, campaign, day, over, b"{}", 0, earlier=earlier)
+            look = LookRow(campaign_id=campaign, day=day, over=over, content=b"{}", created_at=0)
+            return repository.add(session, look, "{}", earlier=earlier)
 
     assert add(2, 0)
     # One that knew of no look, of an earlier day, of the same day, and after the last.
