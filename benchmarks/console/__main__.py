@@ -21,7 +21,7 @@ from rich.console import Console
 from sordino_server.cli.simulation.progress import Stages
 from sordino_server.cli.simulation.server_process import create_key, environment, local_server
 from sordino_server.console import sessions
-from sordino_server.console.console_route import COOKIE
+from sordino_server.console.cookies import SESSION as COOKIE
 from sordino_server.keys import service as keys
 from sordino_server.kit.db import Database
 

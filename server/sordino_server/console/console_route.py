@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Coroutine, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -18,7 +18,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import RedirectResponse
 
-from sordino_server.console import sessions
+from sordino_server.console import cookies, sessions
 from sordino_server.console.rendering import Link, render
 from sordino_server.console.transport import check_safe, headers_of_tls
 from sordino_server.console.visits import RenewalNeeded, Visit
@@ -33,7 +33,6 @@ from sordino_server.validation_problem import invalid_request
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import IllegalTransition, Problem
 
-COOKIE = "sordino_session"
 SIGN_IN = "/console/sign-in"
 # The way through an OpenID provider.
 PERSON = "/console/sign-in/person"
@@ -46,12 +45,17 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 @dataclass(frozen=True)
 class Visitor:
-    """Who asks: the key of the session, the token of its forms, a name, and whether the key ends within 30 days."""
+    """Who asks: the key of the session, its secret id, a name, and whether the key ends within 30 days."""
 
     key: Key
-    form_token: str
+    identifier: str = field(repr=False)
     name: str
     ends_soon: bool = False
+
+    @property
+    def form_token(self) -> str:
+        """What every form of the session carries."""
+        return sessions.form_token(self.identifier)
 
     @property
     def links(self) -> tuple[Link, ...]:
@@ -136,7 +140,7 @@ async def _admit(request: Request, wanted: Role) -> None:
     """Put the visitor into the request's state; raises `unauthorized` or `forbidden`."""
     context: Context = request.app.state.context
     check_safe(request, context.settings)
-    identifier = request.cookies.get(COOKIE)
+    identifier = cookies.given(request, context.settings, cookies.SESSION)
     if identifier is None:
         raise ServerError(Problem.UNAUTHORIZED, "sign in first")
     if not await sessions.is_made_here(request.app.state.known_keys, identifier):
@@ -144,7 +148,7 @@ async def _admit(request: Request, wanted: Role) -> None:
     visit = Visit.of(request, identifier)
     key, name = await anyio.to_thread.run_sync(visit.check, context, request.app.state.key_uses)
     soon = keys.ends_soon(key, context.clock.now())
-    request.state.visitor = Visitor(key, sessions.form_token(identifier), name, soon)
+    request.state.visitor = Visitor(key, identifier, name, soon)
     keys.allow(key, wanted)
 
 

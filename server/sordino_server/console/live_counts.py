@@ -11,14 +11,15 @@ from functools import partial
 from fastapi import APIRouter, Request, Response
 from sqlalchemy.orm import Session
 from starlette.datastructures import State
+from starlette.requests import HTTPConnection
 from starlette.responses import HTMLResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sordino_server.aggregates import last_reports
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.status import status_of
-from sordino_server.console import sessions
-from sordino_server.console.console_route import COOKIE, Analyst, ConsoleRoute
+from sordino_server.console import cookies, sessions
+from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.known_sessions import AliveSessions
 from sordino_server.console.rendering import HEADERS, fragment
 from sordino_server.console.running_campaign import ReportRates, RunningCampaign
@@ -33,8 +34,6 @@ router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 # Caches keep such a page for a minute, and a large estimate takes long to draw.
 _PUBLIC_S = 10.0
 _PATH = re.compile(r"/console/campaigns/([0-9a-f]{64})/counts")
-# As the server sets it; what is written in another way is left to the route.
-_COOKIE = re.compile(rb"(?:^|; ?)" + COOKIE.encode() + rb"=([A-Za-z0-9_-]+)(?:;|$)")
 _TYPE = (b"content-type", b"text/html; charset=utf-8")
 _FIXED = [_TYPE, *((name.lower().encode(), value.encode()) for name, value in HEADERS.items())]
 
@@ -118,9 +117,9 @@ class LiveCounts:
 
     async def _may_read(self, scope: Scope) -> bool:
         """Whether the session is alive. Every session may read: an upload token has none."""
-        cookies = next((value for name, value in scope["headers"] if name == b"cookie"), b"")
-        found = _COOKIE.search(cookies)
-        if found is None or not await sessions.is_made_here(self._state.known_keys, found[1].decode()):
+        context: Context = self._state.context
+        found = cookies.given(HTTPConnection(scope), context.settings, cookies.SESSION)
+        if found is None or not await sessions.is_made_here(self._state.known_keys, found):
             return False
         alive: AliveSessions = self._state.alive_sessions
-        return await alive.has(sessions.hashed(found[1].decode()))
+        return await alive.has(sessions.hashed(found))

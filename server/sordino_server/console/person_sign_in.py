@@ -15,18 +15,17 @@ from sqlalchemy.orm import Session
 from starlette.datastructures import State
 from starlette.responses import RedirectResponse
 
-from sordino_server.console import sessions
-from sordino_server.console.console_route import COOKIE, SIGN_IN, ConsoleRoute, to_sign_in
+from sordino_server.console import cookies, sessions
+from sordino_server.console.console_route import ConsoleRoute, to_sign_in
 from sordino_server.console.rendering import render
-from sordino_server.console.sign_in import SignInLimit, set_cookie, signed_in, too_many, way_to
+from sordino_server.console.sign_in import SignInLimit, signed_in, too_many, way_to
 from sordino_server.console.transport import check_safe, is_secure
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.kit.token_buckets import TokenBuckets
 from sordino_server.models import Key
 from sordino_server.people import service as people
-from sordino_server.people.flow import COOKIE as FLOW_COOKIE
-from sordino_server.people.flow import LIFETIME_S, Flow, cookie_name, local_page
+from sordino_server.people.flow import DIGITS, LIFETIME_S, Flow, local_page
 from sordino_server.people.person import Person
 from sordino_server.people.provider import IssuerFailed, Provider, RelyingParty
 from sordino_shared.http.senders import TrustedProxies
@@ -101,7 +100,7 @@ async def begin(
     """Send the browser to the provider; `silent` where a session is only renewed."""
     check_safe(request, context.settings)
     provider = _provider(request)
-    cookie = request.cookies.get(COOKIE, "")
+    cookie = cookies.given(request, context.settings, cookies.SESSION) or ""
     known = await sessions.is_made_here(request.app.state.known_keys, cookie)
     flow = Flow(local_page(to), sessions.hashed(cookie) if known else "", silent and known)
     # Who renews counts alone: many may share an address, each with a session of an own.
@@ -117,11 +116,10 @@ async def begin(
     except IssuerFailed as error:
         return _failed(error)
     response = RedirectResponse(asked, 303, {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
-    begun = [name for name in request.cookies if name.startswith(FLOW_COOKIE)]
+    begun = cookies.begun(request, context.settings)
     for name in begun[: max(len(begun) - _MOST_FLOWS + 1, 0)]:
-        response.delete_cookie(name, path=SIGN_IN)
-    secure = is_secure(request, context.settings)
-    set_cookie(response, *flow.cookie, LIFETIME_S, secure, path=SIGN_IN, samesite="lax")
+        cookies.remove(response, request, context.settings, name)
+    cookies.put(response, request, context.settings, _cookie(flow.state), flow.cookie, LIFETIME_S, "lax")
     return response
 
 
@@ -130,7 +128,7 @@ async def finish(request: Request, context: Injected) -> Response:
     """Where the provider sends the browser back to, with a code or an error. It may add parameters of its own."""
     check_safe(request, context.settings)
     provider = _provider(request)
-    flow = _flow_of(request)
+    flow = _flow_of(request, context)
     asked = request.query_params
     _check_issuer(provider, asked.getlist("iss"))
     if len(asked.getlist("error")) + len(asked.getlist("code")) != 1:
@@ -150,7 +148,7 @@ async def finish(request: Request, context: Injected) -> Response:
             raise
         response = await anyio.to_thread.run_sync(_refused, context, flow, error.detail)
     # A flow ends once, however it ends: what comes again with its state finds no cookie.
-    response.delete_cookie(cookie_name(flow.state), path=SIGN_IN)
+    cookies.remove(response, request, context.settings, _cookie(flow.state))
     return response
 
 
@@ -161,10 +159,15 @@ def _take_exchange(request: Request, context: Context) -> None:
         raise too_many(wait)
 
 
-def _flow_of(request: Request) -> Flow:
+def _cookie(state: str) -> str:
+    """The name of a flow's cookie: each tab that signs in has its own."""
+    return cookies.FLOW + state[:DIGITS]
+
+
+def _flow_of(request: Request, context: Context) -> Flow:
     """The flow of the state; raises `forbidden` where it began in another browser, or ended."""
     states = request.query_params.getlist("state")
-    value = request.cookies.get(cookie_name(states[0])) if len(states) == 1 else None
+    value = cookies.given(request, context.settings, _cookie(states[0])) if len(states) == 1 else None
     flow = None if value is None else Flow.of_cookie(value, states[0])
     if flow is None:
         raise ServerError(

@@ -17,7 +17,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from time import monotonic
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated
 from urllib.parse import urlencode, urlsplit
 
 import anyio.to_thread
@@ -28,9 +28,8 @@ from starlette.datastructures import State
 from starlette.responses import RedirectResponse
 
 from sordino_server.config import Settings
-from sordino_server.console import repository, sessions
+from sordino_server.console import cookies, repository, sessions
 from sordino_server.console.console_route import (
-    COOKIE,
     PERSON,
     SIGN_IN,
     Analyst,
@@ -40,7 +39,8 @@ from sordino_server.console.console_route import (
 )
 from sordino_server.console.known_sessions import KnownKeys
 from sordino_server.console.rendering import render
-from sordino_server.console.transport import check_near, check_safe, is_secure
+from sordino_server.console.transport import check_near, check_safe
+from sordino_server.console.visits import Visit
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
@@ -60,7 +60,6 @@ from sordino_shared.protocol import Problem
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
 START = "/console/campaigns"
-_FORM_COOKIE = "sordino_sign_in"
 _FORM_LIFETIME_S = 3600
 LINK_LIFETIME_S = 60
 _TOKEN_BYTES = 32
@@ -84,6 +83,15 @@ class SignInLimit:
         if prefix is not None and await self._known.secret_sha256(prefix[1]) is not None:
             return self._buckets.take(f"{sender} {prefix[1]}")
         return self._buckets.take(sender)
+
+    def check_person(self, person: str) -> None:
+        """Take an attempt of a person whom a proxy names; raises `rate-limited`."""
+        if wait := self._buckets.take(f"person {person}"):
+            raise ServerError(
+                Problem.RATE_LIMITED,
+                "too many sessions began for you: does your browser keep no cookie of this site?",
+                retry_after=math.ceil(wait),
+            )
 
     def check(self, request: Request, settings: Settings, session_key: str) -> None:
         """Take an attempt of the address, with the key of a session that it has; raises `rate-limited`."""
@@ -128,13 +136,36 @@ async def sign_in_page(
     settings = context.settings
     check_safe(request, settings)
     if person := forwarded_person(request.scope, settings):
-        return await anyio.to_thread.run_sync(_let_in, request, context, person, local_page(to))
+        return await _forwarded(request, context, person, local_page(to))
     token = secrets.token_urlsafe(32)
     provider = f"{PERSON}?{urlencode({'to': local_page(to)})}" if settings.people == "oidc" else None
     issuer = urlsplit(settings.oidc_issuer or "").netloc
     response = render("sign_in.html", "Sign in", token=token, provider=provider, issuer=issuer)
-    set_cookie(response, _FORM_COOKIE, token, _FORM_LIFETIME_S, is_secure(request, settings))
+    cookies.put(response, request, settings, cookies.FORM, token, _FORM_LIFETIME_S)
     return response
+
+
+async def _forwarded(request: Request, context: Context, person: Person, target: str) -> Response:
+    """On the way to the page, in the session that the browser has, else in a new one.
+
+    Every new one is a row here and in the audit log, and any page that a browser opens may ask for one: so a person has
+    so many at once, and then one in ten seconds.
+    """
+    cookie = cookies.given(request, context.settings, cookies.SESSION)
+    if cookie is not None and await sessions.is_made_here(request.app.state.known_keys, cookie):
+        visit = Visit(cookie, person, is_page=True)
+        try:
+            key, _ = await anyio.to_thread.run_sync(visit.check, context, request.app.state.key_uses)
+        except ServerError as error:
+            if error.problem is not Problem.UNAUTHORIZED:
+                raise
+        else:
+            # A browser that signed in with a key becomes the person's.
+            if key.person is not None:
+                return way_to(target)
+    attempts: SignInLimit = request.app.state.sign_in_limit
+    attempts.check_person(person.sha256)
+    return await anyio.to_thread.run_sync(_let_in, request, context, person, target)
 
 
 def _let_in(request: Request, context: Context, person: Person, target: str) -> Response:
@@ -163,14 +194,14 @@ async def limit(request: Request, context: Injected, form: Form) -> None:
 def sign_in(request: Request, context: Injected, form: Form) -> Response:
     """Begin a session with an operator's key."""
     check_safe(request, context.settings)
-    check_form(request, form)
+    check_form(request, context.settings, form)
     text, now = form.get("key", "").strip(), context.clock.now()
     return signed_in(request, context, lambda session: keys.authenticate(session, text, now))
 
 
-def check_form(request: Request, form: Mapping[str, str]) -> None:
+def check_form(request: Request, settings: Settings, form: Mapping[str, str]) -> None:
     """Raise `forbidden` unless the form came from the page that this browser loaded."""
-    expected = request.cookies.get(_FORM_COOKIE, "")
+    expected = cookies.given(request, settings, cookies.FORM)
     if not expected:
         raise ServerError(Problem.FORBIDDEN, "the form has expired, or the browser refuses cookies: load it again")
     check_token(form, expected)
@@ -190,7 +221,8 @@ def signed_in(
 
     The browser's old session ends. `told` goes into an audit log that has names.
     """
-    before, now, settings = request.cookies.get(COOKIE), context.clock.now(), context.settings
+    now, settings = context.clock.now(), context.settings
+    before = cookies.given(request, settings, cookies.SESSION)
     after = dict(told)
     if sender := TrustedProxies.parse(settings.trusted_proxies).sender(request.scope):
         after["address"] = sender
@@ -206,8 +238,8 @@ def signed_in(
     known: KnownKeys = request.app.state.known_keys
     known.add(key.id, key.secret_sha256)
     shown = response or RedirectResponse(START, 303)
-    set_cookie(shown, COOKIE, identifier, sessions.LIFETIME_S, is_secure(request, context.settings))
-    shown.delete_cookie(_FORM_COOKIE, path="/console")
+    cookies.put(shown, request, settings, cookies.SESSION, identifier, sessions.LIFETIME_S)
+    cookies.remove(shown, request, settings, cookies.FORM)
     return shown
 
 
@@ -220,29 +252,15 @@ def way_to(target: str) -> Response:
 def sign_out(request: Request, context: Injected, visitor: Analyst) -> Response:
     """End the session. A person may still be signed in at the provider."""
     with context.database.write("console sign out") as session:
-        sessions.end(session, request.cookies[COOKIE], context.clock.now())
+        sessions.end(session, visitor.identifier, context.clock.now())
     if visitor.key.person is None:
         response: Response = RedirectResponse(SIGN_IN, 303)
     else:
         provider: Provider | None = getattr(request.app.state, "provider", None)
         elsewhere = None if provider is None else provider.sign_out()
         response = render("signed_out.html", "Signed out", elsewhere=elsewhere)
-    response.delete_cookie(COOKIE, path="/console")
+    cookies.remove(response, request, context.settings, cookies.SESSION)
     return response
-
-
-def set_cookie(
-    response: Response,
-    name: str,
-    value: str,
-    seconds: int,
-    secure: bool,
-    *,
-    path: str = "/console",
-    samesite: Literal["strict", "lax"] = "strict",
-) -> None:
-    """A cookie that no script reads, and that no other site's requests carry."""
-    response.set_cookie(name, value, max_age=seconds, path=path, secure=secure, httponly=True, samesite=samesite)
 
 
 class NewLink(BaseModel):
@@ -268,7 +286,7 @@ def create_link(operator: Operator, context: Injected) -> NewLink:
 def sign_in_by_link(request: Request, context: Injected, form: Form) -> Response:
     """Begin a session with a link; from the server's machine alone."""
     check_near(request, context.settings)
-    check_form(request, form)
+    check_form(request, context.settings, form)
     token, now = form.get("link", ""), context.clock.now()
 
     def find(session: Session) -> Key:

@@ -17,7 +17,8 @@ from typing import Self
 from urllib.parse import unquote
 
 LIFETIME_S = 600
-COOKIE = "sordino_flow_"
+# Of a state, which tell the flows of a browser apart.
+DIGITS = 16
 _START = "/console/campaigns"
 # Within the console alone: no other address of this server, and none of another one.
 _LOCAL = re.compile(r"/console/[A-Za-z0-9._~/?&=%:+,-]{0,1000}")
@@ -66,10 +67,9 @@ class Flow:
         return _base64(hashlib.sha256(self.verifier.encode()).digest())
 
     @property
-    def cookie(self) -> tuple[str, str]:
-        """Name and value: each tab that signs in has its own."""
-        value = json.dumps([self.secret, self.target, self.before, self.silent]).encode()
-        return cookie_name(self.state), _base64(value)
+    def cookie(self) -> str:
+        """What the browser keeps."""
+        return _base64(json.dumps([self.secret, self.target, self.before, self.silent]).encode())
 
     @classmethod
     def of_cookie(cls, value: str, state: str) -> Self | None:
@@ -88,11 +88,6 @@ class Flow:
     def _derived(self, label: str) -> str:
         key = self.secret.encode("utf-8", "surrogatepass")
         return _base64(hmac.new(key, f"sordino sign-in {label}".encode(), hashlib.sha256).digest())
-
-
-def cookie_name(state: str) -> str:
-    """The name of the cookie of a flow."""
-    return COOKIE + state[:16]
 
 
 def _base64(value: bytes) -> str:

@@ -17,7 +17,7 @@ from sqlalchemy import event, select
 
 from sordino_server.config import Settings
 from sordino_server.console import sessions
-from sordino_server.console.console_route import COOKIE
+from sordino_server.console.cookies import SESSION as COOKIE
 from sordino_server.kit.clock import ManualClock
 from sordino_server.kit.db import Database
 from sordino_server.models import ConsoleSession, Role, SignInLink
@@ -224,7 +224,8 @@ def test_keys_never_cross_a_network_in_the_clear(
         async with _client(app, url, peer, forwarded) as client:
             page = await client.get("/console/sign-in")
             token = page.headers.get("set-cookie", "sordino_sign_in=;").partition("=")[2].partition(";")[0]
-            cookie = {"Cookie": f"sordino_sign_in={token}; {COOKIE}=x"}
+            prefix = "__Host-" if secure else ""
+            cookie = {"Cookie": f"{prefix}sordino_sign_in={token}; {prefix}{COOKIE}=x"}
             sent = {"key": "sdo_admin_x_y", "token": token}
             answer = await client.post("/console/sign-in", data=sent, headers=cookie)
             return page, answer, await client.get("/console/campaigns", headers=cookie)

@@ -11,10 +11,10 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from sordino_server.console import person_sign_in
-from sordino_server.console.console_route import COOKIE
+from sordino_server.console import cookies, person_sign_in
+from sordino_server.console.cookies import SESSION as COOKIE
 from sordino_server.models import ConsoleSession
-from sordino_server.people.flow import Flow, cookie_name, local_page
+from sordino_server.people.flow import Flow, local_page
 from sordino_server.people.provider import IssuerFailed
 from tests.server.people.conftest import PERSON, Site
 
@@ -59,7 +59,7 @@ def test_a_cookie_of_many_brackets_is_no_flow() -> None:
 def test_only_a_known_session_is_renewed_in_silence() -> None:
     for before, silent in (("", True), ("x" * 64, True)):
         flow = Flow("/console/plans", before, silent)
-        read = Flow.of_cookie(flow.cookie[1], flow.state)
+        read = Flow.of_cookie(flow.cookie, flow.state)
         assert read is not None
         assert (read.before, read.silent) == ("", False)
 
@@ -141,7 +141,7 @@ def test_made_up_flows_ask_the_provider_a_bounded_number_of_times(site: Site) ->
     statuses = []
     for _ in range(person_sign_in.EXCHANGES_AT_ONCE + 5):
         flow = Flow(START)
-        cookie = f"{cookie_name(flow.state)}={flow.cookie[1]}"
+        cookie = f"{cookies.FLOW}{flow.state[:16]}={flow.cookie}"
         asked = {"state": flow.state, "code": "x"}
         statuses.append(client.get("/console/sign-in/callback", params=asked, headers={"Cookie": cookie}).status_code)
     assert statuses == [403] * person_sign_in.EXCHANGES_AT_ONCE + [429] * 5

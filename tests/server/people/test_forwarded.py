@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from sordino_server.console.console_route import COOKIE
+from sordino_server.console.cookies import SESSION as COOKIE
 from tests.server.conftest import served
 from tests.server.console.conftest import HIDDEN, Browser, Browsers
 from tests.server.people.conftest import PERSON
@@ -54,8 +54,9 @@ def entered(browsers: Browsers, headers: dict[str, str]) -> Browser:
     browser = browsers.anonymous()
     response = visit(browser, "/console/sign-in", headers)
     assert response.status_code == 200, response.text
-    (session,) = [each for each in response.headers.get_list("set-cookie") if each.startswith(COOKIE)]
-    assert {"Secure", "HttpOnly", "SameSite=strict"} <= set(session.split("; "))
+    (session,) = [each for each in response.headers.get_list("set-cookie") if each.startswith(f"__Host-{COOKIE}=")]
+    # Without them a browser takes no cookie of such a name.
+    assert {"Secure", "Path=/", "HttpOnly", "SameSite=strict"} <= set(session.split("; "))
     return browser
 
 
@@ -85,6 +86,42 @@ def test_the_proxy_is_asked_at_every_request(behind: Any) -> None:
     assert visit(browser, "/console/campaigns.json", TLS).status_code == 401
     assert visit(browser, "/console/campaigns.json", named(user="bob")).status_code == 401
     assert visit(browser, "/console/keys", named()).status_code == 200
+
+
+def test_a_browser_that_is_let_in_again_keeps_its_session(behind: Any) -> None:
+    """Every other one would be a row in two tables, as often as anybody asks for the page."""
+    running, browsers = behind
+    browser = entered(browsers, named())
+    running.app.state.sign_in_limit._buckets._tick = lambda: 0.0
+    kept = dict(browser.jar)  # type: ignore[attr-defined]
+    for _ in range(3):
+        way = visit(browser, "/console/sign-in?to=/console/plans", named())
+        assert (way.status_code, "url=/console/plans" in way.text, "set-cookie" in way.headers) == (200, True, False)
+    assert visit(browser, "/console/sign-in", named(groups="stats")).status_code == 200
+    assert browser.jar == kept  # type: ignore[attr-defined]
+    actions = [each["action"] for each in running.api.get("/v1/audit-log").json()["entries"]]
+    assert (actions.count("sign in"), actions[0]) == (1, "change role")
+    # Somebody else at the same browser does not.
+    visit(browser, "/console/sign-in", named(user="bob"))
+    assert "bob (admin)" in visit(browser, "/console/keys", named(user="bob")).text
+
+
+def test_a_person_whose_browser_keeps_no_cookie_begins_few_sessions(behind: Any) -> None:
+    running, browsers = behind
+    running.app.state.sign_in_limit._buckets._tick = lambda: 0.0
+    answers = [visit(browsers.anonymous(), "/console/sign-in", named()) for _ in range(12)]
+    assert [each.status_code for each in answers] == [200] * 10 + [429] * 2
+    assert (answers[-1].headers["retry-after"], "keep no cookie" in answers[-1].text) == ("10", True)
+    assert visit(browsers.anonymous(), "/console/sign-in", named(user="bob")).status_code == 200
+
+
+def test_over_tls_a_cookie_of_another_host_of_the_domain_is_of_no_session(behind: Any) -> None:
+    """Such a host sets cookies for the whole domain, but none whose name begins with `__Host-`."""
+    _, browsers = behind
+    browser = entered(browsers, named())
+    jar = browser.jar  # type: ignore[attr-defined]
+    browser.jar = {COOKIE: jar[f"__Host-{COOKIE}"]}  # type: ignore[attr-defined]
+    assert visit(browser, "/console/keys", named()).status_code == 303
 
 
 def test_live_counts_ask_the_proxy_too(behind: Any) -> None:

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from sqlalchemy import select
 
-from sordino_server.console.console_route import COOKIE
+from sordino_server.console.cookies import SESSION as COOKIE
 from sordino_server.models import ConsoleSession, Key
 from tests.openid_issuer import CLIENT, unpadded
 from tests.server.conftest import served
@@ -70,7 +70,7 @@ def test_the_way_there_has_pkce_and_a_flow_of_the_browser(site: Site) -> None:
     assert len({asked["state"], asked["nonce"], asked["code_challenge"]}) == 3
     assert asked["redirect_uri"] == f"{site.running.address}/console/sign-in/callback"
     (flow,) = begun.headers.get_list("set-cookie")
-    assert {"HttpOnly", "SameSite=lax", "Path=/console/sign-in", "Max-Age=600"} <= set(flow.split("; "))
+    assert {"HttpOnly", "SameSite=lax", "Path=/console", "Max-Age=600"} <= set(flow.split("; "))
     assert asked["state"] not in flow.partition("=")[2]
 
 
