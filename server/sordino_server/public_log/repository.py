@@ -182,6 +182,12 @@ def newest_checkpoint(session: Session, log: Log) -> LogCheckpoint | None:
     return session.scalars(query.order_by(LogCheckpoint.size.desc()).limit(1)).first()
 
 
+def first_signed(session: Session, log: Log, number: int) -> int | None:
+    """When the first checkpoint with this entry was signed, in Unix seconds; None where there is none yet."""
+    own = (LogCheckpoint.log_id == log.id, LogCheckpoint.size > number)
+    return session.scalar(select(LogCheckpoint.at).where(*own).order_by(LogCheckpoint.size).limit(1))
+
+
 def newest_cosigned(session: Session, log: Log, quorum: int) -> LogCheckpoint | None:
     """The largest one that so many witnesses cosigned."""
     if quorum == 0:

@@ -16,6 +16,7 @@ from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import LogEntry
 from sordino_shared.protocol.log_entries import LoggedKey
 from sordino_shared.protocol.log_keys import KEY_OVERLAP_S, LOG_KIND, MAX_LOG_KEYS, NoteKey
+from sordino_shared.protocol.log_notes import read_checkpoint
 
 
 def known_keys(session: Session, log: Log) -> tuple[NoteKey, ...]:
@@ -35,10 +36,26 @@ def _keys(log: Log, rows: Sequence[LogEntryRow]) -> tuple[NoteKey, ...]:
 
 
 def signing_keys(session: Session, log: Log, now: int) -> tuple[NoteKey, ...]:
-    """Those that sign a checkpoint at `now`, in Unix seconds; the newest, which is the last, always does."""
+    """Those that sign a checkpoint at `now`, in Unix seconds; the newest, which is the last, always does.
+
+    The one before it does for 30 days from the first checkpoint with the entry, however long that waited for a worker:
+    an entry in a tree that only the next key signs names nobody's successor.
+    """
     rows = repository.key_entries(session, log)
     *earlier, newest = _keys(log, rows)
-    return (*(key for key, row in zip(earlier, rows, strict=True) if now < row.at + KEY_OVERLAP_S), newest)
+    return (*(key for key, row in zip(earlier, rows, strict=True) if _overlaps(session, log, key, row, now)), newest)
+
+
+def _overlaps(session: Session, log: Log, key: NoteKey, row: LogEntryRow, now: int) -> bool:
+    """Whether `key` signs still, beside the next one that the entry names."""
+    assert row.number is not None
+    since = repository.first_signed(session, log, row.number)
+    if since is None:
+        return True
+    newest = repository.newest_checkpoint(session, log)
+    assert newest is not None
+    # A restored log lacks its first checkpoints. A key that has stopped does not begin again: it may be destroyed.
+    return now < since + KEY_OVERLAP_S and key.signed(read_checkpoint(newest.note))
 
 
 def key_rotated(session: Session, log: Log, key: bytes, now: int) -> LogEntry:

@@ -184,9 +184,12 @@ class ServersAndBackups(RuleBasedStateMachine):
             self.check_keys(session, log, own)
 
     def check_keys(self, session: Session, log: Log, own: Sequence[LogCheckpoint]) -> None:
-        """Each checkpoint is signed by the newest key of its tree, and by those before for 30 days."""
+        """Each checkpoint is signed by the newest key of its tree, and by those before for 30 days from the first
+        checkpoint with it.
+        """
         keys = [log.key, *(LogEntry.read(row.content).subject for row in repository.key_entries(session, log))]
-        since = [(0, 0), *((row.number + 1, row.at) for row in repository.key_entries(session, log))]
+        sizes = [row.number + 1 for row in repository.key_entries(session, log) if row.number is not None]
+        since = [(0, 0), *((size, next(each.at for each in own if each.size >= size)) for size in sizes)]
         for row in own:
             note = read_checkpoint(row.note)
             used = [(key, place) for key, place in zip(keys, since, strict=True) if place[0] <= row.size]

@@ -72,6 +72,23 @@ def test_both_keys_sign_for_thirty_days(database: Database, key: Path) -> None:
         assert newest_signers(database, key) == signed
 
 
+def test_a_next_key_that_waited_for_long_is_signed_by_the_one_before(logging_server: RunningServer, key: Path) -> None:
+    """No worker ran for longer than both would sign: the thirty days begin when one does."""
+    database, clock, known = logging_server.database, logging_server.clock, Monitored()
+    publish(database, "one")
+    sign(logging_server)
+    pins = LogPins(log=signer_of(key).keys[0])
+    look(logging_server.address, pins, known, clock.now())
+    rotate(database, key, clock.now())
+    clock.advance(45 * DAY)
+    for later, signed in ((0, [True, True]), (30 * DAY - 1, [True, True]), (1, [False, True])):
+        clock.advance(later)
+        publish(database, f"text {clock.now()}")
+        sign(logging_server)
+        assert newest_signers(database, key) == signed
+        assert look(logging_server.address, pins, known, clock.now()).lies == []
+
+
 def test_a_worker_without_the_next_key_says_which_file_to_copy(database: Database, key: Path, tmp_path: Path) -> None:
     before = shutil.copy(key, tmp_path / "before.key")
     rotate(database, key)
