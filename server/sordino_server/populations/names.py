@@ -103,6 +103,8 @@ def folded(name: str) -> str:
 def check_population(name: str, noun: str = "population") -> None:
     """Raise InvalidValue for a name that hides something, or that could pass for another's of the same noun."""
     check_name(name, noun)
+    if noun == "population":
+        _check_address(name)
     # A capital İ shows the dot that a small i hides; it stays another letter.
     compared = folded(unicodedata.normalize("NFC", name).replace("İ", "I"))
     scripts = _scripts_of(compared)
@@ -114,6 +116,16 @@ def check_population(name: str, noun: str = "population") -> None:
             name,
         )
     _check_scripts(name, compared, {script for script in scripts if script}, noun)
+
+
+def _check_address(name: str) -> None:
+    """Raise InvalidValue where `/v1/populations/NAME/open` would be another address, however the name is written."""
+    if "/" in name or name in (".", ".."):
+        raise InvalidValue(
+            f"population {name!r} has a name that divides the address under which devices look for what is open "
+            "(/v1/populations/NAME/open): use another sign than '/', and more than dots",
+            name,
+        )
 
 
 def name_problem(name: str) -> str | None:
