@@ -9,7 +9,7 @@ from sordino_client._delivery import MOST_DELAY_S, Refused, RetryLater, delay_s
 from sordino_client._errors import SpoolFull
 from sordino_client._session import Report
 from sordino_client._storage import Storage, blob
-from sordino_client._troubles import note, noted
+from sordino_client._troubles import forget, forget_over, note, noted
 from sordino_shared._records import dataclass
 from sordino_shared.protocol import CampaignId, RetryWindow
 from sordino_shared.randomness import Randomness
@@ -222,6 +222,7 @@ class Spool:
                 " WHERE campaign = ? AND round = ?",
                 (now, _one_line(trouble.reason), bytes(report.campaign), report.round),
             )
+            forget_over(connection, _RETRY_AFTER, now, now + MOST_DELAY_S)
             if trouble.after_s is not None:
                 about = self._origin if trouble.everything else f"{report.campaign} {report.round}"
                 note(connection, _RETRY_AFTER + about, now + trouble.after_s)
@@ -263,11 +264,14 @@ class Spool:
 
     def _finish(self, report: SpooledReport, state: str, reason: str | None) -> None:
         # A report may expire while it is on its way: what the server says of it counts.
+        now = seconds(self._clock)
         with self._storage.write() as connection:
+            forget(connection, f"{_RETRY_AFTER}{report.campaign} {report.round}")
+            forget_over(connection, _RETRY_AFTER, now, now + MOST_DELAY_S)
             connection.execute(
                 "UPDATE reports SET state = ?, reason = ?, finished_at = ?"
                 " WHERE campaign = ? AND round = ? AND state IN ('spooled', 'expired')",
-                (state, reason, int(seconds(self._clock)), bytes(report.campaign), report.round),
+                (state, reason, int(now), bytes(report.campaign), report.round),
             )
 
     def _now(self, only: CampaignId | None = None) -> dict[str, object]:

@@ -24,6 +24,18 @@ def noted(connection: sqlite3.Connection, code: str) -> float | None:
     return None if row is None else float(row[0])
 
 
+def forget(connection: sqlite3.Connection, code: str) -> None:
+    """Keep the time under a code no longer."""
+    connection.execute("DELETE FROM trouble WHERE code = ?", (code,))
+
+
+def forget_over(connection: sqlite3.Connection, prefix: str, now: float, latest: float) -> None:
+    """Keep no time under a code that begins so and that is over, or so late that a clock was set back since."""
+    connection.execute(
+        "DELETE FROM trouble WHERE substr(code, 1, ?) = ? AND (at <= ? OR at > ?)", (len(prefix), prefix, now, latest)
+    )
+
+
 def is_paused(connection: sqlite3.Connection, campaign: CampaignId) -> bool:
     """Whether the operator paused the series when its task was last read."""
     return noted(connection, f"{_PAUSED}{campaign}") is not None
@@ -34,7 +46,7 @@ def keep_paused(connection: sqlite3.Connection, campaign: CampaignId, paused: bo
     if paused:
         note(connection, f"{_PAUSED}{campaign}", now)
     else:
-        connection.execute("DELETE FROM trouble WHERE code = ?", (f"{_PAUSED}{campaign}",))
+        forget(connection, f"{_PAUSED}{campaign}")
 
 
 def paused_among(connection: sqlite3.Connection) -> set[CampaignId]:

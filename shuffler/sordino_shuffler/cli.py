@@ -16,7 +16,7 @@ from sordino_shared.protocol import CampaignId
 from sordino_shuffler.checking import check_campaigns, check_running
 from sordino_shuffler.clock import wall_clock
 from sordino_shuffler.errors import ShufflerError, WrongSetting
-from sordino_shuffler.mixing import give_up, purge
+from sordino_shuffler.mixing import forget_missed, give_up, purge
 from sordino_shuffler.settings import ShufflerSettings, read_campaigns, settings_from
 from sordino_shuffler.statements import SigningKey
 from sordino_shuffler.status import status_lines, status_of
@@ -183,6 +183,8 @@ def _close(parsed: argparse.Namespace, settings: ShufflerSettings) -> int:
         if row.state not in (State.COLLECTING, State.MIXED):
             raise ShufflerError(f"round {parsed.round} is {row.state.value} already: nothing was changed")
         row = give_up(store, row, "abandoned", key.sign)
+        while forget_missed(store, row):
+            pass
     finally:
         store.close()
     found = {"campaign": str(campaign), "round": row.number, "state": row.state.value, "received": row.received}

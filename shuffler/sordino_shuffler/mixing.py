@@ -108,7 +108,7 @@ def mix(
 
 
 def give_up(store: Store, row: StoredRound, ended: str, sign: Sign) -> StoredRound:
-    """End a round without a batch, `missed` or `abandoned`: its sealed reports are deleted unopened."""
+    """End a round without a batch, `missed` or `abandoned`: its sealed reports are to be deleted (`forget_missed`)."""
     with store.transaction():
         row = store.round(row.campaign, row.number)
         received = store.count(row) if row.received is None else row.received
@@ -119,7 +119,7 @@ def give_up(store: Store, row: StoredRound, ended: str, sign: Sign) -> StoredRou
 def may_leave(store: Store, released: Released, row: StoredRound, sign: Sign) -> bool:
     """Whether pages of a mixed round may be sent; written down, and synced, before the first one is.
 
-    A round with another batch than the one that was released is missed, and its bodies are deleted.
+    A round with another batch than the one that was released is missed.
     """
     try:
         released.claim(row.campaign, row.number, root_of(store.ids(row)))
@@ -132,8 +132,14 @@ def may_leave(store: Store, released: Released, row: StoredRound, sign: Sign) ->
 def _miss(store: Store, row: StoredRound, received: int, ended: str, sign: Sign) -> None:
     rounded = received // _ROUNDED_TO * _ROUNDED_TO
     outcome = Outcome(received=rounded, blanket=0, root=EMPTY_ROOT, ended=ended)
-    store.forget(row)
     store.move(row, State.MISSED, received=rounded, statement=sign(row, outcome))
+
+
+def forget_missed(store: Store, row: StoredRound) -> bool:
+    """Delete some sealed reports of a missed round unopened; returns whether there may be more."""
+    assert row.state is State.MISSED
+    with store.transaction():
+        return store.forget(row, SLICE) == SLICE
 
 
 def deliver(store: Store, row: StoredRound, now: int) -> None:
@@ -148,8 +154,12 @@ def stated(store: Store, row: StoredRound, now: int) -> None:
 
 
 def purge(store: Store, now: int) -> bool:
-    """Delete some ids of a round whose time is over; returns whether there may be more."""
+    """Delete some reports of a missed round, or ids of one whose time is over; returns whether there may be more."""
     for row in store.rounds():
+        if row.state is State.MISSED and store.page(row, None, 1):
+            # What missed it died before all were deleted.
+            forget_missed(store, row)
+            return True
         if row.state in (State.DELIVERED, State.MISSED) and row.delete_at is not None and row.delete_at <= now:
             with store.transaction():
                 # Another program may have deleted them meanwhile: an operator's `purge`, say.

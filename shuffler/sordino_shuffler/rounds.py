@@ -19,7 +19,7 @@ from sordino_shuffler.clock import Clock
 from sordino_shuffler.documents import CheckedCampaign
 from sordino_shuffler.errors import CollectorTrouble, StoreInUse, StoreOfAnotherVersion
 from sordino_shuffler.mirror import CampaignMirror
-from sordino_shuffler.mixing import SLICE, counted, deliver, give_up, may_leave, mix, purge, stated
+from sordino_shuffler.mixing import SLICE, counted, deliver, forget_missed, give_up, may_leave, mix, purge, stated
 from sordino_shuffler.released import Released
 from sordino_shuffler.statements import SigningKey
 from sordino_shuffler.store import State, Store, StoredRound, apart
@@ -172,6 +172,8 @@ class RoundKeeper:
         if row.state is State.MIXED:
             row = await self._send_batch(mirror, row)
         if row.state is State.MISSED:
+            while await self._writer.run(partial(forget_missed, row=row)):
+                pass
             try:
                 await self._send_statement(mirror, row)
             except CollectorTrouble as error:

@@ -182,6 +182,7 @@ def _add(campaign: bytes, number: int, bodies: Sequence[bytes], now: int, store:
         raise RoundOver(number) from error
     if row.state is State.COLLECTING and now < row.ends_at:
         return store.add(row, bodies)
-    if store.known(row, bodies) == len(bodies):
+    # The reports of a missed round, some of which may be here still, count nowhere.
+    if row.state is not State.MISSED and store.known(row, bodies) == len(bodies):
         return Added(0, len(bodies))
     raise RoundOver(number)

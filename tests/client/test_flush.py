@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import sqlite3
+from contextlib import closing
 from email.utils import formatdate
 
 import httpx
@@ -100,6 +102,21 @@ def test_a_fleet_that_was_told_the_same_does_not_come_back_together(after_s, low
     places = [(delay - low) / (high - low) for delay in delays]
     assert 0 <= min(places) <= max(places) <= 1
     assert {min(int(8 * place), 7) for place in places} == set(range(8))
+
+
+@pytest.mark.parametrize("problem", [Problem.OVERLOADED, Problem.UNAUTHORIZED])
+def test_a_ledger_forgets_how_long_it_was_told_to_wait(world, answered, ledger, clock, problem) -> None:
+    """Of a server or of one report: else a device of many years has a row for each."""
+
+    def noted() -> int:
+        with closing(sqlite3.connect(ledger)) as raw:
+            (count,) = raw.execute("SELECT count(*) FROM trouble WHERE code LIKE 'retry-after %'").fetchone()
+        return int(count)
+
+    world.replies = [world.problem(problem, Retry_After="120")]
+    assert (answered.flush().waiting, noted()) == (1, 1)
+    clock.time += 140
+    assert (answered.flush(patience_s=0).delivered, noted()) == (1, 0)
 
 
 def test_retry_after_as_a_date(world, answered, clock) -> None:

@@ -14,9 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from sordino_shuffler import mixing
-from sordino_shuffler.errors import PlanChanged, StoreInUse, StoreOfAnotherVersion
-from sordino_shuffler.mixing import EMPTY_ROOT, Outcome, deliver, give_up, may_leave, mix, purge, root_of, stated
+from sordino_shuffler import mixing, writer
+from sordino_shuffler.errors import PlanChanged, RoundOver, StoreInUse, StoreOfAnotherVersion
+from sordino_shuffler.mixing import (
+    EMPTY_ROOT,
+    Outcome,
+    deliver,
+    forget_missed,
+    give_up,
+    may_leave,
+    mix,
+    purge,
+    root_of,
+    stated,
+)
 from sordino_shuffler.released import Released
 from sordino_shuffler.store import MOVES, Added, State, Store, StoredRound, apart, id_of
 from tests.patience import PATIENCE_S
@@ -77,6 +88,7 @@ def test_a_round_below_its_floor_is_deleted_unopened(store: Store, released: Rel
     store.add(collecting, _bodies(47))
     row = mix(store, released, collecting, 48, _bodies(20, seed=1), _sign)
     assert (row.state, row.received, row.statement) == (State.MISSED, 40, b"0 missed 40 0 0")
+    assert not forget_missed(store, row)
     assert store.count(row) == 0
 
 
@@ -114,6 +126,22 @@ def test_delivered_bodies_go_and_ids_stay_for_thirty_days(
     assert not purge(store, ENDS_AT + 30 * 86400)
     assert store.round(CAMPAIGN, 0).state is State.DELETED
     assert store.count(row) == 0
+
+
+def test_a_missed_round_is_forgotten_in_slices_that_uploads_get_between(
+    store: Store, collecting: StoredRound, monkeypatch: pytest.MonkeyPatch
+):
+    """The statement says at once that the round is missed; a process that dies meanwhile goes on deleting."""
+    bodies = _bodies(20)
+    store.add(collecting, bodies)
+    monkeypatch.setattr(mixing, "SLICE", 8)
+    row = give_up(store, collecting, "abandoned", _sign)
+    assert (row.state, store.count(row)) == (State.MISSED, 20)
+    with pytest.raises(RoundOver):
+        writer._add(CAMPAIGN, 0, bodies[:1], ENDS_AT, store, {})
+    assert [forget_missed(store, row) for _ in range(2)] == [True, True]
+    assert (store.count(row), purge(store, ENDS_AT), store.count(row)) == (4, True, 0)
+    assert (purge(store, ENDS_AT), store.round(CAMPAIGN, 0)) == (False, row)
 
 
 def test_two_that_delete_ids_at_once_are_in_nobodys_way(
@@ -166,12 +194,14 @@ def test_a_folder_restored_to_before_it_mixed_sends_nothing(tmp_path: Path, when
     restored = Store(copy)
     with Released(tmp_path / "released") as released:
         row = restored.round(CAMPAIGN, 0)
+        assert not purge(restored, ENDS_AT)
         if when == "collecting":
             row = mix(restored, released, row, 1, _bodies(9, seed=2), _sign)
         else:
             assert not may_leave(restored, released, row, _sign)
             row = restored.round(CAMPAIGN, 0)
         assert row.state is State.MISSED
+        assert purge(restored, ENDS_AT)
         assert restored.page(row, None, 100) == []
     restored.close()
 
