@@ -31,7 +31,7 @@ from sordino_shared.protocol import (
     Task,
     check_built,
 )
-from sordino_shared.protocol.tokens import TOKEN_BYTES
+from sordino_shared.protocol.tokens import TOKEN_BYTES, coin_of
 from sordino_shared.randomness import Randomness
 
 _LOG = logging.getLogger("sordino_client")
@@ -183,15 +183,21 @@ class Session:
             _LOG.warning("In the value for campaign %s, attribute %r: %s.", self.campaign, attribute, became)
         return [codes[place] for place in verified.part.domain.places_in(domain)]
 
-    def randomize(self, verified: VerifiedPart, codes: list[int], randomness: Randomness) -> bytes:
+    def randomize(
+        self, verified: VerifiedPart, codes: list[int], randomness: Randomness, coin: Randomness | None = None
+    ) -> bytes:
         """One draw for a value's `codes`: the only place where it meets randomness."""
-        return verified.part.randomize(codes, randomness)
+        return verified.part.randomize(codes, randomness, coin)
 
     def answer(
         self, verified: VerifiedPart, number: int, epoch: int, codes: list[int], token: bytes, randomness: Randomness
     ) -> Report:
-        """What is sent of a value's `codes`, with the token behind the payload; one draw, as `randomize`."""
-        payload = self.randomize(verified, codes, randomness)
+        """What is sent of a value's `codes`, with the token behind the payload; one draw, as `randomize`.
+
+        With a token, what is public of the payload is drawn from its coin, as the server will draw it again.
+        """
+        coin = coin_of(self.campaign, number, verified.digest, token) if token else None
+        payload = self.randomize(verified, codes, randomness, coin)
         return self.report(verified, number, epoch, payload + token, randomness)
 
     def report(self, verified: VerifiedPart, number: int, epoch: int, payload: bytes, randomness: Randomness) -> Report:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
@@ -16,17 +16,15 @@ from sordino_analysis.evaluation.randomizers import IngestSums
 from sordino_server import aggregates, rounds
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
-from sordino_server.models import PlanPart, Round
+from sordino_server.models import Round
 from sordino_server.reports import repository
 from sordino_server.reports.period_admission import PeriodAdmission
 from sordino_server.reports.shards import ShardAccumulators, ShardKey, empty_shard, with_reports
 from sordino_server.reports.uploads import PlanMismatch, RefusedRequest, ReportedDirectly, RoundNotOpen, Upload
 from sordino_server.reports.verdicts import classify
+from sordino_server.rounds.known_randomizers import KnownRandomizers
 from sordino_server.tokens.redemption import ReportTokens
-from sordino_shared.protocol import DevicePart, Digest, Problem, ReportOutcomes, RoundState
-from sordino_shared.randomizers import AnyRandomizer
-
-_CACHED_PARTS = 32
+from sordino_shared.protocol import Problem, ReportOutcomes, RoundState
 
 Request = Upload | RefusedRequest
 UploadAnswer = ReportOutcomes | ServerError | None
@@ -49,7 +47,7 @@ class Ingest:
         self._shards = shards
         self._sum_on_ingest = sum_on_ingest
         self._periods = PeriodAdmission()
-        self._randomizers: OrderedDict[str, AnyRandomizer] = OrderedDict()
+        self._randomizers = KnownRandomizers()
 
     def record(self, session: Session, requests: Sequence[Request], now: int) -> Recorded:
         """Do what the requests ask for, to be committed or dropped together; this writer's memory stays as it is."""
@@ -75,7 +73,7 @@ class Ingest:
     def _record_reports(
         self, session: Session, row: Round, uploads: Sequence[Upload], recorded: Recorded, now: int
     ) -> None:
-        randomizer, arm = self._randomizer(session, row.device_digest), uploads[0].batch.arm
+        randomizer, arm = self._randomizers.of(session, row.device_digest), uploads[0].batch.arm
         ids = b"".join([upload.batch.ids for upload in uploads])
         payloads = np.frombuffer(b"".join([upload.batch.payloads for upload in uploads]), dtype=np.uint8)
         payloads = payloads.reshape(-1, uploads[0].batch.width)
@@ -94,15 +92,6 @@ class Ingest:
         share = recorded.shards[key] = with_reports(before, randomizer, new)
         aggregates.add_chunk(session, row.id, len(new), new.tobytes(), now, arm)
         aggregates.put_shard(session, row.id, self._shards.shard, share.count, share.to_bytes(), arm)
-
-    def _randomizer(self, session: Session, digest: str) -> AnyRandomizer:
-        if digest not in self._randomizers:
-            row = session.get_one(PlanPart, digest)
-            self._randomizers[digest] = DevicePart.read(row.content, Digest.parse(digest)).randomizer
-            if len(self._randomizers) > _CACHED_PARTS:
-                self._randomizers.popitem(last=False)
-        self._randomizers.move_to_end(digest)
-        return self._randomizers[digest]
 
 
 def _tokens(uploads: Iterable[Upload]) -> ReportTokens:

@@ -10,12 +10,14 @@ from typing import Self
 import anyio
 import anyio.to_thread
 
+from sordino_server import rounds
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
+from sordino_server.rounds.known_randomizers import KnownRandomizers
 from sordino_server.tokens import repository
 from sordino_server.tokens.issuer import issuer_key
-from sordino_shared.protocol import MAX_REPORTS, Problem, ReportBatch
-from sordino_shared.protocol.tokens import SECRET_BYTES, TOKEN_BYTES, token_of
+from sordino_shared.protocol import MAX_REPORTS, CampaignId, Problem, ReportBatch
+from sordino_shared.protocol.tokens import SECRET_BYTES, TOKEN_BYTES, coin_of, token_of
 from sordino_shared.tokens import IssuerKey, redeem
 
 _MAX_KNOWN = 4096
@@ -26,7 +28,10 @@ MAX_WAITING_BYTES = 64 << 20
 
 @dataclass(frozen=True, eq=False)
 class ReportTokens:
-    """The tokens of reports, in their order: secrets of 16 bytes, and whether each is one of the round."""
+    """The tokens of reports, in their order: secrets of 16 bytes, and whether each is one of the round and its report.
+
+    A report is a token's if its public part is the one that the token's coin gives.
+    """
 
     secrets: tuple[bytes, ...]
     valid: tuple[bool, ...]
@@ -50,6 +55,7 @@ class Redemption:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._has_tokens: OrderedDict[str, bool] = OrderedDict()
+        self._randomizers = KnownRandomizers()
         self._turns = anyio.CapacityLimiter(2)
         self._waiting_reports = self._waiting_bytes = 0
 
@@ -85,17 +91,25 @@ class Redemption:
         return found
 
     def _redeem(self, campaign: str, index: int, batch: ReportBatch) -> tuple[ReportBatch, ReportTokens]:
+        width, count = batch.width - TOKEN_BYTES, batch.count
         with self._database.read("find issuer") as session:
             key = issuer_key(session, campaign, index)
-        width, count = batch.width - TOKEN_BYTES, batch.count
-        if key is None or width < 1:
+            row = None if key is None else rounds.find(session, campaign, index)
+            randomizer = None if row is None else self._randomizers.of(session, row.device_digest)
+        if key is None or randomizer is None or width < 1:
             # The round is over, or there is no token behind the payload.
             return batch, ReportTokens.none(count)
         rows = [batch.payloads[start : start + batch.width] for start in range(0, len(batch.payloads), batch.width)]
         tokens = [row[width:] for row in rows]
         secrets = tuple(token[:SECRET_BYTES] for token in tokens)
         payloads = b"".join([row[:width] for row in rows])
-        valid = tuple(_is_valid(key, token) for token in tokens)
+        of = CampaignId.parse(campaign), index, batch.device_digest
+        # A payload of another width is none of the round's, whatever its coin.
+        has_coin = randomizer.has_coin and width == randomizer.payload_bytes
+        valid = tuple(
+            _is_valid(key, token) and (not has_coin or randomizer.agrees(row[:width], coin_of(*of, token)))
+            for row, token in zip(rows, tokens, strict=True)
+        )
         return replace(batch, payloads=payloads), ReportTokens(secrets, valid)
 
 
