@@ -45,7 +45,7 @@ class SystemRandomness(Randomness):
 
 
 class CoinStream(Randomness):
-    """The bytes of SHAKE-256 of a seed, one after the other: whoever knows the seed draws the same.
+    """The bytes of SHAKE-256 of a seed, one after the other: anyone who knows the seed draws the same.
 
     Public coins of reports with tokens; never for what is to stay secret.
     """

@@ -11,6 +11,7 @@ from bad_encodings import bad_encodings
 from bad_ranges import bad_ranges
 from caps import caps
 from claims import claims
+from coins import coins
 from dithering import dithered
 from good_documents import documents, good_documents, manifests, signatures
 from good_numbers import good_numbers
@@ -28,7 +29,7 @@ def files() -> dict[str, str]:
     """Text of every file by its path below the version's folder."""
     good = good_documents() | good_numbers() | sampling() | trace() | signatures()
     good |= worked_token(manifests()["tokens_by_address"]) | dithered() | sealed() | log_proofs(manifests()) | claims()
-    good |= caps() | series(documents()["manifest"]["series"])
+    good |= coins() | caps() | series(documents()["manifest"]["series"])
     vectors = good | bad_encodings() | bad_documents() | bad_ranges()
     return {path: json.dumps(content, ensure_ascii=True, indent=1) + "\n" for path, content in vectors.items()}
 

@@ -136,7 +136,7 @@ def token_of(secret: bytes, output: bytes) -> bytes:
 
 
 def coin_of(campaign: CampaignId, number: int, device: Digest, token: bytes) -> Randomness:
-    """The coin of a token, from which the public part of its report is drawn: the same for whoever sees the token.
+    """The coin of a token, from which the public part of its report is drawn: the same for anyone who sees the token.
 
     SHAKE-256 of `sordino coin v1` ‖ 0 ‖ campaign ‖ round (8 bytes) ‖ digest of the device part ‖ the 16 bytes of the
     issuer's output in the token. Nobody knows these before the issuer answers, so nobody chooses the coin.

@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from scipy.stats import chi2
@@ -25,6 +26,7 @@ from sordino_shared.shuffling.blanket import draw_blanket_report
 FALSE_ALARM = 1e-6
 CAMPAIGN, DEVICE = CampaignId(b"c" * 32), Digest(b"d" * 32)
 VECTORS = Path(__file__).parents[2] / "vectors" / "v1" / "good" / "sampling.json"
+COINS = VECTORS.with_name("coins.json")
 PARTS = {
     each["name"]: DevicePart.read(bytes.fromhex(each["device_part"]))
     for each in json.loads(VECTORS.read_text())["vectors"]
@@ -116,3 +118,18 @@ def _statistic(randomizer: Randomizer, payloads: list[bytes]) -> tuple[float, fl
     expected = {payload: float(chance) * len(payloads) for payload, chance in law.items()}
     found = sum((seen[payload] - mean) ** 2 / mean for payload, mean in expected.items())
     return found, float(chi2.isf(FALSE_ALARM, len(law) - 1))
+
+
+@pytest.mark.parametrize("vector", json.loads(COINS.read_text())["vectors"], ids=lambda vector: vector["sampling"])
+def test_the_vectors_of_coins(vector: dict[str, Any]) -> None:
+    """What another implementation shows: the coin's bytes, and which payloads the server takes with the token."""
+    part, token = PARTS[vector["sampling"]], bytes.fromhex(vector["token"])
+
+    def drawn() -> Randomness:
+        return coin_of(CampaignId.parse(vector["campaign"]), vector["round"], part.digest, token)
+
+    assert (vector["device_part"], vector["coin"]) == (str(part.digest), drawn().bytes(64).hex())
+    assert all(part.randomizer.agrees(bytes.fromhex(payload), drawn()) for payload in vector["payloads"])
+    assert not part.randomizer.agrees(bytes.fromhex(vector["refused"]), drawn())
+    codes = [size - 1 for size in part.domain.shape]
+    assert {part.randomize(codes, ShakeRandomness(n), drawn()).hex() for n in range(20)} <= set(vector["payloads"])
