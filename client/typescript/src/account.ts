@@ -1,10 +1,10 @@
 /** What this device joined, spent and left, for its owner. */
 
+import { decimal } from "./bytes.ts";
 import type { Manifest } from "./documents/manifest.ts";
 import type { Device } from "./device.ts";
 import type { Ledger, LedgerState } from "./ledgers/ledger.ts";
 import { expire } from "./rules/answering.ts";
-import { NANO } from "./randomizers/epsilon.ts";
 import { type Caps, debitTime, spending } from "./rules/caps.ts";
 
 /** One campaign of the account; ε in nano-ε. */
@@ -63,10 +63,4 @@ export class Account {
     lines.push(`for life: ε ${decimal(this.lifetime)} of ${decimal(lifetime)}`);
     return [...lines, ...(kept[this.persistence] ? [kept[this.persistence]] : [])].join("\n");
   }
-}
-
-/** ε with every digit there is. */
-export function decimal(nano: bigint): string {
-  const rest = String(nano % NANO).padStart(9, "0").replace(/0+$/, "");
-  return `${nano / NANO}${rest && `.${rest}`}`;
 }

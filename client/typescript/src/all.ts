@@ -6,6 +6,8 @@ import * as attributes from "./chunks/attributes.ts";
 import * as composed from "./chunks/composed.ts";
 import * as series from "./chunks/series.ts";
 import * as shuffled from "./chunks/shuffled.ts";
+import * as extras from "./documents/extras.ts";
+import * as tokens from "./chunks/tokens.ts";
 import * as strings from "./domains/strings.ts";
 import * as joining from "./joining.ts";
 import * as coarsened from "./randomizers/coarsened/coarsened.ts";
@@ -43,6 +45,7 @@ provideAll({
   coarsened,
   composed,
   directions,
+  extras,
   joining,
   kernel,
   orbit,
@@ -51,4 +54,5 @@ provideAll({
   shuffled,
   strings,
   subsets,
+  tokens,
 });

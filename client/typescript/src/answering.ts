@@ -1,6 +1,6 @@
 /** One answer to a round of a campaign that is no series. */
 
-import type { Device, Session } from "./device.ts";
+import { chargeOf, type Device, type Session } from "./device.ts";
 import { type Answer, answerOf } from "./options.ts";
 import { ownRounds, record, settled } from "./rules/answering.ts";
 
@@ -16,10 +16,10 @@ export async function answerRound(device: Device, session: Session, value: unkno
   if (!rounds.includes(round)) return answerOf("not_assigned", id);
   const verified = await device.part(task.deviceParts[round]!);
   const codes = device.codes(verified, manifest, round, value);
-  const report = () => device.report(verified, codes, task.epoch, joined.arm);
+  const report = await device.drawing(session, verified, codes, { round, epoch: task.epoch });
   const nano = verified.proved;
-  const about = { campaign: id, round, nano, device: manifest.deviceGuarantee.nano, periodStart: null };
-  const draw = { ...about, retry: task.retry, expiresAt: task.acceptUntil, report };
+  const charge = chargeOf(session, round, nano);
+  const draw = { ...charge, periodStart: null, retry: task.retry, expiresAt: task.acceptUntil, report };
   const status = await device.transaction((state) => record(state, draw, device.terms(until)));
   return answerOf(status, id, round, nano);
 }

@@ -66,3 +66,9 @@ export function utf8(text: string): Uint8Array<ArrayBuffer> | null {
 export function bitLength(number: bigint): number {
   return number ? number.toString(2).length : 0;
 }
+
+/** ε with every digit there is. */
+export function decimal(nano: bigint): string {
+  const rest = String(nano % 10n ** 9n).padStart(9, "0").replace(/0+$/, "");
+  return `${nano / 10n ** 9n}${rest && `.${rest}`}`;
+}

@@ -15,6 +15,7 @@ export interface Modules {
   coarsened: typeof import("./randomizers/coarsened/coarsened.ts");
   composed: typeof import("./chunks/composed.ts");
   directions: typeof import("./randomizers/directions/directions.ts");
+  extras: typeof import("./documents/extras.ts");
   joining: typeof import("./joining.ts");
   kernel: typeof import("./randomizers/kernel.ts");
   orbit: typeof import("./randomizers/orbit.ts");
@@ -23,6 +24,7 @@ export interface Modules {
   shuffled: typeof import("./chunks/shuffled.ts");
   strings: typeof import("./domains/strings.ts");
   subsets: typeof import("./randomizers/subsets.ts");
+  tokens: typeof import("./chunks/tokens.ts");
 }
 type Name = keyof Modules;
 

@@ -1,7 +1,7 @@
 /** What every call of a client works with: options, ledger, server, generator and clock, and the documents it has read. */
 
 import { fromHex, toHex } from "./bytes.ts";
-import { withCode } from "./chunks.ts";
+import { load, withCode } from "./chunks.ts";
 import type { Manifest } from "./documents/manifest.ts";
 import type { Task } from "./documents/task.ts";
 import { ClockUnusable, InvalidValue, NotJoined, PlanUnavailable, ServedElsewhere, WrongShape } from "./errors.ts";
@@ -23,6 +23,11 @@ export interface Session {
   readonly id: string;
   readonly joined: Joined;
   readonly manifest: Manifest;
+}
+
+/** What the ledger is told of an answer that costs `nano`. */
+export function chargeOf({ id, manifest }: Session, round: number, nano: bigint) {
+  return { campaign: id, round, nano, device: manifest.deviceGuarantee.nano, isSealed: manifest.route.kind === "shuffled" };
 }
 
 export class Device {
@@ -68,10 +73,11 @@ export class Device {
   /** A joined campaign, for the app. */
   async describe(id: string): Promise<Campaign> {
     const { joined, manifest } = await this.session(id);
-    const { name, purpose, deviceGuarantee, arms } = manifest;
+    const { name, purpose, deviceGuarantee, arms, route } = manifest;
+    const mixed = route.kind === "shuffled" ? (await load("shuffled")).mixedGuarantee(manifest) : null;
     const optedOut = await this.transaction((state) => hasLeft(state, id));
     const arm = joined.arm === null ? null : arms[joined.arm]!.name;
-    return { id, name, purpose, guarantee: deviceGuarantee.nano, manifest, arm, optedOut };
+    return { id, name, purpose, guarantee: deviceGuarantee.nano, manifest, mixed, arm, optedOut };
   }
 
   /** What is open now; without a connection the task that was read last, while its time lasts. */
@@ -114,9 +120,19 @@ export class Device {
     return places.map((at) => codes[at]!);
   }
 
-  /** Draws a report: what is sent for it. */
-  report({ part, digest }: VerifiedPart, codes: readonly bigint[], epoch: number, arm: number | null): Uint8Array {
-    return reportBody(digest, epoch, part.randomize(codes, this.random), arm, this.random);
+  /** What draws a report and makes the bytes that are sent; all that takes time is done before. */
+  async drawing(
+    { id, joined: { arm }, manifest }: Session,
+    { part, digest }: VerifiedPart,
+    codes: readonly bigint[],
+    { round, epoch }: { round: number; epoch: number },
+  ): Promise<() => Uint8Array> {
+    const draw = () => part.randomize(codes, this.random);
+    if (manifest.route.kind !== "shuffled") return () => reportBody(digest, epoch, draw(), arm, this.random);
+    const { payloadBytes } = part.randomizer;
+    const { sealing } = await load("shuffled");
+    const seal = await sealing({ campaign: id, round, manifest, digest, arm, payloadBytes });
+    return () => seal(draw());
   }
 
   terms(until: number | null): Terms {

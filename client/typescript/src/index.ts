@@ -23,6 +23,7 @@ provide({
   coarsened: () => import("./randomizers/coarsened/coarsened.ts"),
   composed: () => import("./chunks/composed.ts"),
   directions: () => import("./randomizers/directions/directions.ts"),
+  extras: () => import("./documents/extras.ts"),
   joining: () => import("./joining.ts"),
   kernel: () => import("./randomizers/kernel.ts"),
   orbit: () => import("./randomizers/orbit.ts"),
@@ -31,4 +32,5 @@ provide({
   shuffled: () => import("./chunks/shuffled.ts"),
   strings: () => import("./domains/strings.ts"),
   subsets: () => import("./randomizers/subsets.ts"),
+  tokens: () => import("./chunks/tokens.ts"),
 });

@@ -28,6 +28,7 @@ export async function join(device: Device, campaign: string): Promise<void> {
   const bytes = await fetchManifest(transport, campaign);
   const manifest = await withCode(() => readManifest(bytes, campaign));
   checkJoinable(manifest, transport.origin);
+  if (manifest.route.kind === "shuffled") await (await load("shuffled")).checkCanSeal();
   const { assignment } = manifest;
   const series = assignment.kind === "rotating" ? { law: assignment, rules: await load("series") } : null;
   const ahead = await fetchAhead(device, campaign, manifest, series !== null);

@@ -7,6 +7,7 @@ import type { Ledger } from "./ledgers/ledger.ts";
 import type { Randomness } from "./randomizers/random.ts";
 import type { AnswerStatus } from "./rules/answering.ts";
 import { Caps } from "./rules/caps.ts";
+import type { MixedGuarantee } from "./shuffled/reports.ts";
 
 export interface ClientOptions {
   /** The server's address, such as https://telemetry.example. */
@@ -41,6 +42,8 @@ export interface Campaign {
   readonly purpose: string;
   readonly guarantee: bigint;
   readonly manifest: Manifest;
+  /** What holds against the collector alone where a shuffler mixes random answers in: show it, too. */
+  readonly mixed: MixedGuarantee | null;
   readonly arm: string | null;
   readonly optedOut: boolean;
 }

@@ -3,10 +3,10 @@
 import type { Manifest } from "./documents/manifest.ts";
 import type { Rotating } from "./documents/series.ts";
 import type { Task } from "./documents/task.ts";
-import type { Device, Session } from "./device.ts";
+import { chargeOf, type Device, type Session } from "./device.ts";
 import { PlanUnavailable, WrongArgument } from "./errors.ts";
 import { fetchTask } from "./fetching.ts";
-import type { LedgerState } from "./ledgers/ledger.ts";
+import type { Joined, LedgerState } from "./ledgers/ledger.ts";
 import { type Answer, answerOf } from "./options.ts";
 import { type AnswerStatus, hasLeft, record } from "./rules/answering.ts";
 import { serverTime } from "./rules/http_dates.ts";
@@ -32,18 +32,20 @@ export async function answerPeriod(device: Device, session: Session, value: unkn
   if (typeof retry === "string") return answerOf(retry, id, asked.number);
   const verified = await device.part(manifest.rounds[0]!.plan!.device);
   const codes = device.codes(verified, manifest, 0, value);
+  const report = await device.drawing(session, verified, codes, { round: asked.number, epoch: epochOf(asked.number) });
   const nano = verified.proved;
-  const about = { campaign: id, round: asked.number, nano, device: manifest.deviceGuarantee.nano, retry };
+  const charge = { ...chargeOf(session, asked.number, nano), retry };
+  const advance = (joined: Joined, period: Period) => {
+    joined.series = afterAnswer(law, joined.series!, period, Math.floor(device.clock()));
+  };
   const status = await device.transaction((state): AnswerStatus => {
     const again = periodOf(device, state, id, law);
     if (typeof again === "string") return again;
     // The period ended while the server was asked: the value is about the one before.
     if (again.number !== asked.number) return "not_this_period";
-    const joined = state.campaigns[id]!;
-    const report = () => device.report(verified, codes, epochOf(again.number), joined.arm);
-    const draw = { ...about, periodStart: again.start, expiresAt: acceptedUntil(law, again.number), report };
+    const draw = { ...charge, periodStart: again.start, expiresAt: acceptedUntil(law, again.number), report };
     const found = record(state, draw, device.terms(null));
-    if (found === "recorded") joined.series = afterAnswer(law, joined.series!, again, Math.floor(device.clock()));
+    if (found === "recorded") advance(state.campaigns[id]!, again);
     return found;
   });
   return answerOf(status, id, asked.number, nano);

@@ -1,7 +1,8 @@
 /** Reports on their way: the same bytes until the server answers for them. */
 
-import { fromHex } from "./bytes.ts";
 import { AutoFlush } from "./auto_flush.ts";
+import { fromHex } from "./bytes.ts";
+import { load } from "./chunks.ts";
 import { reportOutcomes } from "./documents/outcomes.ts";
 import type { Device } from "./device.ts";
 import { OversizedDocument } from "./errors.ts";
@@ -155,13 +156,17 @@ export class Sender {
     return now < postponedAt ? 0 : Math.max(notBefore - now, 0);
   }
 
-  private async send({ campaign, round, body, answeredAt }: Waiting, keepalive = false): Promise<Outcome> {
-    this.untried.delete(keyOf({ campaign, round }));
-    const path = `/v1/campaigns/${campaign}/rounds/${round}/reports`;
+  private async send(report: Waiting, keepalive = false): Promise<Outcome> {
+    const { campaign, round, body, isSealed } = report;
+    this.untried.delete(keyOf(report));
+    const path = `/v1/campaigns/${campaign}/rounds/${round}/${isSealed ? "sealed" : "reports"}`;
+    // A token is the collector's: a shuffler learns nothing by which it could tell devices apart.
+    const token = isSealed ? null : (this.device.options.uploadToken ?? null);
     try {
-      const upload = { body: fromHex(body), token: this.device.options.uploadToken ?? null, keepalive };
+      const upload = { body: fromHex(body), token, keepalive };
       const answer = await this.device.transport.ask({ path, limit: reportOutcomes.limit, ...upload });
-      return readOutcome(answer, answeredAt, this.clock());
+      if (isSealed) await load("shuffled");
+      return readOutcome(answer, report, this.clock());
     } catch (error) {
       if (error instanceof TransportFailed) return { kind: "later", reason: error.message, afterS: null, everything: true };
       if (error instanceof OversizedDocument) {

@@ -1,24 +1,39 @@
 /**
- * Devices of the SDK against a real server: `node test/fleet.ts SERVER CAMPAIGN VALUES [FOLDER]`.
+ * Devices of the SDK against a server: `node test/fleet.ts ORDER` with a JSON object.
  *
- * VALUES is a JSON array with one value a device; each joins, answers, answers again and sends. With FOLDER the ledger of a
- * device is a folder in it. Prints what became of each answer and how many reports were delivered, as JSON.
+ * Each of `values` is a device: it joins `campaign` at `server`, answers, answers again and sends. With `folder` its ledger is
+ * a folder in it; with `through` its requests go to that address in place of the server's; `now` is its clock. Prints what
+ * became of each answer and how many reports were delivered, as JSON.
  */
 
 import { join } from "node:path";
 
-import { Client } from "../src/index.ts";
 import { FileLedger } from "../src/ledgers/file.ts";
 import { MemoryLedger } from "../src/ledgers/memory.ts";
-import { Caps } from "../src/rules/caps.ts";
+import { Caps, Client, type ClientOptions } from "../src/index.ts";
 
-const [server, campaign, values, folder] = process.argv.slice(2) as [string, string, string, string?];
-const caps = Caps.of({ perPeriod: "1", periodDays: 28, lifetime: "12" });
+interface Order {
+  readonly server: string;
+  readonly campaign: string;
+  readonly values: readonly unknown[];
+  readonly folder?: string;
+  readonly through?: string;
+  readonly now?: number;
+  readonly cap?: string;
+}
+
+const { server, campaign, values, folder, through, now, cap = "1" } = JSON.parse(process.argv[2]!) as Order;
+const caps = Caps.of({ perPeriod: cap, periodDays: 28, lifetime: "48" });
+const elsewhere: typeof fetch = (url, init) => fetch(String(url).replace(server, through!), init);
+const more: Partial<ClientOptions> = {
+  ...(through ? { fetch: elsewhere } : {}),
+  ...(now ? { now: () => now } : {}),
+};
 const found: Record<string, number> = {};
 
-for (const [number, value] of (JSON.parse(values) as unknown[]).entries()) {
+for (const [number, value] of values.entries()) {
   const ledger = folder ? await FileLedger.open(join(folder, String(number))) : new MemoryLedger();
-  const client = await Client.open({ server, ledger, caps });
+  const client = await Client.open({ server, ledger, caps, ...more });
   const joined = await client.join(campaign);
   for (const answer of [await client.answer(joined, value), await client.answer(joined, value)]) count(answer.status);
   const { delivered, refused, waiting } = await client.flush({ patienceS: 0 });

@@ -104,7 +104,7 @@ for (const script of JSON.parse(JSON.stringify(vectors("good/caps")))) {
       if (typeof asked === "string") return "not_asked";
       const round = asked?.number ?? 0;
       const device = nano * BigInt(own?.law.answersMax ?? 1);
-      const about = { campaign: String(campaign), round, nano, device, expiresAt: null, periodStart: asked?.start ?? null };
+      const about = { campaign: String(campaign), round, nano, device, expiresAt: null, isSealed: false, periodStart: asked?.start ?? null };
       const draw = { ...about, retry: { minS: 0, maxS: 0 }, report: () => new Uint8Array() };
       try {
         const found = record(state, draw, { caps, clock, until: null, spoolLimit: 10_000, dryRun: false });

@@ -21,7 +21,7 @@ export class World {
   readonly asked: { method: string; path: string; headers: Headers }[] = [];
   readonly reports = new Map<string, string>();
   /** In place of an answer: an error is thrown. */
-  instead: ((path: string) => Response | Error | null) | null = null;
+  instead: ((path: string, init?: RequestInit) => Response | Error | null) | null = null;
 
   /** With other fields of the manifest, or another device part of the vectors. */
   constructor(changes: Partial<Manifest> = {}, part?: string) {
@@ -46,7 +46,7 @@ export class World {
   readonly fetch = async (url: string | URL | Request, init?: RequestInit): Promise<Response> => {
     const path = String(url).slice(ADDRESS.length);
     this.asked.push({ method: init?.method ?? "GET", path, headers: new Headers(init?.headers) });
-    const instead = this.instead?.(path) ?? null;
+    const instead = this.instead?.(path, init) ?? null;
     if (instead instanceof Error) throw instead;
     return instead ?? this.answer(path, init);
   };

@@ -178,9 +178,8 @@ def test_two_tabs_are_one_device(chromium: Any, site: str, migrated_sqlite_url: 
         tabs[0].wait_for_function("() => sender.untried.size === 0")
         context.close()
         assert reports(server, name) == 1
-        first, second = (
-            json.loads(run("test/fleet.ts", server.address, name, json.dumps([5, None]), str(tmp_path))) for _ in "ab"
-        )
+        order = {"server": server.address, "campaign": name, "values": [5, None], "folder": str(tmp_path)}
+        first, second = (json.loads(run("test/fleet.ts", json.dumps(order))) for _ in "ab")
         assert first == {"recorded": 2, "already_answered": 2, "delivered": 2, "refused": 0, "waiting": 0}
         assert second == {"already_answered": 4, "delivered": 0, "refused": 0, "waiting": 0}
         assert reports(server, name) == 3

@@ -26,8 +26,9 @@ def test_a_fleet_answers_a_real_server(migrated_sqlite_url: str, tmp_path: Path)
     with served(migrated_sqlite_url, clock=ManualClock(int(time.time()))) as server:
         name = server.campaign("open")["id"]
 
-        def fleet(values: list[Any], *folder: str) -> dict[str, int]:
-            found: dict[str, int] = json.loads(run("test/fleet.ts", server.address, name, json.dumps(values), *folder))
+        def fleet(values: list[Any], **more: str) -> dict[str, int]:
+            order = {"server": server.address, "campaign": name, "values": values} | more
+            found: dict[str, int] = json.loads(run("test/fleet.ts", json.dumps(order)))
             return found
 
         settled = {"refused": 0, "waiting": 0}
@@ -36,10 +37,11 @@ def test_a_fleet_answers_a_real_server(migrated_sqlite_url: str, tmp_path: Path)
         assert fleet([5] * 3 * TENTH + [30] * 3 * TENTH + [90] * 3 * TENTH) == expected
         # What is no number is in the first bin, where there is no `missing`.
         assert (
-            fleet([None] * TENTH, kept) == dict.fromkeys(("recorded", "already_answered", "delivered"), TENTH) | settled
+            fleet([None] * TENTH, folder=kept)
+            == dict.fromkeys(("recorded", "already_answered", "delivered"), TENTH) | settled
         )
         # The ledgers outlive their processes: nobody answers again.
-        assert fleet([5] * TENTH, kept) == {"already_answered": 2 * TENTH, "delivered": 0} | settled
+        assert fleet([5] * TENTH, folder=kept) == {"already_answered": 2 * TENTH, "delivered": 0} | settled
         status = server.api.post(f"/v1/campaigns/{name}/close").raise_for_status().json()
         assert status["rounds"][0]["reports"] == 10 * TENTH
         server.work()

@@ -10,3 +10,6 @@ const gate = union({ account: record({}), address: record({ perDay: whole(1, 10_
 export const issuer = checked(record({ gate, keys: array(bytes(32), 1, 400) }), ({ keys }) => {
   checkDistinct(keys.map(toHex), "keys of the issuer");
 });
+
+/** The route of reports with tokens, straight to the server. */
+export const directWithTokens = record({ issuer });

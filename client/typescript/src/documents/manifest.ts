@@ -5,15 +5,13 @@ import { checkDistinct } from "../domains/members.ts";
 import { domain } from "../domains/domain.ts";
 import { InvalidValue } from "../errors.ts";
 import { guarantee, roundGuarantee } from "../randomizers/epsilon.ts";
-import { campaignServer } from "./addresses.ts";
 import { digest, DocumentType, MAX_ITEMS } from "./document.ts";
 import { route } from "./route.ts";
-import { array, checked, matching, MAX_TIME, nullable, type Of, record, text, union, whole } from "./schema.ts";
-import { checkName, checkPurpose } from "./text.ts";
+import { array, checked, MAX_TIME, nullable, type Of, record, text, union, unlessEmpty, whole } from "./schema.ts";
+import { checkName, purpose } from "./text.ts";
 
 const MAX_ROUNDS = 16;
 const name = text((each) => checkName(each, "name"));
-const purpose = text(checkPurpose);
 
 const roundTerms = record({
   guarantee: roundGuarantee,
@@ -21,40 +19,7 @@ const roundTerms = record({
 });
 
 const oneRound = checked(record({ weights: array(whole(1, 2 ** 32 - 1), 2, MAX_ROUNDS) }), ({ weights }) => {
-  if (total(weights) !== 2 ** 32) throw new InvalidValue("the weights of the rounds sum to 2^32");
-});
-
-const arm = record({
-  name: matching(/^[A-Za-z0-9-]{1,24}$(?![^])/, "the name of an arm"),
-  weight: whole(1, 2 ** 16),
-});
-
-const arms = checked(array(arm, 0, 16), (each) => {
-  if (!each.length) return;
-  if (each.length === 1) throw new InvalidValue("one arm compares nothing");
-  checkDistinct(each.map((one) => one.name.toLowerCase()), "names of arms, without regard to case,");
-  if (total(each.map((one) => one.weight)) !== 2 ** 16) throw new InvalidValue("the weights of the arms sum to 2^16");
-});
-
-const ownerText = record({
-  language: matching(/^(?=.{2,35}$)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$(?![^])/, "a BCP 47 tag"),
-  purpose,
-  contact: nullable(text((each) => checkName(each, "contact"))),
-  link: nullable(
-    matching(/^(?=.{9,200}$)https:\/\/[A-Za-z0-9[][A-Za-z0-9._~:/?#[\]@!$&'()*+,;=%-]*$(?![^])/, "an https address"),
-  ),
-});
-
-const texts = checked(array(ownerText, 0, 40), (each) => {
-  const languages = each.map((one) => one.language.toLowerCase());
-  if (languages.some((language, at) => at && languages[at - 1]! >= language)) {
-    throw new InvalidValue("texts are in ascending order of their languages, each once");
-  }
-});
-
-const servers = checked(array(campaignServer, 0, 16), (each) => {
-  checkDistinct(each.map((one) => one.name), "names of servers");
-  checkDistinct(each.flatMap((one) => one.urls), "addresses of servers");
+  if (weights.reduce((sum, each) => sum + each) !== 2 ** 32) throw new InvalidValue("the weights of the rounds sum to 2^32");
 });
 
 const fields = record({
@@ -71,10 +36,10 @@ const fields = record({
     rotating: later("series", ({ rotating }) => rotating),
   }),
   protocol: nullable(digest),
-  servers,
+  servers: unlessEmpty(later("extras", ({ servers }) => servers)),
   route,
-  arms,
-  texts,
+  arms: unlessEmpty(later("extras", ({ arms }) => arms)),
+  texts: unlessEmpty(later("extras", ({ texts }) => texts)),
 });
 export type Manifest = Of<typeof fields>;
 
@@ -102,12 +67,12 @@ function checkSpending({ rounds, assignment, deviceGuarantee }: Manifest): void 
   if (needed > deviceGuarantee.nano) throw new InvalidValue("the rounds may spend more than the stated ε");
 }
 
-function checkArms({ arms: found, rounds, assignment, domain: { attributes } }: Manifest): void {
-  if (!found.length) return;
+function checkArms({ arms, rounds, assignment, domain: { attributes } }: Manifest): void {
+  if (!arms.length) return;
   if (rounds.length > 1 || assignment.kind === "rotating") {
     throw new InvalidValue("arms are compared in one round, and not in a series");
   }
-  checkDistinct([...found, ...attributes].map((each) => each.name), "names of arms and attributes");
+  checkDistinct([...arms, ...attributes].map((each) => each.name), "names of arms and attributes");
 }
 
 function checkRoute(manifest: Manifest): void {
@@ -128,10 +93,6 @@ function checkRoute(manifest: Manifest): void {
     throw new InvalidValue("a shuffled campaign has no `servers` and no `protocol`");
   }
   if ((way.end === null) !== isSeries) throw new InvalidValue("`end` of the route is null for a series alone");
-}
-
-function total(numbers: readonly number[]): number {
-  return numbers.reduce((sum, each) => sum + each, 0);
 }
 
 export const manifest = new DocumentType("manifest", { bytes: 8 << 20, items: MAX_ITEMS }, checked(fields, check));

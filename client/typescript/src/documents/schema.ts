@@ -111,6 +111,12 @@ export const array = <T>(inner: Schema<T>, low = 0, high = Infinity): Schema<rea
   write: (value) => value.map((item) => inner.write(item)),
 });
 
+/** An array whose schema comes in a chunk, which an empty one does not need. */
+export const unlessEmpty = <T>(inner: Schema<readonly T[]>): Schema<readonly T[]> => ({
+  read: (plain, path) => (Array.isArray(plain) && !plain.length ? [] : inner.read(plain, path)),
+  write: (value) => (value.length ? inner.write(value) : []),
+});
+
 /** A map of these fields and no others. */
 export function record<F extends Fields>(fields: F): Schema<Values<F>> {
   const names = new Map(Object.keys(fields).map((name) => [wireName(name), name]));

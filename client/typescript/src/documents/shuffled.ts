@@ -5,7 +5,7 @@ import { InvalidValue } from "../errors.ts";
 import { littleEndian, toHex } from "../bytes.ts";
 import { shuffler } from "./addresses.ts";
 import { issuer } from "./issuer.ts";
-import { array, bytes, checked, MAX_TIME, nullable, record, whole, word } from "./schema.ts";
+import { array, bytes, checked, MAX_TIME, nullable, type Of, record, whole, word } from "./schema.ts";
 
 const FIELD = (1n << 255n) - 19n;
 /** Curve25519 and its twist: u of every point whose order divides 8 (RFC 7748, section 6.1). */
@@ -52,3 +52,4 @@ export const shuffled = checked(
     if (headline >= claims.length) throw new InvalidValue("there is no such claim");
   },
 );
+export type Shuffled = Of<typeof shuffled>;

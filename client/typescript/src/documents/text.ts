@@ -1,6 +1,7 @@
 /** Text that people are shown: something of it is visible, and nothing of it is hidden. The sets are the protocol's. */
 
 import { InvalidValue } from "../errors.ts";
+import { text } from "./schema.ts";
 
 // Default_Ignorable_Code_Point; every Bidi_Control is among them.
 const IGNORABLE =
@@ -31,20 +32,20 @@ export function checkName(name: string, what: string): void {
 }
 
 /** `low` to `high` characters, which are Unicode code points. */
-export function checkLength(text: string, low: number, high: number, what: string): void {
-  const length = text.length > 2 * high ? text.length : [...text].length;
+export function checkLength(shown: string, low: number, high: number, what: string): void {
+  const length = shown.length > 2 * high ? shown.length : [...shown].length;
   if (length < low || length > high) throw new InvalidValue(`${what} must have ${low} to ${high} characters`);
 }
 
 /** 1 to 2000 characters that people see, on one line or more. */
-export function checkPurpose(purpose: string): void {
-  checkLength(purpose, 1, 2000, "the purpose");
-  checkText(purpose.replaceAll("\n", " "), "the purpose");
-}
+export const purpose = text((each) => {
+  checkLength(each, 1, 2000, "the purpose");
+  checkText(each.replaceAll("\n", " "), "the purpose");
+});
 
-function checkText(text: string, what: string): void {
-  const shows = (text.match(VISIBLE) ?? []).some((character) => !EMPTY.has(character));
-  if (!shows || (HIDDEN.test(text) && HIDDEN.test(text.replace(EMOJI_SEQUENCE, "")))) {
+function checkText(shown: string, what: string): void {
+  const shows = (shown.match(VISIBLE) ?? []).some((character) => !EMPTY.has(character));
+  if (!shows || (HIDDEN.test(shown) && HIDDEN.test(shown.replace(EMOJI_SEQUENCE, "")))) {
     throw new InvalidValue(`${what} must be legible: something visible, and no control or invisible characters`);
   }
 }

@@ -27,6 +27,8 @@ export interface Joined {
   plans: Record<number, string>;
   /** The task that was read last, when, and until when it may be used without a connection. */
   task: { readonly content: string; readonly readAt: number; readonly answerUntil: number | null } | null;
+  /** The highest number of a signed task. */
+  taskNumber: number;
   series: SeriesState | null;
   leftAt: number | null;
 }
@@ -46,6 +48,8 @@ export interface Waiting {
   readonly round: number;
   readonly body: string;
   readonly retry: RetryWindow;
+  /** Whether it is sealed, and goes to a shuffler. */
+  readonly isSealed: boolean;
   readonly expiresAt: number | null;
   readonly answeredAt: number;
   failures: number;

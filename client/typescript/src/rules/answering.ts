@@ -31,6 +31,7 @@ export interface Draw {
   readonly retry: RetryWindow;
   readonly expiresAt: number | null;
   readonly periodStart: number | null;
+  readonly isSealed: boolean;
   /** The bytes to send: the one place where a value meets randomness. */
   readonly report: () => Uint8Array;
 }
@@ -72,10 +73,10 @@ export function record(
   if (dryRun) return "dry_run";
   state.latest = now;
   state.debits.push({ campaign, round, nano: String(nano), at: now, periodStart: draw.periodStart });
-  const { retry, expiresAt } = draw;
+  const { retry, expiresAt, isSealed } = draw;
   const body = toHex(draw.report());
   const waits = { answeredAt: Math.floor(clock), failures: 0, postponedAt: 0, notBefore: 0 };
-  state.reports.push({ campaign, round, body, retry, expiresAt, ...waits });
+  state.reports.push({ campaign, round, body, retry, isSealed, expiresAt, ...waits });
   return "recorded";
 }
 

@@ -9,16 +9,17 @@ import { drawBits, place, type Randomness } from "../randomizers/random.ts";
 export function checkJoinable(manifest: Manifest, origin: string): void {
   const { route, assignment, servers, domain } = manifest;
   const unbuilt = [
-    [route.kind === "shuffled", "a shuffler"],
-    [route.kind === "direct_with_tokens", "tokens"],
+    [route.kind === "direct_with_tokens" || (route.kind === "shuffled" && route.issuer !== null), "tokens"],
     [domain.holdsStrings, "strings"],
     [assignment.kind === "rotating" && assignment.replaces !== null, "a series that replaces another one"],
     [servers.length > 0 && manifest.arms.length > 0, "`arms` of several servers"],
   ] as const;
   const found = unbuilt.find(([isAsked]) => isAsked);
   if (found) throw new PlanRefused("manifest", `this version does not join campaigns with ${found[1]} yet`);
-  if (servers.length && !servers.some(({ urls }) => urls.includes(origin))) {
-    throw new PlanRefused("manifest", `it names the servers of the campaign, and ${origin} is none of them`);
+  const named = route.kind === "shuffled" ? [route.shuffler] : servers;
+  if (named.length && !named.some(({ urls }) => urls.includes(origin))) {
+    const kind = route.kind === "shuffled" ? "shuffler" : "servers";
+    throw new PlanRefused("manifest", `it names the ${kind} of the campaign, and ${origin} is none of them`);
   }
 }
 
@@ -39,7 +40,8 @@ export function pin(
   const weights = assignment.kind === "one_round" ? assignment.weights : null;
   const drawnRound = weights && place(weights.map(BigInt), drawBits(random, 32));
   const arm = arms.length ? place(arms.map(({ weight }) => BigInt(weight)), drawBits(random, 16)) : null;
-  const joined = { manifest: content, origin, drawnRound, arm, plans: {}, task: null, series, leftAt: null };
+  const kept = { plans: {}, task: null, taskNumber: 0, series, leftAt: null };
+  const joined = { manifest: content, origin, drawnRound, arm, ...kept };
   state.campaigns[campaign] = joined;
   return joined;
 }

@@ -1,8 +1,9 @@
 /** What a response to an upload means, and how long to wait before the same bytes are sent again. */
 
+import { code } from "../chunks.ts";
 import { reportOutcomes } from "../documents/outcomes.ts";
 import { SordinoError } from "../errors.ts";
-import type { RetryWindow } from "../ledgers/ledger.ts";
+import type { RetryWindow, Waiting } from "../ledgers/ledger.ts";
 import { drawBits, type Randomness } from "../randomizers/random.ts";
 import { type Answered, problemSlug } from "../transport.ts";
 import { httpDate } from "./http_dates.ts";
@@ -27,12 +28,12 @@ export type Outcome =
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "later"; readonly reason: string; readonly afterS: number | null; readonly everything: boolean };
 
-/** Reads the answer to an upload of one report that was drawn at `answeredAt`. */
-export function readOutcome(answer: Answered, answeredAt: number, now: number): Outcome {
+/** Reads the answer to an upload of one report. */
+export function readOutcome(answer: Answered, { answeredAt, isSealed }: Waiting, now: number): Outcome {
   const later = (reason: string, everything = false): Outcome => {
     return { kind: "later", reason, afterS: retryAfter(answer, now), everything };
   };
-  if (answer.status === 200) return readCounted(answer.content) ?? later("the outcome does not add up");
+  if (answer.status === 200) return readCounted(answer.content, isSealed === true) ?? later("the outcome does not add up");
   const slug = problemSlug(answer);
   const isRefusal = answer.status >= 400 && answer.status < 500;
   if (isRefusal && slug !== null && FINAL.includes(slug)) return { kind: "refused", reason: slug };
@@ -42,9 +43,12 @@ export function readOutcome(answer: Answered, answeredAt: number, now: number): 
   return later(reason, [429, 503, 507].includes(answer.status));
 }
 
-function readCounted(content: Uint8Array): Outcome | null {
+function readCounted(content: Uint8Array, isSealed: boolean): Outcome | null {
   try {
-    const { accepted, replayed, refused } = reportOutcomes.read(content);
+    // A shuffler refuses no report alone.
+    const { accepted, replayed, refused } = isSealed
+      ? { ...code("shuffled").sealedOutcomes.read(content), refused: [] }
+      : reportOutcomes.read(content);
     if (accepted + replayed + refused.length !== 1) return null;
     return refused[0] ? { kind: "refused", reason: refused[0].reason } : { kind: "counted" };
   } catch (error) {

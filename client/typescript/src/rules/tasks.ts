@@ -1,6 +1,7 @@
 /** What a task and a plan may say of a campaign that was joined, and what a later task may not contradict. */
 
 import { compareBytes, sameBytes, toHex } from "../bytes.ts";
+import { code } from "../chunks.ts";
 import { encode } from "../documents/cbor.ts";
 import type { Manifest } from "../documents/manifest.ts";
 import type { DevicePart } from "../documents/part.ts";
@@ -13,7 +14,9 @@ import type { Joined } from "../ledgers/ledger.ts";
 export function readTask(content: Uint8Array, campaign: string, manifest: Manifest): Task {
   const task = reading("task", () => taskType.read(content));
   if (toHex(task.campaign) !== campaign) throw new PlanRefused("task", "it belongs to another campaign");
-  if (task.signature !== null) throw new PlanRefused("task", "it is signed, and the campaign has no shuffler");
+  const { route } = manifest;
+  if (route.kind === "shuffled") code("shuffled").checkSigned(task, route);
+  else if (task.signature !== null) throw new PlanRefused("task", "it is signed, and the campaign has no shuffler");
   if (task.deviceParts.length > manifest.rounds.length) throw new PlanRefused("task", "it has too many rounds");
   task.deviceParts.forEach((digest, round) => {
     const { plan } = manifest.rounds[round]!;
@@ -31,6 +34,10 @@ export function pinTask(joined: Joined, task: Task, content: Uint8Array, now: nu
     }
     joined.plans[round] = named;
   });
+  if (task.number < joined.taskNumber) {
+    throw new PlanRefused("task", `its number is ${task.number}, and ${joined.taskNumber} was seen before`);
+  }
+  joined.taskNumber = task.number;
   joined.task = { content: toHex(content), readAt: now, answerUntil: task.answerUntil };
   if (joined.series) {
     const ended = joined.series.ended || task.state === "closed" || task.state === "cancelled";

@@ -1,0 +1,3 @@
+/** Campaigns that count one report for each token. */
+
+export { directWithTokens } from "../documents/issuer.ts";

@@ -1,0 +1,67 @@
+/** A shuffled campaign: sealed reports, and what its owner is told of who learns what. */
+
+import { decimal, fromHex, joined, toBigEndian } from "../bytes.ts";
+import type { Manifest } from "../documents/manifest.ts";
+import { sealedReports } from "../documents/sealed.ts";
+import type { Shuffled } from "../documents/shuffled.ts";
+import { PlanRefused, SordinoError } from "../errors.ts";
+import { makePair, sealer } from "./sealing.ts";
+
+const CONTEXT = new TextEncoder().encode("sordino sealed report v1\0");
+
+/** What a report is sealed for. */
+export interface Sealed {
+  readonly campaign: string;
+  readonly round: number;
+  readonly manifest: Manifest;
+  readonly digest: Uint8Array;
+  readonly arm: number | null;
+  readonly payloadBytes: number;
+}
+
+/**
+ * (ε, δ) of one answer against the collector alone, as long as `shuffler` mixes in `blanket` random answers, for each of
+ * the `arms` of an experiment, and does not work with it. Both together learn at most `together` nano-ε: that is proved.
+ */
+export interface MixedGuarantee {
+  readonly shuffler: string;
+  readonly blanket: number;
+  readonly arms: number;
+  readonly nanoEpsilon: bigint;
+  readonly attoDelta: bigint;
+  readonly together: bigint;
+  toString(): string;
+}
+
+/** What makes the bytes that are sent of a payload; all that takes time is done before. */
+export async function sealing({ campaign, round, manifest, digest, arm, payloadBytes }: Sealed) {
+  const { keys } = manifest.route as Shuffled;
+  const { key } = keys.findLast(({ fromRound }) => fromRound <= round)!;
+  const info = joined(CONTEXT, fromHex(campaign), toBigEndian(BigInt(round), 8), digest);
+  const head = manifest.arms.length ? Uint8Array.of(arm!) : new Uint8Array();
+  const seal = await sealer(key.slice(), info, head.length + payloadBytes, await makePair());
+  return (payload: Uint8Array) => sealedReports.write({ sealed: seal(joined(head, payload)), count: 1 });
+}
+
+/** Throws PlanRefused where this platform cannot seal. */
+export async function checkCanSeal(): Promise<void> {
+  try {
+    await makePair();
+  } catch (error) {
+    throw error instanceof SordinoError ? new PlanRefused("manifest", error.message) : error;
+  }
+}
+
+/** What the owner is told; null for a campaign without a shuffler. */
+export function mixedGuarantee({ route, arms, rounds }: Manifest): MixedGuarantee | null {
+  if (route.kind !== "shuffled") return null;
+  const { nanoEpsilon, attoDelta } = route.claims[route.headline]!;
+  const { blanket } = route;
+  const shuffler = new URL(route.shuffler.urls[0]!).host;
+  const together = rounds[0]!.guarantee.nano;
+  const answers = `${blanket} random answer${blanket === 1 ? "" : "s"}${arms.length ? " of each version" : ""}`;
+  const told =
+    `(ε ${decimal(nanoEpsilon)}, δ ${Number((Number(attoDelta) / 1e18).toPrecision(3))}) against the collector as long as ` +
+    `${shuffler} mixes in ${answers} and does not work with it, which nobody else can check; ε ${decimal(together)} otherwise`;
+  return { shuffler, blanket, arms: arms.length, nanoEpsilon, attoDelta, together, toString: () => told };
+}

@@ -1,0 +1,72 @@
+"""The TypeScript SDK against the worlds of the Python SDK's tests, over real HTTP: both do as the protocol says."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import httpx
+
+from sordino_shared.protocol import Arm, SealedReports
+from sordino_shared.protocol.sealed import sealed_width
+from tests.client.conftest import ADDRESS, World
+from tests.client.test_shuffled import END, PART, ShuffledWorld
+from tests.client.test_typescript import run
+
+NOW = END - 5_000
+SETTLED = {"refused": 0, "waiting": 0}
+
+
+@contextmanager
+def listening(world: World) -> Iterator[str]:
+    """The address of a server that answers as a world does."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            given = httpx.Request(self.command, ADDRESS + self.path, headers=dict(self.headers), content=content)
+            answer = world.handle(given)
+            self.send_response(answer.status_code)
+            for name, value in answer.headers.items():
+                if name != "content-length":
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(answer.content)))
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        do_POST = do_GET
+
+        def log_message(self, *_: object) -> None:
+            """Nothing on standard error."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+def fleet(world: World, values: list[Any], **order: Any) -> dict[str, int]:
+    """What became of one device for each value."""
+    with listening(world) as address:
+        asked = {"server": ADDRESS, "campaign": str(world.campaign), "values": values, "through": address} | order
+        found: dict[str, int] = json.loads(run("test/fleet.ts", json.dumps({"now": NOW} | asked)))
+    return found
+
+
+def test_sealed_reports_open_at_the_collector() -> None:
+    """With the arm of each device inside, and one length for all; the collector is never asked."""
+    world = ShuffledWorld(arms=(Arm("A", 32_768), Arm("B", 32_768)))
+    values = ["green", "red", "blue", None] * 4
+    assert fleet(world, values, cap="4") == dict.fromkeys(("recorded", "already_answered", "delivered"), 16) | SETTLED
+    opened = [world.opened(body) for body in world.bodies]
+    width = 1 + PART.randomizer.payload_bytes
+    assert {plaintext is not None and len(plaintext) for plaintext in opened} == {width}
+    # Sixteen devices draw one arm alone in 1 of 32,768 runs.
+    assert {plaintext[0] for plaintext in opened if plaintext} == {0, 1}
+    assert {len(SealedReports.read(body).sealed) for body in world.bodies} == {sealed_width(width - 1, 2)}
+    assert {request.url.path.rpartition("/")[2] for request in world.requests if request.method == "POST"} == {"sealed"}
