@@ -18,7 +18,7 @@ from benchmarks.strings.planted import Planted
 from sordino_analysis.strings.search import find_strings
 
 # ε, devices, bits of code, beam.
-CELLS = (("4", 20_000, 48, 100), ("4", 20_000, 24, 100), ("2", 80_000, 96, 100), ("1", 300_000, 48, 100))
+CELLS = (("4", 20_000, 48, 100), ("4", 20_000, 24, 100), ("2", 200_000, 96, 100), ("1", 300_000, 48, 100))
 
 
 def covered(epsilon: str, users: int, depth: int, beam: int, campaigns: int, seed: int) -> dict[str, Any]:

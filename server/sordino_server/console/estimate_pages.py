@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from sordino_analysis.answers.svg import is_drawable
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.kinds.registry import kind_named
+from sordino_analysis.kinds.strings import StringExtras
 from sordino_server.answers.export import parquet_bytes, table_of
 from sordino_server.answers.stored import read_estimate, stored_last
 from sordino_server.answers.views import table_text
@@ -85,6 +86,7 @@ def _values(content: bytes) -> dict[str, Any]:
         "count": len(estimate.table),
         "drawable": is_drawable(estimate.table),
         "can_ask_more": kind.takes_questions,
+        "of_strings": isinstance(estimate.extras, StringExtras),
     }
 
 

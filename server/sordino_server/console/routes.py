@@ -25,6 +25,7 @@ from sordino_server.console import (
     sign_in,
     static_files,
     status_pages,
+    string_pages,
 )
 from sordino_server.kit.known_parameters import check_parameters
 
@@ -40,6 +41,7 @@ PARTS = (
     action_pages,
     estimate_pages,
     answer_pages,
+    string_pages,
     comparison_pages,
     experiment_pages,
     picture_endpoints,

@@ -14,10 +14,9 @@ from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.string_searches import service
-from sordino_server.string_searches.schemas import SearchDocument, SearchOrder, SearchState
+from sordino_server.string_searches.schemas import UNFINISHED, SearchDocument, SearchOrder
 
 _USUAL_LIMIT = 1000
-_UNFINISHED = (SearchState.QUEUED, SearchState.RUNNING)
 
 router = APIRouter(tags=["estimates"], route_class=OperatorRoute)
 
@@ -57,7 +56,7 @@ def get_string_search(
 
 
 def _answered(response: Response, document: SearchDocument) -> SearchDocument:
-    response.status_code = 202 if document.state in _UNFINISHED else 200
-    if document.state in _UNFINISHED:
+    response.status_code = 202 if document.state in UNFINISHED else 200
+    if document.state in UNFINISHED:
         response.headers["Retry-After"] = str(RETRY_AFTER_S)
     return document

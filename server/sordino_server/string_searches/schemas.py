@@ -29,6 +29,31 @@ class SearchState(StrEnum):
     FAILED = "failed"
 
 
+UNFINISHED = (SearchState.QUEUED, SearchState.RUNNING)
+
+
+class SearchSummary(BaseModel):
+    """A search without its paths."""
+
+    beam: int
+    state: SearchState
+    progress: float
+    error: str | None
+
+    @classmethod
+    def of(cls, row: StringSearch, now: int, *, done: bool) -> Self:
+        """The row, whose content need not be read."""
+        return cls(beam=row.beam, state=_state(row, now, done=done), progress=row.progress, error=row.error)
+
+
+class SearchList(BaseModel):
+    """The searches of a campaign by their beams."""
+
+    beam: int = Field(description="That of the estimate: searches have more.")
+    purged: bool = Field(description="Whether the reports are gone, so that no other search begins.")
+    searches: list[SearchSummary]
+
+
 class FoundPath(BaseModel):
     """A path: `kind` is "string", "begins with" or "no text"."""
 
@@ -53,11 +78,12 @@ class SearchDocument(BaseModel):
         found = {"users": None, "paths": None} if row.content is None else json.loads(row.content)
         if found["paths"] is not None:
             found["paths"] = found["paths"][:limit]
-        return cls(beam=row.beam, state=_state(row, now), progress=row.progress, error=row.error, **found)
+        state = _state(row, now, done=row.content is not None)
+        return cls(beam=row.beam, state=state, progress=row.progress, error=row.error, **found)
 
 
-def _state(row: StringSearch, now: int) -> SearchState:
-    if row.content is not None:
+def _state(row: StringSearch, now: int, *, done: bool) -> SearchState:
+    if done:
         return SearchState.DONE
     if row.error is not None:
         return SearchState.FAILED

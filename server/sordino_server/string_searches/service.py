@@ -16,6 +16,7 @@ from sordino_server.errors import ServerError, found
 from sordino_server.kit.db import FOR_CHANGE
 from sordino_server.models import Round, StringSearch
 from sordino_server.string_searches import repository
+from sordino_server.string_searches.schemas import SearchList, SearchSummary
 from sordino_shared.protocol import Problem
 
 
@@ -56,6 +57,17 @@ def get(session: Session, campaign: str, beam: int, now: int) -> StringSearch:
     return found(
         repository.find(session, _round(session, campaign, now), beam),
         f"there is no search with a beam of {beam:,}: begin it with POST /v1/campaigns/{campaign}/strings",
+    )
+
+
+def listed(session: Session, campaign: str, now: int) -> SearchList:
+    """The searches of an estimated campaign of strings; raises as `order` does."""
+    row = session.get_one(Round, _round(session, campaign, now))
+    known = repository.of_round(session, row.id)
+    return SearchList(
+        beam=_beam_of_estimate(session, campaign, now),
+        purged=row.purged_at is not None,
+        searches=[SearchSummary.of(search, now, done=done) for search, done in known],
     )
 
 

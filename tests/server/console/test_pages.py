@@ -77,6 +77,11 @@ OTHER_GETS: dict[str, dict[Role | None, int]] = {
     "/console/campaigns/{campaign_id}/series": {None: 303, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console/campaigns/{campaign_id}/series.json": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console/campaigns/{campaign_id}/series.csv": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    # It collects no strings.
+    "/console/campaigns/{campaign_id}/strings": {None: 303, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/campaigns/{campaign_id}/strings.json": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/campaigns/{campaign_id}/strings.csv": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/campaigns/{campaign_id}/strings/progress": {None: 303, Role.ANALYST: 422, Role.ADMIN: 422},
     # A picture of no question.
     "/console/campaigns/{campaign_id}/answers.svg": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     # A picture of no two campaigns, and of a campaign that is no experiment.
@@ -92,6 +97,7 @@ POSTS: dict[str, dict[Role | None, int]] = {
     "/console/plans/{request_id}/new-campaign": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     # The plan is finished.
     "/console/plans/{request_id}/cancel": {None: 401, Role.ANALYST: 409, Role.ADMIN: 409},
+    "/console/campaigns/{campaign_id}/strings": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console/campaigns/{campaign_id}/actions/{action}": {None: 401, Role.ANALYST: 303, Role.ADMIN: 303},
     # The round has not failed.
     "/console/campaigns/{campaign_id}/rounds/{index}/actions/{round_action}": {

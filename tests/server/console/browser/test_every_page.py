@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from sordino_server.models import Role
+from tests.patience import PATIENCE_S
+from tests.server.answers.test_string_searches_api import estimated
 from tests.server.console.browser.conftest import DESKTOP, PHONE, Window
 from tests.server.console.test_pages import OTHER_GETS, PAGES, READ, known
 
@@ -73,6 +75,24 @@ def test_so_are_the_pages_of_a_series_and_of_public_campaigns(window: Window, ru
         ("series", f"/console/campaigns/{series['id']}/series"),
     ):
         look_at(window, path, name)
+
+
+def test_so_is_the_page_of_wider_searches_which_follows_one_by_itself(window: Window, running: Any) -> None:
+    campaign = estimated(running).removeprefix("/v1")
+    page = window.page
+    window.open(f"/console{campaign}/estimate")
+    page.get_by_role("link", name="Search with a wider beam").click()
+    page.get_by_label("Beam, up to").fill("60")
+    page.get_by_role("button", name="Search").click()
+    page.get_by_role("progressbar").wait_for()
+    assert not window.violations()
+    running.work()
+    # The page loads itself again when the search has ended.
+    seen = page.get_by_role("region", name="Seen")
+    seen.wait_for(timeout=1000 * PATIENCE_S)
+    assert seen.get_by_text("a<U+202E>b", exact=True).count() == 1
+    assert seen.get_by_role("link").count() == 0
+    look_at(window, f"/console{campaign}/strings?beam=60", "string-search")
 
 
 def test_a_fault_of_a_page_is_found(window: Window, known: dict[str, str]) -> None:
