@@ -17,6 +17,7 @@ from sordino_shared.protocol import DevicePart
 from sordino_shared.protocol.campaigns import Manifest, Task
 from sordino_shared.protocol.documents import Document
 from sordino_shared.protocol.finding import ManifestSignatures, OpenCampaigns
+from sordino_shared.protocol.log_entries import LogEntry
 from sordino_shared.protocol.reports import ReportBatch, ReportOutcomes
 from sordino_shared.protocol.sealed import SealedOutcomes, SealedReports
 from sordino_shared.randomness import ShakeRandomness
@@ -30,7 +31,7 @@ TYPES: dict[str, type[Document]] = {
     each.document: each
     for each in (
         Manifest, Task, DevicePart, OpenCampaigns, ManifestSignatures, ReportBatch, ReportOutcomes, SealedReports,
-        SealedOutcomes,
+        SealedOutcomes, LogEntry,
     )
 }  # fmt: skip
 DRAWS = 12

@@ -10,7 +10,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
+import pytest
 
+from sordino_client._transport import Request
+from sordino_client.testing import FakeServer
+from sordino_shared.domains import Categorical, Domain
 from sordino_shared.protocol import Arm, SealedReports
 from sordino_shared.protocol.sealed import sealed_width
 from tests.client.conftest import ADDRESS, World
@@ -21,8 +25,23 @@ NOW = END - 5_000
 SETTLED = {"refused": 0, "waiting": 0}
 
 
+class Fake:
+    """A fake server of the Python SDK's users, asked over HTTP."""
+
+    def __init__(self) -> None:
+        self.server = FakeServer(Domain((Categorical("answer", ("no", "yes")),)))
+        self.campaign = self.server.campaign
+
+    def handle(self, given: httpx.Request) -> httpx.Response:
+        asked = Request(
+            method=given.method, path=given.url.raw_path.decode(), limit=1 << 26, body=given.content or None
+        )
+        answer = self.server.send(asked)
+        return httpx.Response(answer.status, headers=dict(answer.headers), content=answer.content)
+
+
 @contextmanager
-def listening(world: World) -> Iterator[str]:
+def listening(world: World | Fake) -> Iterator[str]:
     """The address of a server that answers as a world does."""
 
     class Handler(BaseHTTPRequestHandler):
@@ -50,7 +69,7 @@ def listening(world: World) -> Iterator[str]:
     server.server_close()
 
 
-def fleet(world: World, values: list[Any], **order: Any) -> dict[str, int]:
+def fleet(world: World | Fake, values: list[Any], **order: Any) -> dict[str, int]:
     """What became of one device for each value."""
     with listening(world) as address:
         asked = {"server": ADDRESS, "campaign": str(world.campaign), "values": values, "through": address} | order
@@ -70,3 +89,27 @@ def test_sealed_reports_open_at_the_collector() -> None:
     assert {plaintext[0] for plaintext in opened if plaintext} == {0, 1}
     assert {len(SealedReports.read(body).sealed) for body in world.bodies} == {sealed_width(width - 1, 2)}
     assert {request.url.path.rpartition("/")[2] for request in world.requests if request.method == "POST"} == {"sealed"}
+
+
+def pinned(fake: Fake, **more: Any) -> dict[str, Any]:
+    """What becomes of one device that pins the log of a fake server."""
+    options = {"log": fake.server.log, "witnesses": [fake.server.witness]} | more
+    return fleet(fake, ["yes"], now=fake.server.now(), options=options)
+
+
+def test_a_campaign_is_joined_where_it_is_in_the_log() -> None:
+    fake = Fake()
+    assert pinned(fake) == dict.fromkeys(("recorded", "already_answered", "delivered"), 1) | SETTLED
+    asked = {request.path for request in fake.server.requests}
+    assert asked >= {f"/v1/campaigns/{fake.campaign}/log-proof", "/v1/log/days"}
+    fake.server.lies("log")
+    with pytest.raises(AssertionError, match="its entry is about something else"):
+        pinned(fake)
+
+
+def test_without_a_proof_the_policy_decides() -> None:
+    fake = Fake()
+    fake.server.hold_back_proof()
+    with pytest.raises(AssertionError, match="the log proof could not be fetched"):
+        pinned(fake)
+    assert pinned(fake, logPolicy="prefer")["recorded"] == 1

@@ -8,6 +8,7 @@ import * as series from "./chunks/series.ts";
 import * as shuffled from "./chunks/shuffled.ts";
 import * as extras from "./documents/extras.ts";
 import * as tokens from "./chunks/tokens.ts";
+import * as trust from "./chunks/trust.ts";
 import * as strings from "./domains/strings.ts";
 import * as joining from "./joining.ts";
 import * as coarsened from "./randomizers/coarsened/coarsened.ts";
@@ -55,4 +56,5 @@ provideAll({
   strings,
   subsets,
   tokens,
+  trust,
 });

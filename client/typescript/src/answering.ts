@@ -14,7 +14,7 @@ export async function answerRound(device: Device, session: Session, value: unkno
   const { round } = task;
   if (round === null) return answerOf("not_open", id);
   if (!rounds.includes(round)) return answerOf("not_assigned", id);
-  const verified = await device.part(task.deviceParts[round]!);
+  const verified = await device.part(session, round, task.deviceParts[round]!);
   const codes = device.codes(verified, manifest, round, value);
   const report = await device.drawing(session, verified, codes, { round, epoch: task.epoch });
   const nano = verified.proved;

@@ -25,6 +25,7 @@ export interface Modules {
   strings: typeof import("./domains/strings.ts");
   subsets: typeof import("./randomizers/subsets.ts");
   tokens: typeof import("./chunks/tokens.ts");
+  trust: typeof import("./chunks/trust.ts");
 }
 type Name = keyof Modules;
 

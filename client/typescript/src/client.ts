@@ -34,6 +34,7 @@ export class Client {
     device.clock();
     const drawn = device.random.bytes(64);
     if (drawn.every((byte) => byte === drawn[0])) throw new WrongArgument("the generator gives one byte again and again");
+    await pinned(device);
     const client = new Client(device);
     const waiting = await device.transaction((state) => state.reports.length);
     if (client.isSendingByItself && waiting) await client.sender().then((sender) => sender.sendLeft(), ignored);
@@ -65,6 +66,7 @@ export class Client {
     }
     const session = await this.device.session(id);
     await this.expire();
+    await this.device.log?.checkAgain(session.manifest, id);
     // A page that is left right after its answer sends it: the code is there by then.
     if (this.isSendingByItself) void this.sender().catch(ignored);
     const answering = session.joined.series ? (await load("series")).answerPeriod : answerRound;
@@ -156,6 +158,18 @@ export class Client {
     tellTabs(this.device.ledger, campaign);
     await this.sending?.then((sender) => sender.forget(campaign), ignored);
   }
+}
+
+/** Reads what the app pins; throws WrongArgument. */
+async function pinned(device: Device): Promise<void> {
+  const { manifestKeys = [], log, witnesses, quorum } = device.options;
+  if (log === undefined && (witnesses?.length || quorum !== undefined)) {
+    throw new WrongArgument("witnesses and quorum belong to a log: give log, its verifier key, too");
+  }
+  if (log === undefined && !manifestKeys.length) return;
+  const { checkKeys, PublicLog } = await load("trust");
+  checkKeys(manifestKeys);
+  if (log !== undefined) device.log = new PublicLog(device);
 }
 
 /** Sending by itself is a service: where it fails, the report stays in the ledger. */

@@ -7,6 +7,7 @@ import type { Task } from "./documents/task.ts";
 import { ClockUnusable, InvalidValue, NotJoined, PlanUnavailable, ServedElsewhere, WrongShape } from "./errors.ts";
 import { fetchPart, fetchTask, readManifest, type VerifiedPart, verifyPart } from "./fetching.ts";
 import type { Joined, Ledger, LedgerState } from "./ledgers/ledger.ts";
+import type { PublicLog } from "./log/public_log.ts";
 import { type Campaign, type ClientOptions, originOf } from "./options.ts";
 import { type Randomness, SystemRandomness } from "./randomizers/random.ts";
 import { hasLeft, isUsable, reportBody, type Terms } from "./rules/answering.ts";
@@ -35,6 +36,8 @@ export class Device {
   readonly ledger: Ledger;
   readonly transport: Transport;
   readonly random: Randomness;
+  /** The public log that the app pins. */
+  log: PublicLog | null = null;
   private readonly manifests = new Map<string, Manifest>();
   private readonly parts = new Map<string, VerifiedPart>();
 
@@ -96,13 +99,14 @@ export class Device {
   }
 
   /** The verified part, from memory, the ledger or the server. */
-  async part(digest: Uint8Array): Promise<VerifiedPart> {
+  async part({ id, manifest }: Session, round: number, digest: Uint8Array): Promise<VerifiedPart> {
     const name = toHex(digest);
     const known = this.parts.get(name);
     if (known) return known;
     const kept = await this.transaction((state) => state.parts[name]);
     const content = kept ? fromHex(kept) : await fetchPart(this.transport, digest, this.options.largestPart);
     const verified = await withCode(() => verifyPart(content, digest));
+    if (!kept && !manifest.rounds[round]!.plan) await this.log?.checkPlan(id, round, digest);
     if (!kept) await this.transaction((state) => (state.parts[name] = toHex(content)));
     this.parts.set(name, verified);
     return verified;

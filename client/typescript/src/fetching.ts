@@ -43,16 +43,23 @@ export function verifyPart(content: Uint8Array, digest: Uint8Array): VerifiedPar
   });
 }
 
-async function fetched(transport: Transport, what: string, path: string, limit: number): Promise<Answered> {
+/** An answer with status 200 and this media type; throws PlanUnavailable, and PlanRefused for one that is too long. */
+export async function fetched(
+  transport: Transport,
+  what: string,
+  path: string,
+  limit: number,
+  accept = CBOR,
+): Promise<Answered> {
   try {
-    const answer = await transport.ask({ path, limit });
+    const answer = await transport.ask({ path, limit, accept });
     if (answer.status !== 200) {
       const slug = problemSlug(answer);
       throw new PlanUnavailable(what, `HTTP ${answer.status}${slug === null ? "" : ` (${slug})`}`, answer.status);
     }
-    const type = (answer.headers.get("content-type") ?? CBOR).split(";")[0]!.trim().toLowerCase();
+    const type = (answer.headers.get("content-type") ?? accept).split(";")[0]!.trim().toLowerCase();
     // A page in the server's place, such as the login page of a network.
-    if (type !== CBOR) throw new PlanUnavailable(what, `the answer is ${type.slice(0, 100)}, not ${CBOR}`);
+    if (type !== accept) throw new PlanUnavailable(what, `the answer is ${type.slice(0, 100)}, not ${accept}`);
     return answer;
   } catch (error) {
     if (error instanceof TransportFailed) throw new PlanUnavailable(what, error.message);

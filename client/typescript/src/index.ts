@@ -33,4 +33,5 @@ provide({
   strings: () => import("./domains/strings.ts"),
   subsets: () => import("./randomizers/subsets.ts"),
   tokens: () => import("./chunks/tokens.ts"),
+  trust: () => import("./chunks/trust.ts"),
 });

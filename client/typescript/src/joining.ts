@@ -29,6 +29,7 @@ export async function join(device: Device, campaign: string): Promise<void> {
   const manifest = await withCode(() => readManifest(bytes, campaign));
   checkJoinable(manifest, transport.origin);
   if (manifest.route.kind === "shuffled") await (await load("shuffled")).checkCanSeal();
+  await checkTrusted(device, manifest, campaign);
   const { assignment } = manifest;
   const series = assignment.kind === "rotating" ? { law: assignment, rules: await load("series") } : null;
   const ahead = await fetchAhead(device, campaign, manifest, series !== null);
@@ -40,6 +41,16 @@ export async function join(device: Device, campaign: string): Promise<void> {
     if (ahead.task) pinTask(joined, ahead.task, ahead.content!, device.clock());
     if (ahead.part) state.parts[toHex(ahead.part.digest)] = toHex(ahead.part.content);
   });
+}
+
+/** Throws PlanRefused where the app pins keys and none of them signed, or a public log that does not have it. */
+async function checkTrusted(device: Device, manifest: Manifest, campaign: string): Promise<void> {
+  const { manifestKeys = [] } = device.options;
+  if (manifestKeys.length) {
+    const { fetchSignatures, checkSigned } = await load("trust");
+    checkSigned(manifest, campaign, await fetchSignatures(device.transport, campaign), manifestKeys);
+  }
+  await device.log?.checkManifest(manifest, campaign);
 }
 
 /** Task and part before joining, the same for every device; only a series cannot do without. */

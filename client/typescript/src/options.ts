@@ -29,6 +29,15 @@ export interface ClientOptions {
   /** Answers up to the debit and sends nothing. */
   readonly dryRun?: boolean;
   readonly allowHttp?: boolean;
+  /** Up to four Ed25519 keys in hexadecimal digits: a manifest that none of them signed is not joined. */
+  readonly manifestKeys?: readonly string[];
+  /** The public log that campaigns have to be in: its verifier key, or up to four in the order of their rotation. */
+  readonly log?: string | readonly string[];
+  readonly witnesses?: readonly string[];
+  /** How many witnesses have to vouch for a checkpoint: 1 where there are witnesses. */
+  readonly quorum?: number;
+  /** With "prefer" campaigns are joined also while there is no proof. */
+  readonly logPolicy?: "require" | "prefer";
   /** For tests and proxies. */
   readonly fetch?: typeof globalThis.fetch;
   readonly now?: () => number;

@@ -30,7 +30,7 @@ export async function answerPeriod(device: Device, session: Session, value: unkn
   if (typeof asked === "string") return answerOf(asked, id);
   const retry = await retryOf(device, session, law.periodS);
   if (typeof retry === "string") return answerOf(retry, id, asked.number);
-  const verified = await device.part(manifest.rounds[0]!.plan!.device);
+  const verified = await device.part(session, 0, manifest.rounds[0]!.plan!.device);
   const codes = device.codes(verified, manifest, 0, value);
   const report = await device.drawing(session, verified, codes, { round: asked.number, epoch: epochOf(asked.number) });
   const nano = verified.proved;

@@ -24,6 +24,7 @@ export interface Asked {
   readonly path: string;
   /** The most bytes of an answer that are read. */
   readonly limit: number;
+  readonly accept?: string;
   readonly body?: Uint8Array<ArrayBuffer>;
   readonly token?: string | null;
   readonly keepalive?: boolean;
@@ -40,8 +41,8 @@ export class Transport {
   }
 
   /** The answer; throws TransportFailed where none came, and OversizedDocument. */
-  async ask({ path, limit, body, token, keepalive }: Asked): Promise<Answered> {
-    const headers: Record<string, string> = { accept: CBOR };
+  async ask({ path, limit, accept = CBOR, body, token, keepalive }: Asked): Promise<Answered> {
+    const headers: Record<string, string> = { accept };
     if (body) headers["content-type"] = CBOR;
     if (body && token) headers["authorization"] = `Bearer ${token}`;
     try {

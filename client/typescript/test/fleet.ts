@@ -20,12 +20,14 @@ interface Order {
   readonly through?: string;
   readonly now?: number;
   readonly cap?: string;
+  readonly options?: Partial<ClientOptions>;
 }
 
-const { server, campaign, values, folder, through, now, cap = "1" } = JSON.parse(process.argv[2]!) as Order;
+const { server, campaign, values, folder, through, now, cap = "1", options = {} } = JSON.parse(process.argv[2]!) as Order;
 const caps = Caps.of({ perPeriod: cap, periodDays: 28, lifetime: "48" });
 const elsewhere: typeof fetch = (url, init) => fetch(String(url).replace(server, through!), init);
 const more: Partial<ClientOptions> = {
+  ...options,
   ...(through ? { fetch: elsewhere } : {}),
   ...(now ? { now: () => now } : {}),
 };

@@ -12,6 +12,7 @@ import { manifest } from "../src/documents/manifest.ts";
 import { reportOutcomes } from "../src/documents/outcomes.ts";
 import { reportBatch } from "../src/documents/reports.ts";
 import { sealedOutcomes, sealedReports } from "../src/documents/sealed.ts";
+import { logEntry } from "../src/documents/log_entry.ts";
 import { task } from "../src/documents/task.ts";
 
 export const FOLDER = new URL("../../../tests/vectors/v1/", import.meta.url);
@@ -27,6 +28,7 @@ export const DOCUMENTS: Record<string, DocumentType<any>> = {
   report_outcomes: reportOutcomes,
   sealed_reports: sealedReports,
   sealed_outcomes: sealedOutcomes,
+  log_entry: logEntry,
 };
 
 /** The vectors of a file. */

@@ -57,6 +57,18 @@ export interface Waiting {
   notBefore: number;
 }
 
+/** A checkpoint of a public log that this device accepted, with the texts of proofs; or one that contradicts another. */
+export interface LogMark {
+  /** The verifier key of the log: another key is another log, also under the same name. */
+  readonly key: string;
+  /** In decimal digits. */
+  readonly size: string;
+  readonly root: string;
+  day: number | null;
+  proofs: string[];
+  readonly isRefused: boolean;
+}
+
 /** All of a ledger: what JSON holds, so that every ledger keeps the same. */
 export interface LedgerState {
   readonly format: 1;
@@ -68,6 +80,8 @@ export interface LedgerState {
   /** The latest time of any debit. */
   latest: number;
   leftAllAt: number | null;
+  /** Of public logs, from the first use on; `tried`: when the proof of a campaign was asked for in vain. */
+  log?: { marks: LogMark[]; tried: Record<string, number> };
 }
 
 /** The state of a new ledger. */
