@@ -31,7 +31,7 @@ from sordino_shared.protocol import (
     Task,
     check_built,
 )
-from sordino_shared.protocol.tokens import TOKEN_BYTES, coin_of
+from sordino_shared.protocol.tokens import coin_of
 from sordino_shared.randomness import Randomness
 
 _LOG = logging.getLogger("sordino_client")
@@ -119,7 +119,7 @@ class Session:
     @property
     def token_bytes(self) -> int:
         """Bytes of the token behind a payload; 0 in a campaign without tokens."""
-        return 0 if self.manifest.gate is None else TOKEN_BYTES
+        return self.manifest.token_bytes
 
     @property
     def series(self) -> Rotating | None:

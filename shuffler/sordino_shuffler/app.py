@@ -26,6 +26,7 @@ from sordino_shuffler.documents import CheckedCampaign, LogTexts
 from sordino_shuffler.metrics import ShufflerCounts
 from sordino_shuffler.mirror import CampaignMirror
 from sordino_shuffler.problems import Headers, RequestRefused, refusal_of
+from sordino_shuffler.tokens import TokenDesk
 from sordino_shuffler.writer import Writer
 
 # A phone on a slow network sends 4 MiB in this time.
@@ -36,7 +37,7 @@ Scope = Mapping[str, Any]
 Receive = Callable[[], Any]
 Send = Callable[[Any], Any]
 
-_UPLOAD = re.compile(r"/v1/campaigns/([0-9a-f]{64})/rounds/([0-9]{1,16})/(sealed|reports)")
+_UPLOAD = re.compile(r"/v1/campaigns/([0-9a-f]{64})/rounds/([0-9]{1,16})/(sealed|reports|tokens)")
 _DOCUMENT = re.compile(r"/v1/campaigns/([0-9a-f]{64})(/task|/signature)?")
 _PLAN = re.compile(r"/v1/plans/([0-9a-f]{64})")
 _HEALTH = re.compile(r"/health")
@@ -58,6 +59,7 @@ class ShufflerApp:
         writer: Writer,
         rates: AddressRates,
         counts: ShufflerCounts,
+        tokens: TokenDesk,
         *,
         clock: Callable[[], float],
         task_age_s: int,
@@ -66,6 +68,7 @@ class ShufflerApp:
         self._writer = writer
         self._rates = rates
         self._counts = counts
+        self._tokens = tokens
         self._clock = clock
         self._shared = b"public, max-age=%d" % task_age_s
 
@@ -197,11 +200,22 @@ class ShufflerApp:
         if found[3] == "reports":
             raise RequestRefused(Problem.WRONG_ROUTE, "reports are sealed, and go to …/sealed")
         (mirror, documents), number = self._served(found[1]), int(found[2])
+        if found[3] == "tokens":
+            return await self._token(scope, mirror, documents, number, await read_body(headers, receive)), _NOT_STORED
         reports = read_reports(await read_body(headers, receive), documents.width)
         added = await self._writer.add(bytes(mirror.entry.campaign), number, reports, int(self._clock()))
         self._counts.reports["accepted"] += added.accepted
         self._counts.reports["replayed"] += added.replayed
         return _outcomes(added.accepted, added.replayed), _NOT_STORED
+
+    async def _token(
+        self, scope: Scope, mirror: CampaignMirror, documents: CheckedCampaign, number: int, body: bytes
+    ) -> bytes:
+        task, end = mirror.task, documents.route.end
+        if task is None or task.round != number or (end is not None and self._clock() >= end):
+            raise RequestRefused(Problem.ROUND_NOT_OPEN, f"round {number} takes no reports, and has no tokens to give")
+        issuer = documents.manifest.issuer
+        return await self._tokens.answer(scope, mirror.link, issuer, (mirror.entry.campaign, number), body)
 
 
 # Of the last campaigns that were asked for: each upload names one.

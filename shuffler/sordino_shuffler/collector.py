@@ -6,9 +6,17 @@ import json
 from collections.abc import Mapping
 from typing import Protocol
 
-from sordino_shared.errors import NoAnswer, OversizedDocument
+from sordino_shared.errors import NoAnswer, OversizedDocument, SordinoError
 from sordino_shared.http.exchange import HttpAnswer, HttpRequest, HttpServer
-from sordino_shared.protocol import CBOR_MEDIA_TYPE, PROBLEM_MEDIA_TYPE, CampaignId, Problem, ShuffledPage
+from sordino_shared.protocol import (
+    CBOR_MEDIA_TYPE,
+    PROBLEM_MEDIA_TYPE,
+    CampaignId,
+    Problem,
+    ShuffledPage,
+    TokenEvaluations,
+    TokenRequest,
+)
 from sordino_shuffler.errors import CollectorTrouble
 from sordino_shuffler.settings import ShuffledEntry
 
@@ -48,6 +56,24 @@ class CollectorLink:
     def push_statement(self, campaign: CampaignId, number: int, statement: bytes) -> None:
         """Hand over the statement, after the last page."""
         self._push("PUT", self._batch(campaign, number), statement)
+
+    def tokens(self, campaign: CampaignId, number: int, request: TokenRequest) -> TokenEvaluations:
+        """What the issuer makes of blinded elements; who asked for them, it is not told."""
+        path = f"/v1/campaigns/{campaign}/rounds/{number}/tokens"
+        headers = {
+            "Accept": f"{CBOR_MEDIA_TYPE}, {PROBLEM_MEDIA_TYPE}",
+            "Authorization": f"Bearer {self._key}",
+            "Content-Type": CBOR_MEDIA_TYPE,
+        }
+        limit = _ANSWER_BYTES
+        answer = self._ask("POST", path, headers, limit=limit, within_s=_READ_S, content=request.content)
+        try:
+            evaluations = TokenEvaluations.read(self._granted(answer).content())
+        except SordinoError as error:
+            raise CollectorTrouble(f"{self._name} gives tokens that are none: {error}") from error
+        if len(evaluations.evaluated) != len(request.blinded):
+            raise CollectorTrouble(f"{self._name} gives another number of tokens than it was asked for")
+        return evaluations
 
     def refusal(self, path: str, content: bytes) -> str:
         """Post what should be refused: the slug of the problem that it is answered with, or the status."""
@@ -95,8 +121,8 @@ class CollectorLink:
         raise CollectorTrouble(
             f"{self._name} answers {answer.status}{f' ({slug})' if slug else ''}{said}",
             _wait(answer),
-            conflict=slug == Problem.BATCH_CONFLICT.slug,
-            over=slug == Problem.ILLEGAL_TRANSITION.slug,
+            problem=next((problem for problem in Problem if problem.slug == slug), None),
+            detail=detail,
         )
 
 

@@ -71,7 +71,8 @@ class CheckedCampaign:
     @property
     def width(self) -> int:
         """Bytes of one sealed report."""
-        return sealed_width(self.part.randomizer.payload_bytes, len(self.manifest.arms))
+        payload = self.part.randomizer.payload_bytes + self.manifest.token_bytes
+        return sealed_width(payload, len(self.manifest.arms))
 
 
 def route_of(manifest: Manifest) -> ShuffledRoute:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from sordino_shared.protocol import Problem
+
 
 class ShufflerError(Exception):
     """Root of the shuffler's errors."""
@@ -86,17 +88,30 @@ class PlanContradicted(DocumentRefused):
     """A task, signed by the collector, names another plan or end than the manifest."""
 
 
+class TokensRefused(ShufflerError):
+    """The issuer gives no tokens for the random reports of a round, or none that its key made."""
+
+
 class CollectorTrouble(ShufflerError):
     """The collector did not give or take something; `after_s` is when it asks to be tried again.
 
     `conflict` where it has another batch of the round: trying again changes nothing by itself. `over` where it wants
-    nothing of the round any more: it was cancelled, or is of a period after the end of its series.
+    nothing of the round any more: it was cancelled, or is of a period after the end of its series. `problem` is what
+    it answered with, None for no answer or another one.
     """
 
     def __init__(
-        self, sentence: str, after_s: float | None = None, *, conflict: bool = False, over: bool = False
+        self, sentence: str, after_s: float | None = None, *, problem: Problem | None = None, detail: str | None = None
     ) -> None:
         super().__init__(sentence)
         self.after_s = after_s
-        self.conflict = conflict
-        self.over = over
+        self.problem = problem
+        self.detail = detail
+
+    @property
+    def conflict(self) -> bool:
+        return self.problem is Problem.BATCH_CONFLICT
+
+    @property
+    def over(self) -> bool:
+        return self.problem is Problem.ILLEGAL_TRANSITION

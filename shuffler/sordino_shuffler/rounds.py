@@ -5,24 +5,26 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 from sordino_shared.protocol import CampaignId, Digest, Rotating, ShuffledPage
 from sordino_shared.protocol.sealed import sealed_plaintext, sealing_info
+from sordino_shared.protocol.tokens import coin_of
 from sordino_shared.randomness import Randomness
 from sordino_shared.sealing import seal
 from sordino_shared.shuffling.blanket import draw_blanket_report
 from sordino_shuffler.clock import Clock
 from sordino_shuffler.documents import CheckedCampaign
-from sordino_shuffler.errors import CollectorTrouble, StoreInUse, StoreOfAnotherVersion
+from sordino_shuffler.errors import CollectorTrouble, StoreInUse, StoreOfAnotherVersion, TokensRefused
 from sordino_shuffler.mirror import CampaignMirror
 from sordino_shuffler.mixing import SLICE, counted, deliver, forget_missed, give_up, may_leave, mix, purge, stated
 from sordino_shuffler.released import Released
 from sordino_shuffler.statements import SigningKey
 from sordino_shuffler.store import State, Store, StoredRound, apart
+from sordino_shuffler.tokens import blanket_tokens
 from sordino_shuffler.writer import Writer
 
 _LOG = logging.getLogger("sordino_shuffler")
@@ -154,7 +156,13 @@ class RoundKeeper:
         route = documents.route
         blanket: list[bytes] = []
         if await self._apart(lambda store: store.count(row)) >= route.floor:
-            blanket = await asyncio.to_thread(draw_blanket, documents, campaign, row.number, self._randomness)
+            try:
+                tokens = await asyncio.to_thread(self._tokens, mirror, documents, row.number)
+            except TokensRefused as error:
+                # A smaller blanket, or one that can be told, hides nobody.
+                _LOG.error("campaign %s: round %d is given up: %s", campaign, row.number, error)
+                return await self._writer.run(lambda store: give_up(store, row, "missed", self._key.sign))
+            blanket = await asyncio.to_thread(draw_blanket, documents, campaign, row.number, self._randomness, tokens)
         added = await self._writer.run(lambda store: store.added(row))
         known = await self._apart(lambda store: counted(store, row, blanket, added))
         ended = await self._writer.run(
@@ -162,6 +170,13 @@ class RoundKeeper:
         )
         _LOG.info("campaign %s: round %d ended, %s", campaign, row.number, ended.state.value)
         return ended
+
+    def _tokens(self, mirror: CampaignMirror, documents: CheckedCampaign, number: int) -> list[bytes]:
+        """One for each random report; none where reports have none."""
+        issuer, count = documents.manifest.issuer, documents.manifest.blanket
+        if issuer is None:
+            return []
+        return blanket_tokens(mirror.link, issuer, mirror.entry.campaign, number, count, self._randomness)
 
     async def _apart(self, act: Callable[[Store], T]) -> T:
         """What reads a whole round does so beside uploads, which wait for the thread that writes."""
@@ -266,8 +281,16 @@ def _deliver(store: Store, row: StoredRound, now: int) -> bool:
     return True
 
 
-def draw_blanket(documents: CheckedCampaign, campaign: CampaignId, number: int, randomness: Randomness) -> list[bytes]:
+def draw_blanket(
+    documents: CheckedCampaign,
+    campaign: CampaignId,
+    number: int,
+    randomness: Randomness,
+    tokens: Sequence[bytes] = (),
+) -> list[bytes]:
     """`blanket` sealed reports of each arm, which nothing but the collector's key tells from those of devices.
+
+    Where reports have tokens each has one of these `tokens` behind its payload, whose public part is the token's coin.
 
     The collector reads the arm of each report. So the number of each arm is fixed: with drawn arms a device of a rare
     one would have fewer to hide among. One report takes about 100 µs.
@@ -275,8 +298,10 @@ def draw_blanket(documents: CheckedCampaign, campaign: CampaignId, number: int, 
     route, part, arms = documents.route, documents.part, len(documents.manifest.arms)
     info = sealing_info(campaign, number, Digest.of(part.content))
     key = route.key_of(number)
-    return [
-        seal(key, info, sealed_plaintext(arm, arms, draw_blanket_report(part.randomizer, randomness)))
-        for arm in range(max(1, arms))
-        for _ in range(route.blanket)
-    ]
+    plan, blanket = documents.plan, list[bytes]()
+    of_arms = [arm for arm in range(max(1, arms)) for _ in range(route.blanket)]
+    for arm, token in zip(of_arms, tokens or [b""] * len(of_arms), strict=True):
+        coin = coin_of(campaign, number, plan, token) if token else None
+        payload = draw_blanket_report(part.randomizer, randomness, coin)
+        blanket.append(seal(key, info, sealed_plaintext(arm, arms, payload + token)))
+    return blanket

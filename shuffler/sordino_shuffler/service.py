@@ -26,6 +26,7 @@ from sordino_shuffler.released import Released
 from sordino_shuffler.rounds import RoundKeeper
 from sordino_shuffler.settings import ShuffledEntry, ShufflerSettings, read_campaigns
 from sordino_shuffler.statements import SigningKey
+from sordino_shuffler.tokens import TokenDesk
 from sordino_shuffler.writer import Writer
 
 _LOG = logging.getLogger("sordino_shuffler")
@@ -55,6 +56,7 @@ class ShufflerService:
             self._writer,
             AddressRates(settings.uploads_per_s, settings.uploads_burst, settings.proxies),
             self._counts,
+            TokenDesk(settings.proxies, clock),
             clock=clock,
             task_age_s=settings.refresh_s,
         )

@@ -25,6 +25,7 @@ from sordino_shuffler.rounds import RoundKeeper
 from sordino_shuffler.settings import ShuffledEntry
 from sordino_shuffler.statements import SigningKey
 from sordino_shuffler.store import Store, StoredRound
+from sordino_shuffler.tokens import TokenDesk
 from sordino_shuffler.writer import Writer
 from tests.shuffler.small_collector import SmallCollector, upload_body
 
@@ -140,6 +141,7 @@ def local_shuffler(
             writer,
             AddressRates(uploads_per_s, 2, TrustedProxies.parse(NO_PROXY)),
             ShufflerCounts(),
+            TokenDesk(TrustedProxies.parse(NO_PROXY), lambda: now[0]),
             clock=lambda: now[0],
             task_age_s=15,
         )

@@ -96,10 +96,12 @@ class CampaignOrder(StrictModel):
 
     @model_validator(mode="after")
     def _check_gate(self) -> Self:
-        if self.gate is not None and self.route is not None:
-            raise PydanticCustomError("gate_and_route", "gate: reports of a shuffled campaign have no tokens yet")
         if self.gate is not None and self.series is not None:
-            raise PydanticCustomError("gate_of_series", "gate: reports of a series have no tokens yet")
+            raise PydanticCustomError(
+                "gate_of_series",
+                "gate: each round needs a key in the manifest, and nobody knows how many periods a series will have: "
+                "leave gate out, or ask in one campaign for each period",
+            )
         if self.gate is not None and self.servers:
             raise PydanticCustomError("gate_of_servers", "gate: a campaign with tokens has one server")
         return self

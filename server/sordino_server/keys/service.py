@@ -186,13 +186,19 @@ def authenticate_uploader(session: Session, text: str, campaign: str, now: int) 
     return key
 
 
-def authenticate_issuer(session: Session, text: str, campaign: str, now: int) -> Key:
-    """The key that `text` is, if tokens of the campaign may be asked for with it; raises as `authenticate_uploader`."""
+def authenticate_applicant(session: Session, text: str, campaign: str, now: int) -> Role:
+    """The role, issuer or shuffler, by which tokens of the campaign may be asked for with the key that `text` is.
+
+    Raises `unauthorized`, and `forbidden` for another role or campaign. An admin's key opens what an issuer's does.
+    """
     key = authenticate(session, text, now)
-    allow(key, Role.ISSUER)
+    role = Role(key.role)
+    if role is not Role.SHUFFLER:
+        allow(key, Role.ISSUER)
+        role = Role.ISSUER
     if key.campaign_id not in (None, campaign):
         raise ServerError(Problem.FORBIDDEN, f"key {key.id} is for the tokens of another campaign")
-    return key
+    return role
 
 
 def allow(key: Key, wanted: Role) -> None:

@@ -13,6 +13,10 @@ KEY_LOST = (
     "the key that opens this round's reports is not in SORDINO_ROUND_KEYS: restore the folder from its backup and "
     "retry the round; without it the reports are lost, and what devices spent stays spent"
 )
+ISSUER_LOST = (
+    "the seed of the key that made this round's tokens is not in the database, so no token can be checked: restore the "
+    "database from a backup and retry the round, or cancel the campaign"
+)
 
 
 def why_withheld(route: ShuffledRoute, content: bytes | None) -> str:

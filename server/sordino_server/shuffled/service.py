@@ -84,7 +84,7 @@ def take_page(
 
 def _check_width(session: Session, here: _Receiving, page: ShuffledPage) -> None:
     payload = plans.device_part(session, here.row.device_digest).randomizer.payload_bytes
-    width = sealed_width(payload, len(here.manifest.arms))
+    width = sealed_width(payload + here.manifest.token_bytes, len(here.manifest.arms))
     if len(page.sealed) != width * page.count:
         raise InvalidValue(
             f"sealed reports of this round have {width} bytes, those of the page {len(page.sealed) // page.count}",

@@ -1,4 +1,4 @@
-"""Who gets a token: quotas of addresses in memory, and the operator's program behind the gate `hook`."""
+"""Who gets a token, and how often the same: a limit in memory, and the operator's program behind the gate `hook`."""
 
 from __future__ import annotations
 
@@ -18,38 +18,37 @@ from sordino_shared.protocol import Problem
 log = logger(__name__)
 
 _DAY_S = 86_400
-# About 30 MB. With more addresses than this in a day one gets more tokens, one by one.
-MOST_ADDRESSES = 100_000
+# A device that never gets an answer asks again at most so often; each takes six milliseconds.
+MOST_TIMES = 16
+# About 15 MB. With more elements than this in a day one is answered more often.
+MOST_ELEMENTS = 100_000
 # More of the operator's programs at once would starve what counts reports.
 MOST_HOOKS = 8
 _TOLD_BYTES = 500
 YES, NO = 0, 1
 
 
-class AddressQuota:
-    """Tokens of this process by campaign, address and day (UTC). What is asked for again counts once."""
+class Repeats:
+    """How often each element was evaluated in this process today (UTC): a lost answer is given again, not forever."""
 
-    def __init__(self, most: int = MOST_ADDRESSES) -> None:
+    def __init__(self, most: int = MOST_ELEMENTS) -> None:
         self._most = most
         self._day = -1
-        self._asked: OrderedDict[tuple[str, str], set[bytes]] = OrderedDict()
+        self._times: OrderedDict[bytes, int] = OrderedDict()
         self._lock = threading.Lock()
 
-    def take(self, campaign: str, address: str, per_day: int, blinded: bytes, now: int) -> int | None:
-        """Count a token for the address: None, or the seconds until it may ask for another where it has all."""
-        name, key = hashlib.sha256(blinded).digest()[:16], (campaign, address)
+    def take(self, element: bytes, now: int) -> int | None:
+        """Count one evaluation: None, or the seconds until it may be asked for again where it was too often."""
+        name = hashlib.sha256(element).digest()[:16]
         with self._lock:
             if now // _DAY_S != self._day:
                 self._day = now // _DAY_S
-                self._asked.clear()
-            asked = self._asked.setdefault(key, set())
-            self._asked.move_to_end(key)
-            if len(self._asked) > self._most:
-                self._asked.popitem(last=False)
-            if name not in asked and len(asked) >= per_day:
-                return _DAY_S - now % _DAY_S
-            asked.add(name)
-            return None
+                self._times.clear()
+            times = self._times.pop(name, 0)
+            self._times[name] = min(times + 1, MOST_TIMES)
+            if len(self._times) > self._most:
+                self._times.popitem(last=False)
+            return None if times < MOST_TIMES else _DAY_S - now % _DAY_S
 
 
 class Hook:

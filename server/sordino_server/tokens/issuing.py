@@ -12,11 +12,12 @@ from sordino_server.config import Settings
 from sordino_server.errors import ServerError, found
 from sordino_server.kit.clock import ServerClock
 from sordino_server.kit.db import Database
-from sordino_server.models import Campaign
+from sordino_server.models import Campaign, Role
 from sordino_server.tokens import repository
-from sordino_server.tokens.gates import AddressQuota, Hook
+from sordino_server.tokens.gates import Hook, Repeats
 from sordino_server.tokens.issuer import issuer_key
 from sordino_shared.errors import InvalidValue
+from sordino_shared.http.address_quota import AddressQuota
 from sordino_shared.protocol import (
     AccountGate,
     AddressGate,
@@ -25,6 +26,8 @@ from sordino_shared.protocol import (
     Manifest,
     Problem,
     RoundState,
+    ShuffledRoute,
+    Shuffler,
     TokenEvaluations,
     TokenRequest,
 )
@@ -37,10 +40,25 @@ _MOST_ACCOUNT = 1024
 
 @dataclass(frozen=True)
 class Applicant:
-    """Who asks: its network address, and what raises ServerError unless it has a key of role issuer."""
+    """Who asks: its network address, and the role of its key, issuer or shuffler, None without one.
+
+    `role` looks it up, and raises `unauthorized` or `forbidden` for another key.
+    """
 
     address: str
-    check_issuer: Callable[[], None]
+    role: Callable[[], Role | None]
+
+
+@dataclass(frozen=True)
+class _OpenIssuer:
+    """The issuer of a round that gives tokens."""
+
+    campaign: str
+    index: int
+    gate: Gate
+    key: IssuerKey
+    state: RoundState
+    shuffler: Shuffler | None
 
 
 class Issuing:
@@ -50,51 +68,85 @@ class Issuing:
         self._database = database
         self._clock = clock
         self._quota = AddressQuota()
+        self._repeats = Repeats()
         self._hook = Hook(settings.token_hook, settings.token_hook_timeout_s)
 
     def issue(self, campaign: str, index: int, request: TokenRequest, applicant: Applicant) -> TokenEvaluations:
-        """The evaluation of one element.
+        """The evaluation of one element, or of up to 200 for a shuffler.
 
         Raises `not-found`, `wrong-route`, `round-not-open`; `token-refused`, `rate-limited`, `unauthorized`,
         `forbidden` and `unavailable` by the gate; InvalidValue for what the gate does not take, or is no element.
         """
-        gate, key = self._open(campaign, index)
+        opened = self._open(campaign, index)
         elements = request.elements()
-        if len(elements) != 1:
-            raise InvalidValue("blinded: a device asks for one token of a round", len(elements))
         # Before the gate: what is no element uses up nothing. Evaluating takes fifty times as long, and comes last.
-        check_element(elements[0])
-        self._pass(gate, key, campaign, index, request, applicant)
-        evaluated, proof = evaluate(key, elements, SystemRandomness())
-        return TokenEvaluations(evaluated[0], proof)
+        for element in elements:
+            check_element(element)
+        self._pass(opened, request, applicant)
+        wait = self._repeats.take(elements[0], self._clock.now()) if len(elements) == 1 else None
+        if wait is not None:
+            detail = "this token was asked for too often today; ask again tomorrow (UTC)"
+            raise ServerError(Problem.RATE_LIMITED, detail, retry_after=wait)
+        evaluated, proof = evaluate(opened.key, elements, SystemRandomness())
+        return TokenEvaluations(b"".join(evaluated), proof)
 
-    def _open(self, campaign: str, index: int) -> tuple[Gate, IssuerKey]:
+    def _open(self, campaign: str, index: int) -> _OpenIssuer:
         with self._database.read("find issuer") as session:
             row = found(session.get(Campaign, campaign), "there is no campaign of this id")
-            issuer = Manifest.read(row.manifest).issuer
+            manifest = Manifest.read(row.manifest)
+            issuer, route = manifest.issuer, manifest.route
             if issuer is None:
                 raise ServerError(Problem.WRONG_ROUTE, "reports of this campaign have no tokens")
             known = rounds.find(session, campaign, index)
             if known is None:
                 raise rounds.RoundNotFound(campaign, index)
             key = issuer_key(session, campaign, index)
-            if known.state != RoundState.OPEN or key is None:
-                detail = f"round {index} is {known.state} and has no tokens to give"
-                raise ServerError(Problem.ROUND_NOT_OPEN, detail, state=known.state)
-            return issuer.gate, key.with_public(issuer.keys[index])
+            shuffler = route.shuffler if isinstance(route, ShuffledRoute) else None
+            if key is None:
+                raise _gives_none(index, RoundState(known.state))
+            own = key.with_public(issuer.keys[index])
+            return _OpenIssuer(campaign, index, issuer.gate, own, RoundState(known.state), shuffler)
 
-    def _pass(
-        self, gate: Gate, key: IssuerKey, campaign: str, index: int, request: TokenRequest, applicant: Applicant
-    ) -> None:
-        match gate:
+    def _pass(self, opened: _OpenIssuer, request: TokenRequest, applicant: Applicant) -> None:
+        needs_key = opened.shuffler is not None or isinstance(opened.gate, AccountGate)
+        role = applicant.role() if needs_key else None
+        is_shuffler = role is Role.SHUFFLER and opened.shuffler is not None
+        # A shuffler asks for the tokens of its random reports once the round has ended.
+        if opened.state is not RoundState.OPEN and not (is_shuffler and opened.state is RoundState.CLOSED):
+            raise _gives_none(opened.index, opened.state)
+        if is_shuffler:
+            self._pass_shuffler(opened, request)
+            return
+        if len(request.elements()) != 1:
+            raise InvalidValue("blinded: a device asks for one token of a round", len(request.elements()))
+        match opened.gate:
             case AccountGate():
-                applicant.check_issuer()
-                self._note_account(key, campaign, index, request)
+                if role is not Role.ISSUER:
+                    raise ServerError(
+                        Problem.UNAUTHORIZED,
+                        "tokens of this campaign are asked for with a key: `Authorization: Bearer sdo_issuer_…`",
+                    )
+                self._note_account(opened.key, opened.campaign, opened.index, request)
+            case _ if opened.shuffler is not None:
+                raise ServerError(
+                    Problem.WRONG_ROUTE, f"devices ask their shuffler for tokens, at {opened.shuffler.urls[0]}"
+                )
             case AddressGate(per_day):
-                self._count_address(campaign, per_day, request, applicant.address)
+                self._count_address(opened.campaign, per_day, request, applicant.address)
             case HookGate():
-                if not self._hook.allows(campaign, index, request.blinded, request.credential):
-                    raise ServerError(Problem.TOKEN_REFUSED, "the operator's program gives this device no token")
+                self._ask_hook(opened, request)
+
+    def _pass_shuffler(self, opened: _OpenIssuer, request: TokenRequest) -> None:
+        """Everything that a shuffler asks for, but what the operator's program decides about a device.
+
+        Its random reports have tokens outside of all quotas: without one they could be told from those of devices.
+        """
+        if request.credential and isinstance(opened.gate, HookGate):
+            self._ask_hook(opened, request)
+
+    def _ask_hook(self, opened: _OpenIssuer, request: TokenRequest) -> None:
+        if not self._hook.allows(opened.campaign, opened.index, request.blinded, request.credential):
+            raise ServerError(Problem.TOKEN_REFUSED, "the operator's program gives this device no token")
 
     def _note_account(self, key: IssuerKey, campaign: str, index: int, request: TokenRequest) -> None:
         if not 1 <= len(request.credential) <= _MOST_ACCOUNT:
@@ -118,3 +170,7 @@ class Issuing:
                 f"this address has its {per_day} tokens of today; try again tomorrow (UTC)",
                 retry_after=wait,
             )
+
+
+def _gives_none(index: int, state: RoundState) -> ServerError:
+    return ServerError(Problem.ROUND_NOT_OPEN, f"round {index} is {state} and has no tokens to give", state=state)

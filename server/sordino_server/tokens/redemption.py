@@ -107,12 +107,13 @@ class Redemption:
         # A payload of another width is none of the round's, whatever its coin.
         has_coin = randomizer.has_coin and width == randomizer.payload_bytes
         valid = tuple(
-            _is_valid(key, token) and (not has_coin or randomizer.agrees(row[:width], coin_of(*of, token)))
+            is_valid(key, token) and (not has_coin or randomizer.agrees(row[:width], coin_of(*of, token)))
             for row, token in zip(rows, tokens, strict=True)
         )
         return replace(batch, payloads=payloads), ReportTokens(secrets, valid)
 
 
-def _is_valid(key: IssuerKey, token: bytes) -> bool:
+def is_valid(key: IssuerKey, token: bytes) -> bool:
+    """Whether the key made the token of its secret."""
     secret = token[:SECRET_BYTES]
     return hmac.compare_digest(token_of(secret, redeem(key, secret)), token)

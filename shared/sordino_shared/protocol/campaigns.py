@@ -20,7 +20,7 @@ from sordino_shared.protocol.routes import DIRECT, SIGNATURE_BYTES, DirectRoute,
 from sordino_shared.protocol.series import MAX_TIME, Rotating
 from sordino_shared.protocol.servers import CampaignServer, check_servers
 from sordino_shared.protocol.states import CampaignState
-from sordino_shared.protocol.tokens import Gate, Issuer
+from sordino_shared.protocol.tokens import TOKEN_BYTES, Gate, Issuer
 
 MAX_ROUNDS = 16
 MAX_TASK_NUMBER = 2**40
@@ -180,6 +180,11 @@ class Manifest(Document):
     def gate(self) -> Gate | None:
         """Through what a device gets the token of its report; None where reports have none."""
         return None if self.issuer is None else self.issuer.gate
+
+    @property
+    def token_bytes(self) -> int:
+        """Bytes of the token behind each payload; 0 where reports have none."""
+        return 0 if self.issuer is None else TOKEN_BYTES
 
     @property
     def blanket_of_arm(self) -> int:

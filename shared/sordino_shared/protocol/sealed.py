@@ -56,7 +56,7 @@ def opened_plaintext(plaintext: bytes, arms: int) -> tuple[int, bytes] | None:
 
 
 def sealed_width(payload_bytes: int, arms: int) -> int:
-    """Bytes of one sealed report."""
+    """Bytes of one sealed report; where reports have tokens, `payload_bytes` counts the token behind the payload."""
     return SEALING_BYTES + payload_bytes + (arms > 0)
 
 
