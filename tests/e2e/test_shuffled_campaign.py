@@ -18,7 +18,21 @@ import pytest
 
 from sordino_client import AnswerStatus, Caps, Client, PlanRefused
 from sordino_shared.ed25519 import verify
-from sordino_shared.protocol import CBOR_MEDIA_TYPE, Manifest, ReportBatch, ShuffledRoute, Task
+from sordino_shared.protocol import (
+    CBOR_MEDIA_TYPE,
+    Manifest,
+    ReportBatch,
+    SealedReports,
+    ShuffledRoute,
+    Task,
+    TokenEvaluations,
+    TokenRequest,
+)
+from sordino_shared.protocol.sealed import sealing_info
+from sordino_shared.protocol.tokens import SECRET_BYTES, TOKEN_BYTES, token_of
+from sordino_shared.randomness import SystemRandomness
+from sordino_shared.sealing import seal
+from sordino_shared.tokens import IssuerKey, blind, finalize, redeem
 from sordino_shuffler.statements import SigningKey
 from tests.patience import PATIENCE_S
 from tests.ports import free_ports
@@ -165,7 +179,9 @@ def _answer(address: str, campaign: str, folder: Path, log: str) -> None:
         client.close()
 
 
+@pytest.mark.parametrize("gate", [{"kind": "address", "per_day": 100}, pytest.param(None, marks=pytest.mark.slow)])
 def test_a_campaign_through_both_programs(
+    gate: dict[str, object] | None,
     both: Both,
     serve: Callable[[str], None],
     connected: set[int],
@@ -173,7 +189,7 @@ def test_a_campaign_through_both_programs(
     wait_until: Callable[..., None],
 ) -> None:
     api, end = both.api, int(time.time()) + ROUND_S
-    campaign = both.opened({"floor": 10, "end": end})
+    campaign = both.opened({"floor": 10, "end": end}, gate=gate)
     serve(campaign)
     manifest = _check_documents(api, both.shuffler, campaign)
     connected.clear()
@@ -184,16 +200,25 @@ def test_a_campaign_through_both_programs(
     assert time.time() < end, "the machine was too slow for the round"
     # Not one socket of a device reached the collector, and none joins there.
     assert connected == {both.port}
+    cheats = _cheat(both.shuffler, manifest) if gate else 0
     with pytest.raises(PlanRefused, match="it names the shuffler"):
         Client(both.address, ledger=tmp_path / "stray.sqlite3", caps=CAPS).join(campaign)
     assert _sent_directly(api, campaign, manifest).status_code == 409
     wait_until(lambda: _batch(api, campaign)["state"] == "counted", "counted")
     assert isinstance(manifest.route, ShuffledRoute)
     batch, blanket = _batch(api, campaign), manifest.route.blanket
-    assert (batch["received"], batch["blanket"], batch["reports"]) == (DEVICES, blanket, DEVICES + blanket)
+    received = DEVICES + cheats
+    assert (batch["received"], batch["blanket"], batch["reports"]) == (received, blanket, received + blanket)
+    refusals = {"wrong-route": 1} | ({"token-invalid": 3, "token-spent": 2} if gate else {})
+    assert (batch["refused"], api.get(f"/v1/campaigns/{campaign}/status").json()["refusals"]) == (
+        5 if gate else 0,
+        refusals,
+    )
     wait_until(lambda: api.get(f"/v1/campaigns/{campaign}/estimates").status_code == 200, "estimated")
     estimate = api.get(f"/v1/campaigns/{campaign}/estimates").json()
-    assert (estimate["terms"]["users"], estimate["extras"]["blanket"]) == (DEVICES, blanket)
+    # The one report that a cheat may have counts as any device's.
+    users = DEVICES + (1 if gate else 0)
+    assert (estimate["terms"]["users"], estimate["extras"]["blanket"]) == (users, blanket)
     table = estimate["table"]
     values, errors = table["value"], table["standard_error"]
     for value, error, share in zip(values, errors, (1 / 3, 2 / 3, 0, 0), strict=True):
@@ -320,6 +345,27 @@ def _answers(url: str) -> bool:
         return httpx.get(url, timeout=5).status_code == 200
     except httpx.HTTPError:
         return False
+
+
+def _cheat(shuffler: str, manifest: Manifest) -> int:
+    """Reports without a token, with one of another round's key, and three with one that a device gets."""
+    key, plan, route = IssuerKey(7), manifest.rounds[0].plan, manifest.route
+    assert isinstance(route, ShuffledRoute)
+    assert manifest.issuer is not None
+    assert plan is not None
+    secret = bytes(SECRET_BYTES)
+    scalar, element = blind(secret, SystemRandomness())
+    path, headers = f"{shuffler}/v1/campaigns/{manifest.campaign}/rounds/0", {"Content-Type": CBOR_MEDIA_TYPE}
+    answer = httpx.post(f"{path}/tokens", content=TokenRequest(element, b"").content, headers=headers)
+    given = TokenEvaluations.read(answer.raise_for_status().content)
+    [output] = finalize([secret], [scalar], given.elements(), given.proof, manifest.issuer.keys[0])
+    own, other = token_of(secret, output), token_of(secret, redeem(key, secret))
+    info = sealing_info(manifest.campaign, 0, plan.device)
+    shown = [bytes(TOKEN_BYTES), other, own[:-1] + bytes([own[-1] ^ 1]), own, own, own]
+    sealed = [seal(route.key_of(0), info, b"\x02" + each) for each in shown]
+    body = SealedReports(b"".join(sealed), len(sealed)).content
+    httpx.post(f"{path}/sealed", content=body, headers=headers).raise_for_status()
+    return len(sealed)
 
 
 def _batch(api: httpx.Client, campaign: str) -> Any:

@@ -31,6 +31,8 @@ from sordino_shared.protocol import (
     DevicePart,
     Digest,
     EveryRound,
+    Gate,
+    Issuer,
     Manifest,
     PlanReference,
     PrivacyClaim,
@@ -42,12 +44,16 @@ from sordino_shared.protocol import (
     ShuffledRoute,
     Shuffler,
     Task,
+    TokenEvaluations,
+    TokenRequest,
 )
 from sordino_shared.protocol.log_entries import entry_of_manifest, logged_parts
 from sordino_shared.protocol.routes import SIGNATURE_BYTES
 from sordino_shared.protocol.sealed import sealed_id, sealed_plaintext, sealing_info
 from sordino_shared.randomizers import RandomizedResponse
+from sordino_shared.randomness import SystemRandomness
 from sordino_shared.shuffling.claims import bound_of, least_claim
+from sordino_shared.tokens import IssuerKey, evaluate
 
 FOUR = PureEpsilon.of(4)
 BLANKET = 30
@@ -81,6 +87,10 @@ class SmallCollector:
     failures: list[tuple[int, str]] = field(default_factory=list)
     # Where what is taken is written before it is answered, for a collector that is killed.
     folder: Path | None = None
+    # Through what devices get tokens; None where reports have none. A test may set another key than the manifest's.
+    gate: Gate | None = None
+    issuer_key: IssuerKey = field(default_factory=lambda: IssuerKey(7))
+    asked: list[TokenRequest] = field(default_factory=list)
     # Its public log; None where it keeps none, which is what most tests need.
     log: FakeLog | None = None
     secrets: bytes = field(default_factory=lambda: os.urandom(64))
@@ -112,6 +122,7 @@ class SmallCollector:
                 task_key=self._task_key.public_key().public_bytes_raw(),
                 claims=self.claims,
                 headline=len(self.claims) - 1,
+                issuer=None if self.gate is None else Issuer(self.gate, (IssuerKey(7).public,)),
             ),
             arms=self.arms,
         )
@@ -148,9 +159,9 @@ class SmallCollector:
         task = replace(task, **changes)
         return replace(task, signature=self._task_key.sign(task.signed_message))
 
-    def sealed(self, number: int = 0, value: int = 0, arm: int = 0) -> bytes:
+    def sealed(self, number: int = 0, value: int = 0, arm: int = 0, token: bytes = b"") -> bytes:
         """One report of a device, sealed for a round."""
-        payload = bytes([value])
+        payload = bytes([value]) + token
         info = sealing_info(self.campaign, number, PART.digest)
         route = self.manifest.route
         assert isinstance(route, ShuffledRoute)
@@ -176,6 +187,13 @@ class SmallCollector:
         """The payloads of a batch in order; None for what opens to nothing."""
         info = sealing_info(self.campaign, number, PART.digest)
         return [sealing.open_sealed(self.private, info, report) for report in self.batch(number)]
+
+    def evaluated(self, content: bytes) -> bytes:
+        """The evaluations of a token request."""
+        request = TokenRequest.read(content)
+        self.asked.append(request)
+        found, proof = evaluate(self.issuer_key, request.elements(), SystemRandomness())
+        return TokenEvaluations(b"".join(found), proof).content
 
     def take_page(self, number: int, index: int, content: bytes, authorization: str | None) -> tuple[int, str]:
         """(status, slug) of a page, as a collector answers it."""
@@ -260,7 +278,8 @@ def _handler(collector: SmallCollector) -> type[BaseHTTPRequestHandler]:
             self._answer(404) if content is None else self._answer(200, content)
 
         def do_POST(self) -> None:
-            self._take(*self.path.removeprefix(f"{campaign}/rounds/").split("/batch/"))
+            number, _, page = self.path.removeprefix(f"{campaign}/rounds/").partition("/batch/")
+            self._take(number, page or None)
 
         def do_PUT(self) -> None:
             self._take(self.path.removeprefix(f"{campaign}/rounds/").removesuffix("/batch"), None)
@@ -272,6 +291,9 @@ def _handler(collector: SmallCollector) -> type[BaseHTTPRequestHandler]:
                 self._note()
                 if collector.failures:
                     self._said(*collector.failures.pop(0))
+                elif self.path.endswith("/tokens"):
+                    known = key == f"Bearer {collector.key}"
+                    self._answer(200, collector.evaluated(content)) if known else self._said(401, "unauthorized")
                 elif page is None:
                     self._said(*collector.take_statement(int(number), content, key))
                 else:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session, aliased
 
 from sordino_server.kit.db import Database
 from sordino_server.kit.insert_if_absent import insert_if_absent
-from sordino_server.models import Campaign, IssuerSeed, Round, SpentToken, TokenAccount
+from sordino_server.models import Batch, BatchState, Campaign, IssuerSeed, Round, SpentToken, TokenAccount
 from sordino_shared.protocol import RoundState
 
 _OVER = (RoundState.ESTIMATED, RoundState.CANCELLED)
@@ -58,7 +58,7 @@ def spend(database: Database, session: Session, round_id: int, tokens: Collectio
 
 
 def ended(session: Session) -> list[tuple[str, int, int | None]]:
-    """(campaign, index, row number) of rounds with a seed of which nothing comes any more.
+    """(campaign, index, row number) of rounds with a seed of which nothing comes any more, or released by no shuffler.
 
     The row number is None for a round that never began, of a campaign that is over.
     """
@@ -67,7 +67,8 @@ def ended(session: Session) -> list[tuple[str, int, int | None]]:
     other = aliased(Round)
     unfinished = exists().where(other.campaign_id == IssuerSeed.campaign_id, other.state.not_in(_OVER))
     over = Campaign.closed_at.is_not(None) & Round.id.is_(None) & ~unfinished
-    query = query.join(Campaign, Campaign.id == IssuerSeed.campaign_id).where(Round.state.in_(_OVER) | over)
+    query = query.outerjoin(Batch, Batch.round_id == Round.id).join(Campaign, Campaign.id == IssuerSeed.campaign_id)
+    query = query.where(Round.state.in_(_OVER) | (Batch.state == BatchState.WITHHELD) | over)
     return [(campaign, index, number) for campaign, index, number in session.execute(query)]
 
 
