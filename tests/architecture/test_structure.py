@@ -53,10 +53,10 @@ def test_files_and_functions_are_short(sources: list[Any]) -> None:
                 assert lines <= MAX_FUNCTION_LINES, f"{source.name}.{node.name} has {lines} lines"
 
 
-def test_a_second_operator_reads_2_500_lines(sources: list[Any]) -> None:
-    """Blank lines are not read."""
+def test_a_second_operator_reads_2_750_lines(sources: list[Any]) -> None:
+    """Blank lines are not read. Of these 220 are about tokens."""
     lines = [line for each in sources if each.name.startswith("sordino_shuffler") for line in each.text.splitlines()]
-    assert 2000 < sum(1 for line in lines if line.strip()) <= 2500
+    assert 2000 < sum(1 for line in lines if line.strip()) <= 2750
 
 
 def _positional_fields(definition: ast.ClassDef) -> int:

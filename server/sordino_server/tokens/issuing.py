@@ -49,7 +49,7 @@ class Applicant:
     role: Callable[[], Role | None]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class _OpenIssuer:
     """The issuer of a round that gives tokens."""
 
@@ -105,7 +105,10 @@ class Issuing:
             if key is None:
                 raise _gives_none(index, RoundState(known.state))
             own = key.with_public(issuer.keys[index])
-            return _OpenIssuer(campaign, index, issuer.gate, own, RoundState(known.state), shuffler)
+            state = RoundState(known.state)
+            return _OpenIssuer(
+                campaign=campaign, index=index, gate=issuer.gate, key=own, state=state, shuffler=shuffler
+            )
 
     def _pass(self, opened: _OpenIssuer, request: TokenRequest, applicant: Applicant) -> None:
         needs_key = opened.shuffler is not None or isinstance(opened.gate, AccountGate)

@@ -32,9 +32,9 @@ from sordino_server.reports.ingest import Ingest
 from sordino_server.reports.shards import ShardAccumulators
 from sordino_server.tokens import issuing
 from sordino_server.tokens.ends import forget_ended
-from sordino_server.tokens.gates import AddressQuota
 from sordino_server.tokens.issuer import issuer_key
 from sordino_server.tokens.redemption import Redemption, ReportTokens
+from sordino_shared.http.address_quota import AddressQuota
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     MAX_REPORTS,
