@@ -10,7 +10,9 @@ import * as extras from "./documents/extras.ts";
 import * as tokens from "./chunks/tokens.ts";
 import * as trust from "./chunks/trust.ts";
 import * as strings from "./domains/strings.ts";
+import * as finding from "./finding.ts";
 import * as joining from "./joining.ts";
+import * as preview from "./preview.ts";
 import * as coarsened from "./randomizers/coarsened/coarsened.ts";
 import * as directions from "./randomizers/directions/directions.ts";
 import * as kernel from "./randomizers/kernel.ts";
@@ -29,10 +31,12 @@ export { sealedOutcomes, sealedReports } from "./documents/sealed.ts";
 export { task, type Task } from "./documents/task.ts";
 export { Domain } from "./domains/domain.ts";
 export * from "./errors.ts";
+export type { FindOptions, Found } from "./finding.ts";
 export { IndexedDbLedger } from "./ledgers/indexed_db.ts";
 export type { Ledger, LedgerState } from "./ledgers/ledger.ts";
 export { MemoryLedger } from "./ledgers/memory.ts";
 export type { Answer, Campaign, ClientOptions } from "./options.ts";
+export type { Preview } from "./preview.ts";
 export { type Randomness, SystemRandomness } from "./randomizers/random.ts";
 export type { AnswerStatus } from "./rules/answering.ts";
 export { Caps } from "./rules/caps.ts";
@@ -47,9 +51,11 @@ provideAll({
   composed,
   directions,
   extras,
+  finding,
   joining,
   kernel,
   orbit,
+  preview,
   sending,
   series,
   shuffled,

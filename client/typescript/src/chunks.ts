@@ -16,9 +16,11 @@ export interface Modules {
   composed: typeof import("./chunks/composed.ts");
   directions: typeof import("./randomizers/directions/directions.ts");
   extras: typeof import("./documents/extras.ts");
+  finding: typeof import("./finding.ts");
   joining: typeof import("./joining.ts");
   kernel: typeof import("./randomizers/kernel.ts");
   orbit: typeof import("./randomizers/orbit.ts");
+  preview: typeof import("./preview.ts");
   sending: typeof import("./sending.ts");
   series: typeof import("./chunks/series.ts");
   shuffled: typeof import("./chunks/shuffled.ts");

@@ -5,8 +5,10 @@ import { answerRound } from "./answering.ts";
 import { load } from "./chunks.ts";
 import { Device } from "./device.ts";
 import { LedgerUnavailable, NotJoined, OptedOut, WrongArgument } from "./errors.ts";
+import type { FindOptions, Found } from "./finding.ts";
 import { IndexedDbLedger } from "./ledgers/indexed_db.ts";
 import { type Answer, type Campaign, checkOptions, type ClientOptions, idOf } from "./options.ts";
+import type { Preview } from "./preview.ts";
 import { expire, leave } from "./rules/answering.ts";
 import type { Period } from "./rules/series.ts";
 import type { Flushed, Sender } from "./sending.ts";
@@ -86,6 +88,16 @@ export class Client {
   async arm(campaign: Campaign | string): Promise<string | null> {
     const { arm, optedOut } = await this.device.describe(idOf(campaign));
     return optedOut ? null : arm;
+  }
+
+  /** What an answer would send, for the owner to see; without a value that of the first members. No request, no debit. */
+  async preview(campaign: Campaign | string, ...value: [unknown?]): Promise<Preview> {
+    return (await load("preview")).preview(this.device, idOf(campaign), value[0], !value.length);
+  }
+
+  /** Joins campaigns of a population's public list, which it looks at once in 24 hours. */
+  async find(population: string, options: FindOptions): Promise<Found> {
+    return (await load("finding")).find(this.device, population, options);
   }
 
   /** Sends what waits, exactly once each, until nothing does or `patienceS` seconds are over. */

@@ -6,10 +6,12 @@ export type { Account, AccountCampaign } from "./account.ts";
 export { Client } from "./client.ts";
 export type { Manifest } from "./documents/manifest.ts";
 export * from "./errors.ts";
+export type { FindOptions, Found } from "./finding.ts";
 export { IndexedDbLedger } from "./ledgers/indexed_db.ts";
 export type { Ledger, LedgerState } from "./ledgers/ledger.ts";
 export { MemoryLedger } from "./ledgers/memory.ts";
 export type { Answer, Campaign, ClientOptions } from "./options.ts";
+export type { Preview } from "./preview.ts";
 export { type Randomness, SystemRandomness } from "./randomizers/random.ts";
 export type { AnswerStatus } from "./rules/answering.ts";
 export { Caps } from "./rules/caps.ts";
@@ -24,9 +26,11 @@ provide({
   composed: () => import("./chunks/composed.ts"),
   directions: () => import("./randomizers/directions/directions.ts"),
   extras: () => import("./documents/extras.ts"),
+  finding: () => import("./finding.ts"),
   joining: () => import("./joining.ts"),
   kernel: () => import("./randomizers/kernel.ts"),
   orbit: () => import("./randomizers/orbit.ts"),
+  preview: () => import("./preview.ts"),
   sending: () => import("./sending.ts"),
   series: () => import("./chunks/series.ts"),
   shuffled: () => import("./chunks/shuffled.ts"),

@@ -1,12 +1,14 @@
 /** Joining a campaign: everything is fetched and checked first, then pinned in one transaction. */
 
-import { toHex } from "./bytes.ts";
+import { fromHex, toHex } from "./bytes.ts";
 import { load, withCode } from "./chunks.ts";
 import type { Manifest } from "./documents/manifest.ts";
+import type { Rotating } from "./documents/series.ts";
 import type { Task } from "./documents/task.ts";
 import type { Device } from "./device.ts";
 import { OptedOut, PlanRefused, PlanUnavailable } from "./errors.ts";
 import { fetchManifest, fetchPart, fetchTask, readManifest, verifyPart } from "./fetching.ts";
+import type { Joined, LedgerState, SeriesState } from "./ledgers/ledger.ts";
 import { drawBelow } from "./randomizers/random.ts";
 import { checkJoinable, pin } from "./rules/joining.ts";
 import { checkPart, pinTask, readTask } from "./rules/tasks.ts";
@@ -32,19 +34,53 @@ export async function join(device: Device, campaign: string): Promise<void> {
   await checkTrusted(device, manifest, campaign);
   const { assignment } = manifest;
   const series = assignment.kind === "rotating" ? { law: assignment, rules: await load("series") } : null;
+  const old = series?.law.replaces ? await replaced(device, campaign, manifest, toHex(series.law.replaces)) : null;
   const ahead = await fetchAhead(device, campaign, manifest, series !== null);
   await device.transaction((state) => {
+    // Another tab was first.
+    if (state.leftAllAt === null && state.campaigns[campaign]) return;
     const phase = series && Number(drawBelow(random, BigInt(series.law.slots)));
-    const first = series && series.rules.firstState(phase!, ahead.task!.retry);
+    const drawn = series && series.rules.firstState(phase!, ahead.task!.retry);
+    const first = old ? old.takeOver(state, drawn!) : drawn;
     const content = toHex(bytes);
     const joined = pin(state, campaign, { manifest, content, origin: transport.origin, series: first }, random);
+    old?.close(state, joined);
     if (ahead.task) pinTask(joined, ahead.task, ahead.content!, device.clock());
     if (ahead.part) state.parts[toHex(ahead.part.digest)] = toHex(ahead.part.content);
   });
 }
 
+/** The series whose place a new one takes: it must have been joined, and the new one be allowed to. */
+async function replaced(device: Device, campaign: string, manifest: Manifest, id: string) {
+  const { successorFault, takeOver } = await load("series");
+  const joined = await device.transaction((state) => state.campaigns[id]);
+  if (!joined) throw new PlanRefused("manifest", `it replaces campaign ${id}, which this device did not join`);
+  const old = await device.manifestOf(id, joined);
+  const fault = successorFault(old, fromHex(id), manifest);
+  if (fault) throw new PlanRefused("manifest", fault);
+  const [before, law] = [old.assignment as Rotating, manifest.assignment as Rotating];
+  return {
+    takeOver: (state: LedgerState, drawn: SeriesState) => takeOver(law, drawn, before, state.campaigns[id]!.series!),
+    close(state: LedgerState, own: Joined): void {
+      const was = state.campaigns[id]!;
+      was.series = { ...was.series!, ended: true, replacedBy: campaign };
+      // Who left the old one has left the new one.
+      own.leftAt = was.leftAt;
+    },
+  };
+}
+
+/** Fetches and keeps what answers without a connection need, for a campaign that was joined from a list. */
+export async function keepAhead(device: Device, id: string, manifest: Manifest): Promise<void> {
+  const { task, content, part } = await fetchAhead(device, id, manifest, false);
+  await device.transaction((state) => {
+    if (task) pinTask(state.campaigns[id]!, task, content!, device.clock());
+    if (part) state.parts[toHex(part.digest)] = toHex(part.content);
+  });
+}
+
 /** Throws PlanRefused where the app pins keys and none of them signed, or a public log that does not have it. */
-async function checkTrusted(device: Device, manifest: Manifest, campaign: string): Promise<void> {
+export async function checkTrusted(device: Device, manifest: Manifest, campaign: string): Promise<void> {
   const { manifestKeys = [] } = device.options;
   if (manifestKeys.length) {
     const { fetchSignatures, checkSigned } = await load("trust");

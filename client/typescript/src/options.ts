@@ -28,6 +28,8 @@ export interface ClientOptions {
   readonly strict?: boolean;
   /** Answers up to the debit and sends nothing. */
   readonly dryRun?: boolean;
+  /** How many campaigns are joined from lists in a period of the caps; 3. */
+  readonly joinsPerPeriod?: number;
   readonly allowHttp?: boolean;
   /** Up to four Ed25519 keys in hexadecimal digits: a manifest that none of them signed is not joined. */
   readonly manifestKeys?: readonly string[];
@@ -83,11 +85,12 @@ export function idOf(campaign: Campaign | string): string {
 }
 
 /** Throws WrongArgument for options by which nothing could be spent, kept or sent. */
-export function checkOptions({ caps, largestPart = 1, spoolLimit = 1, uploadToken = "x" }: ClientOptions): void {
+export function checkOptions({ caps, largestPart = 1, spoolLimit = 1, joinsPerPeriod = 1, uploadToken = "x" }: ClientOptions): void {
   if (!(caps instanceof Caps)) {
     throw new WrongArgument('caps are Caps.of({ perPeriod: "1", periodDays: 28, lifetime: "12" })');
   }
   checkWhole(largestPart, devicePart.limit, "largestPart");
+  checkWhole(joinsPerPeriod + 1, 10_001, "joinsPerPeriod + 1");
   checkWhole(spoolLimit, 100_000, "spoolLimit");
   if (!/^[!-~]+$/.test(uploadToken)) throw new WrongArgument("an upload token is printable ASCII without blanks");
 }

@@ -3,14 +3,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
+import { fromHex } from "../src/bytes.ts";
 import { Client } from "../src/client.ts";
-import { manifest } from "../src/documents/manifest.ts";
 import * as errors from "../src/errors.ts";
 import { MemoryLedger } from "../src/ledgers/memory.ts";
 import type { ClientOptions } from "../src/options.ts";
 import { Caps } from "../src/rules/caps.ts";
-import { checkJoinable } from "../src/rules/joining.ts";
-import { bytesOf, vectors } from "./vectors.ts";
 import { ADDRESS, NOW, problem, World } from "./world.ts";
 
 const CAPS = Caps.of({ perPeriod: "1", periodDays: 28, lifetime: "12" });
@@ -137,11 +135,6 @@ test("what this version cannot do it does not join", async () => {
   const tokens = { kind: "direct_with_tokens", issuer } as const;
   const world = new World({ route: tokens });
   await assert.rejects((await opened(world)).join(world.campaign), /does not join campaigns with tokens yet/);
-  const unbuilt = { strings: "strings", successor: "a series that replaces another one" };
-  for (const [name, words] of Object.entries(unbuilt)) {
-    const { hex } = vectors("good/manifest").vectors.find((each: { name: string }) => each.name === name);
-    assert.throws(() => checkJoinable(manifest.read(bytesOf(hex)), ADDRESS), new RegExp(`join campaigns with ${words} yet`));
-  }
   const servers = [{ name: "eu", urls: ["https://eu.telemetry.example"] }];
   const elsewhere = new World({ servers });
   await assert.rejects((await opened(elsewhere)).join(elsewhere.campaign), /none of them/);
@@ -248,6 +241,64 @@ test("what a page left is sent by its next visit, and again while it waits", asy
   await pass(2 * 86_400);
   assert.equal(world.reports.size, 1);
   await next.close();
+});
+
+test("a preview draws, sends and spends nothing", async () => {
+  const world = new World();
+  const client = await opened(world);
+  await client.join(world.campaign);
+  const asked = world.asked.length;
+  const shown = await client.preview(world.campaign, "yes");
+  const { payloadBytes, uploadBytes, guarantee, round } = await client.preview(world.campaign);
+  assert.deepEqual([payloadBytes, guarantee, round], [1, 1_000_000_000n, 0]);
+  assert.match(String(shown), /spends   ε 1\nsends    [0-9]+ bytes to https:\/\/telemetry\.example, 1 of them depend/);
+  await assert.rejects(client.preview(world.campaign, { another: 1 }), errors.WrongShape);
+  assert.equal(world.asked.length, asked);
+  assert.equal((await client.account()).lifetime, 0n);
+  await client.answer(world.campaign, "yes");
+  await client.flush({ patienceS: 0 });
+  assert.equal(world.bodies[0]!.length, uploadBytes);
+});
+
+test("strings are answered", async () => {
+  const world = new World({}, "strings");
+  const client = await opened(world);
+  await client.join(world.campaign);
+  assert.equal((await client.answer(world.campaign, "https://example.org/")).status, "recorded");
+  assert.equal((await client.flush({ patienceS: 0 })).delivered, 1);
+});
+
+test("a series takes the place of another one, with its answers and its pace", async () => {
+  const law = { start: NOW - 50, periodS: 100, slots: 1, answersMax: 3, valueOf: "current", lateS: 0, replaces: null } as const;
+  const deviceGuarantee = { kind: "pure_epsilon", nano: 3_000_000_000n } as const;
+  const old = new World({ assignment: { kind: "rotating", ...law }, deviceGuarantee });
+  const next = (changes: object) => {
+    const replaces = fromHex(old.campaign);
+    return new World({ assignment: { kind: "rotating", ...law, replaces, ...changes }, name: "next", deviceGuarantee });
+  };
+  let [world, now] = [old, NOW];
+  const through = ((url, init) => world.fetch(url as string, init)) as typeof fetch;
+  const caps = Caps.of({ perPeriod: "12", periodDays: 28, lifetime: "12" });
+  const client = await opened(old, { now: () => now, caps, fetch: through });
+  world = next({});
+  await assert.rejects(client.join(world.campaign), /which this device did not join/);
+  world = old;
+  await client.join(old.campaign);
+  assert.equal((await client.answer(old.campaign, "yes")).status, "recorded");
+  for (const [changes, words] of [[{ periodS: 50 }, /periodS/], [{ answersMax: 2 }, null]] as const) {
+    world = next(changes);
+    if (words) await assert.rejects(client.join(world.campaign), words);
+    else await client.join(world.campaign);
+  }
+  const { campaign } = world;
+  assert.equal((await client.answer(campaign, "yes")).status, "already_answered", "the period of the old one");
+  now += 100;
+  assert.equal((await client.answer(campaign, "yes")).status, "recorded");
+  now += 100;
+  assert.equal((await client.answer(campaign, "yes")).status, "already_answered", "its answers count");
+  assert.equal((await client.answer(old.campaign, "yes")).status, "not_open");
+  world = next({ lateS: 0, slots: 2 });
+  await assert.rejects(client.join(world.campaign), /has replaced that series already/);
 });
 
 test("an endless body is left behind", async () => {

@@ -20,6 +20,7 @@ export class World {
   /** What was asked, and the reports that came, by their ids. */
   readonly asked: { method: string; path: string; headers: Headers }[] = [];
   readonly reports = new Map<string, string>();
+  readonly bodies: Uint8Array[] = [];
   /** In place of an answer: an error is thrown. */
   instead: ((path: string, init?: RequestInit) => Response | Error | null) | null = null;
 
@@ -60,6 +61,7 @@ export class World {
   }
 
   private take(body: Uint8Array): Response {
+    this.bodies.push(body);
     const { ids, payloads } = reportBatch.read(body);
     const id = toHex(ids);
     const known = this.reports.has(id);

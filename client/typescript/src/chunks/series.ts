@@ -1,4 +1,5 @@
 /** A series: its terms, and the answers of its periods. */
 
 export { rotating } from "../documents/series.ts";
+export { successorFault, takeOver } from "../rules/successors.ts";
 export { answerPeriod, due, firstState } from "../periods.ts";

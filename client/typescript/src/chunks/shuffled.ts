@@ -2,5 +2,5 @@
 
 export { sealedOutcomes } from "../documents/sealed.ts";
 export { shuffled } from "../documents/shuffled.ts";
-export { checkCanSeal, mixedGuarantee, sealing } from "../shuffled/reports.ts";
+export { checkCanSeal, mixedGuarantee, sealedBytes, sealing } from "../shuffled/reports.ts";
 export { checkSigned } from "../shuffled/tasks.ts";

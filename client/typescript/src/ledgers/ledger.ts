@@ -7,6 +7,8 @@ export interface SeriesState {
   readonly nextPeriod: number;
   readonly nextAt: number;
   readonly ended: boolean;
+  /** The campaign that took its place. */
+  readonly replacedBy?: string;
   /** The retry window of the last task. */
   readonly retry: RetryWindow;
 }
@@ -69,6 +71,14 @@ export interface LogMark {
   readonly isRefused: boolean;
 }
 
+/** A population's list at a server: the window of 24 hours, the time of the next look, the last list that was seen. */
+export interface PopulationList {
+  readonly windowAt: number;
+  readonly dueAt: number;
+  number: number;
+  digest: string;
+}
+
 /** All of a ledger: what JSON holds, so that every ledger keeps the same. */
 export interface LedgerState {
   readonly format: 1;
@@ -80,7 +90,10 @@ export interface LedgerState {
   /** The latest time of any debit. */
   latest: number;
   leftAllAt: number | null;
-  /** Of public logs, from the first use on; `tried`: when the proof of a campaign was asked for in vain. */
+  /** By server and population; and what was joined from lists. */
+  lists?: Record<string, PopulationList>;
+  found?: { readonly campaign: string; readonly at: number }[];
+  /** Of public logs; `tried`: when the proof of a campaign was asked for in vain. */
   log?: { marks: LogMark[]; tried: Record<string, number> };
 }
 

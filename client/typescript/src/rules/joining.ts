@@ -7,11 +7,11 @@ import { drawBits, place, type Randomness } from "../randomizers/random.ts";
 
 /** Throws PlanRefused for a manifest that this version cannot answer, or that names other servers. */
 export function checkJoinable(manifest: Manifest, origin: string): void {
-  const { route, assignment, servers, domain } = manifest;
+  const { route, servers, domain } = manifest;
   const unbuilt = [
     [route.kind === "direct_with_tokens" || (route.kind === "shuffled" && route.issuer !== null), "tokens"],
-    [domain.holdsStrings, "strings"],
-    [assignment.kind === "rotating" && assignment.replaces !== null, "a series that replaces another one"],
+    [domain.holdsStrings && servers.length > 0, "strings of several servers"],
+    [domain.holdsStrings && manifest.arms.length > 0, "strings in an experiment"],
     [servers.length > 0 && manifest.arms.length > 0, "`arms` of several servers"],
   ] as const;
   const found = unbuilt.find(([isAsked]) => isAsked);

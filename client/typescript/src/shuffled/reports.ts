@@ -43,6 +43,11 @@ export async function sealing({ campaign, round, manifest, digest, arm, payloadB
   return (payload: Uint8Array) => sealedReports.write({ sealed: seal(joined(head, payload)), count: 1 });
 }
 
+/** Bytes of the upload of one report. */
+export function sealedBytes(payloadBytes: number, arms: number): number {
+  return sealedReports.write({ sealed: new Uint8Array(48 + Number(arms > 0) + payloadBytes), count: 1 }).length;
+}
+
 /** Throws PlanRefused where this platform cannot seal. */
 export async function checkCanSeal(): Promise<void> {
   try {
