@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import signal
 import sqlite3
+import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,7 @@ import pytest
 
 from sordino_client import AnswerStatus, Client, HttpxTransport, PlanRefused, PlanUnavailable
 from sordino_client.backend import LedgerStore
+from sordino_client.consent import Telemetry
 from sordino_shared.protocol import (
     CBOR_MEDIA_TYPE,
     AccountGate,
@@ -282,6 +284,37 @@ def test_a_refresh_gets_the_token_that_joining_did_not(world: Issuing, make_clie
     world.problem_of_tokens = Problem.UNAVAILABLE
     assert client.answer(world.campaign, "red").status is AnswerStatus.RECORDED
     assert len(world.asked) == 1
+
+
+def test_telemetry_asks_for_tokens_as_it_sends_alone(tmp_path: Path) -> None:
+    world, called, is_down = Issuing(AccountGate()), list[tuple[str, int]](), [True]
+    world.task = replace(world.task, answer_until=int(time.time()) + 86_400)
+
+    def issue(campaign: str, index: int, element: bytes) -> bytes:
+        called.append((campaign, index))
+        if is_down:
+            raise OSError("the backend is down")
+        return world.evaluated(element)
+
+    transport = HttpxTransport(ADDRESS, handler=httpx.MockTransport(world.handle))
+    telemetry = Telemetry(
+        "my-tool", server=ADDRESS, campaigns={"colour": world.campaign}, purpose="Your colour.", caps=CAPS,
+        ledger=tmp_path / "ledger", transport=transport, environ={}, terminal=True, issue=issue,
+    )  # fmt: skip
+    telemetry.turn_on()
+    telemetry.send()
+    tried = len(called)
+    assert set(called) == {(str(world.campaign), 0)}
+    is_down.clear()
+    # Without its token the answer waits, and no function of the app is called for it.
+    assert telemetry.answer("colour", "red") is None
+    assert len(called) == tried
+    telemetry.send()
+    assert len(called) == tried + 1
+    answer = telemetry.answer("colour", "red")
+    assert answer is not None
+    assert answer.status is AnswerStatus.RECORDED
+    assert len(called) == tried + 1
 
 
 def test_an_attestation_that_is_too_long_costs_nothing(make_client: Any) -> None:

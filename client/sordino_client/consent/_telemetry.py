@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from sordino_client._client import Client, connection, within
 from sordino_client._clock import Clock, SystemClock, seconds
-from sordino_client._config import DAY_S, Caps
+from sordino_client._config import DAY_S, AppCall, Caps
 from sordino_client._errors import ClientError, NotJoined, PlanUnavailable, TransportFailed, WrongArgument
 from sordino_client._preview import EXAMPLE
 from sordino_client._results import Answer, Flushed, campaign_id
@@ -58,8 +58,11 @@ class Telemetry:
 
     `campaigns` gives the tool's names to ids. `purpose` is what the owner is told is asked: write it yourself, since
     nothing is fetched before they agree. `consent` is "ask", or "notice" for on from a day after a notice. `ledger` is
-    the default of `default_ledger`. `strict` raises what `answer` and `send` log otherwise: for tests. `transport`,
-    `clock`, `environ` and `terminal` (whether somebody reads and types) are for tests. Raises `WrongArgument`.
+    the default of `default_ledger`. `attest` and `issue` are those of `Client`, for tokens: `send` alone calls them.
+    `options` are further ones of `Client`. `strict` raises what `answer` and `send` log otherwise: for tests.
+    `transport`, `clock`, `environ` and `terminal` (whether somebody reads and types) are for tests.
+
+    Raises `WrongArgument`.
     """
 
     def __init__(
@@ -75,6 +78,8 @@ class Telemetry:
         languages: Sequence[str] | None = None,
         strict: bool = False,
         allow_http: bool = False,
+        attest: AppCall | None = None,
+        issue: AppCall | None = None,
         transport: Transport | None = None,
         clock: Clock | None = None,
         environ: Mapping[str, str] | None = None,
@@ -96,6 +101,7 @@ class Telemetry:
         self._purpose, self._caps, self._consent = purpose.strip(), caps, Consent(consent)
         self._strict, self._allow_http, self._transport = strict, allow_http, transport
         self._clock, self._terminal, self._options = clock or SystemClock(), terminal, options
+        self._attest, self._issue = attest, issue
         self._told_in_this_run = False
 
     # What the owner decides.
@@ -324,6 +330,9 @@ class Telemetry:
     def _client(
         self, transport: Transport | None, ledger: Path | str | None = None, strict: bool | None = None
     ) -> Client:
+        # Where no connection is made, none is made by the app either.
+        offline = isinstance(transport, NoConnection)
+        attest, issue = (_not_now if offline and each is not None else each for each in (self._attest, self._issue))
         return Client(
             self.server,
             ledger=self.ledger if ledger is None else ledger,
@@ -331,6 +340,8 @@ class Telemetry:
             strict=self._strict if strict is None else strict,
             transport=Shared(transport) if transport is not None else connection(self.server, self._allow_http),
             clock=self._clock,
+            attest=attest,
+            issue=issue,
             **self._options,
         )
 
@@ -358,6 +369,10 @@ class Telemetry:
             # What a function of the app raised may quote a value.
             _LOG.warning("Telemetry: %s", error if isinstance(error, ClientError) else type(error).__name__)
             return None
+
+
+def _not_now(campaign: str, index: int, blinded: bytes) -> bytes:
+    raise PlanUnavailable("token", "no connection is made here")
 
 
 class NoConnection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -406,6 +407,20 @@ def test_a_device_from_joining_to_counting(home: RunningServer, tmp_path: Path) 
     assert (status["rounds"][0]["reports"], status["refusals"]) == (1, {})
 
 
+def page_of_tokens() -> list[str]:
+    """The blocks of Python of docs/tokens.md: an app's, and a backend's."""
+    text = (Path(__file__).parents[3] / "docs" / "tokens.md").read_text("utf-8")
+    found: list[str] = re.findall(r"^```python\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return found
+
+
+def test_the_page_writes_a_request_as_it_is_read() -> None:
+    """For backends in other languages."""
+    text = (Path(__file__).parents[3] / "docs" / "tokens.md").read_text("utf-8")
+    written = re.findall(r"^```text\n(a4 .*?)^```$", text, re.DOTALL | re.MULTILINE)[0].replace("…", "07" * 32)
+    assert TokenRequest.read(bytes.fromhex(written)) == TokenRequest(b"\7" * 32, b"ada")
+
+
 @pytest.mark.parametrize("engine", ["sqlite"])
 def test_devices_behind_all_three_gates(home: RunningServer, tmp_path: Path) -> None:
     """At `account` the app's backend asks; without it, or when it fails, nothing is spent and the answer waits."""
@@ -414,11 +429,15 @@ def test_devices_behind_all_three_gates(home: RunningServer, tmp_path: Path) -> 
         key = keys.create(session, "backend", Role.ISSUER, home.clock.now(), campaign["id"]).text
     failures = [OSError("the backend is down")] * 2
 
+    backend: Any = {}
+    exec(page_of_tokens()[1].replace("https://telemetry.example", home.address).replace("sdo_issuer_…", key), backend)
+
     def issue(named: str, index: int, element: bytes) -> bytes:
         assert (named, index) == (campaign["id"], 0)
         if failures:
             raise failures.pop()
-        return ask(home, campaign, element, b"ada", Authorization=f"Bearer {key}").raise_for_status().content
+        answer: bytes = backend["token"]("ada", named, index, element)
+        return answer
 
     with Client(home.address, ledger=tmp_path / "without", caps=CAPS, allow_http=True) as without:
         without.join(campaign["id"])
