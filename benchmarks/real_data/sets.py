@@ -47,7 +47,9 @@ def of_folder(folder: Path, bins: int) -> dict[str, Floats]:
         if counts.min() < 0 or counts.sum() <= 0:
             continue
         starts = np.linspace(0, len(counts), bins, endpoint=False).astype(int)
-        found[path.stem] = _shares(np.add.reduceat(counts, starts))
+        # By the stem where that is one file's: `hepth.npy` and `hepth.txt` are two.
+        name = path.name if path.stem in found else path.stem
+        found[name] = _shares(np.add.reduceat(counts, starts))
     if not found:
         raise InvalidValue(f"{folder} has no file of at least {bins} counts; {WHERE}", str(folder))
     return found

@@ -27,6 +27,16 @@ def test_counts_of_a_folder_are_merged_to_as_many_bins(tmp_path: Path) -> None:
         np.testing.assert_allclose(shares, np.array([3, 7, 11, 15]) / 36)
 
 
+def test_files_of_one_stem_are_both_kept(tmp_path: Path) -> None:
+    np.save(tmp_path / "one.npy", np.arange(4))
+    (tmp_path / "one.txt").write_text("3 2 1 0")
+    found = of_folder(tmp_path, 4)
+    assert {name: shares.tolist() for name, shares in found.items()} == {
+        "one": [0, 1 / 6, 1 / 3, 1 / 2],
+        "one.txt": [1 / 2, 1 / 3, 1 / 6, 0],
+    }
+
+
 def test_a_folder_without_counts_is_refused_with_where_they_are(tmp_path: Path) -> None:
     with pytest.raises(InvalidValue, match="no file of at least 8 counts; the histograms of DPBench are in"):
         of_folder(tmp_path, 8)

@@ -186,20 +186,26 @@ class Plan(PublishedPlan):
     @takes(users=WHOLE | NONE)
     def warnings(self, users: int | None = None) -> tuple[str, ...]:
         """What speaks against the plan and what to do instead; with `users` also where their answers say nothing."""
-        quality = quality_warnings(
-            self.variance,
-            self.bound,
-            self._whole,
-            mechanism=self.mechanism,
-            epsilon=self.epsilon,
-            objective="max" if self.objective == "max" else "mean",
-        )
         errors = () if users is None else error_warnings(self._profile, self.workload, users)
-        return (*quality, *errors)
+        return (*self._quality, *errors)
 
     def audit(self) -> tuple[Check, ...]:
         """Every claim of the plan recomputed from its bytes: ε, variances, bias, factors, both bounds."""
         return tuple(audit_plan(self.device, self.analyst))
+
+    @cached_property
+    def _quality(self) -> tuple[str, ...]:
+        # A coarser question is planned for it.
+        return tuple(
+            quality_warnings(
+                self.variance,
+                self.bound,
+                self._whole,
+                mechanism=self.mechanism,
+                epsilon=self.epsilon,
+                objective="max" if self.objective == "max" else "mean",
+            )
+        )
 
     @cached_property
     def _moments(self) -> AnswerMoments:

@@ -39,11 +39,7 @@ def _on_a_plane(plane: PlanePrefixes, size: int) -> str | None:
     if size <= most:
         return None
     first, second = plane.shape
-    narrower = min(math.isqrt(most), first, second)
-    return (
-        f"{first} × {second} types are {size}; at most {most} are planned: use wider bins, for example {narrower} and "
-        f"{min(max(first, second), most // narrower)} of them"
-    )
+    return f"{first} × {second} types are {size}; at most {most} are planned: {_wider_bins((first, second), most)}"
 
 
 def _beside_categories(family: CategoryFamily, workload: Workload) -> str | None:
@@ -63,11 +59,17 @@ def _plane_beside_categories(family: PlaneCategoryFamily, workload: Workload) ->
         return None
     first, second = family.plane
     told = f"{categories} categories × {first} × {second} types are {workload.size}, and at most {most} are planned: "
-    narrower = min(math.isqrt(most // categories), first, second)
-    if narrower < 2:
+    if math.isqrt(most // categories) < 2:
         return told + "merge categories, or ask about fewer attributes"
-    wider = min(max(first, second), most // categories // narrower)
-    return told + f"use wider bins, for example {narrower} and {wider} of them"
+    return told + _wider_bins((first, second), most // categories)
+
+
+def _wider_bins(shape: tuple[int, int], most: int) -> str:
+    """Bins for the first and the second attribute of a plane of which `most` types are planned."""
+    narrower = min(math.isqrt(most), *shape)
+    wider = min(max(shape), most // narrower)
+    first, second = (narrower, wider) if shape[0] <= shape[1] else (wider, narrower)
+    return f"use wider bins, for example {first} and {second} of them"
 
 
 def _unordered(workload: Workload, place: int) -> int:

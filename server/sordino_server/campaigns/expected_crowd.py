@@ -19,15 +19,19 @@ class ExpectedCrowd:
 
 
 def expected_crowd(session: Session, campaign: CampaignStatus) -> ExpectedCrowd | None:
-    """Of the reports after which it closes, or the users that its plan was asked for; else the reports to hope for.
+    """Of the users that its plan was asked for, or the reports after which it closes where these are fewer; else the
+    reports to hope for.
 
     None for a pairwise statistic, and for a plan of before.
     """
     question = campaign.question
     summary = None if question is None else plans.kept_linear_summary(session, question.plan_request)
-    if summary is None or summary.crowd is None:
+    if question is None or summary is None or summary.crowd is None:
         return None
-    expected = None if campaign.predicted is None else campaign.predicted.users_wanted
+    closes_after = None if campaign.predicted is None else campaign.predicted.users_wanted
+    # A rule that more reports than there are users would meet makes no crowd of them.
+    given = [each for each in (question.users, closes_after) if each is not None]
+    expected = min(given, default=None)
     found = None if expected is None else summary.crowd_of(expected)
     if found is None:
         return ExpectedCrowd(summary.crowd.hint, too_few=False)

@@ -3,6 +3,7 @@
 import numpy as np
 
 import sordino_analysis as sa
+from sordino_analysis.planning import plan_warnings
 
 WAIT = {"name": "wait", "kind": "ordinal", "unit": "ms", "edges": [500, 1000, 2000]}
 MEAN = {"name": "waiting", "domain": [WAIT], "queries": {"matrix": [[250, 750, 1500, 2500]], "labels": ["mean"]}}
@@ -59,6 +60,15 @@ def test_shares_are_cut_and_the_unbiased_answers_are_not():
     assert found.columns()["uncut"] == found.uncut.tolist()
     one = found.answer("range", "..500")[0]
     assert (one.value, one.uncut) == (found.values[0], found.uncut[0])
+
+
+def test_a_plan_looks_for_a_coarser_question_once(monkeypatch):
+    looked = []
+    monkeypatch.setattr(plan_warnings, "coarser_question", lambda *given: looked.append(given))
+    plan = sa.plan(sa.histogram(3000), epsilon=3, mechanism="randomized_response")
+    looked.clear()
+    assert plan.warnings() == plan.warnings() == plan.warnings(users=10)[:1]
+    assert len(looked) == 1
 
 
 def test_a_plan_says_in_print_what_speaks_against_it():

@@ -239,6 +239,12 @@ def test_members_without_an_order_are_no_part_of_an_interval() -> None:
             "4096 × 512 types are 2097152; at most 262144 are planned: use wider bins, for example 512 and 512 of them",
         ),
         (
+            # For the first attribute first.
+            [bins(1 << 15), {**bins(1 << 6), "name": "size"}],
+            "prefix",
+            "32768 × 64 types are 2097152; at most 262144 are planned: use wider bins, for example 4096 and 64 of them",
+        ),
+        (
             [bins(1 << 30)],
             {"stack": [{"queries": "prefix"}, {"queries": "histogram"}]},
             "a histogram of 1,073,741,824 items is not listed, and has no other queries beside it: use at most 65,536 "
