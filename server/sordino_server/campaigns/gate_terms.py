@@ -32,6 +32,17 @@ class GateTerms(StrictModel):
             return AddressGate(self.per_day)
         return AccountGate() if self.kind == AccountGate.kind else HookGate()
 
+    def in_words(self) -> str:
+        """Who gets a token, and what of that is kept."""
+        return {
+            "account": "one report for each token, which each account of the app gets once a round; the server keeps a "
+            "keyed hash of the account's name",
+            "address": f"one report for each token, of which a network address gets {self.per_day} a day; addresses "
+            "are in memory alone",
+            "hook": "one report for each token, which devices get that a program of the server's operator accepts by "
+            "what they attest",
+        }[self.kind] + "; no token tells which of the devices with one sent a report"
+
     @classmethod
     def of(cls, gate: Gate) -> Self:
         """What is shown of a manifest's gate."""

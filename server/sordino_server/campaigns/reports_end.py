@@ -28,11 +28,14 @@ class ReportsEnd:
 def reports_end(session: Session, campaign: Campaign, setting: Retention, now: int) -> ReportsEnd | None:
     """When answers about a new campaign end; None where its sums give them, or where reports are kept without an end.
 
-    `until` supposes that it opens `now` and closes by its rules, and is None where they name no time.
+    `until` supposes that it opens `now` and closes by its rules, and is None where they name no time. Of a campaign
+    that was closed it is certain.
     """
     days = days_kept(session, setting)
     if days is None or not _needs_reports(session, Manifest.read(campaign.manifest)):
         return None
+    if campaign.closed_at is not None:
+        return ReportsEnd(days, campaign.closed_at + days * _DAY_S)
     planned = len(Manifest.read(campaign.manifest).rounds)
     times = repository.closing_times(session, campaign.id)
     open_s = sum(times) if len(times) == planned else None

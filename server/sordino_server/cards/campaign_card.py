@@ -8,6 +8,7 @@ from typing import Any
 from sordino_analysis.figures import figure
 from sordino_analysis.percentages import percent
 from sordino_server import __version__
+from sordino_server.campaigns.gate_terms import GateTerms
 from sordino_server.cards import words
 from sordino_server.cards.recipients import recipients
 from sordino_server.cards.schemas import Card, CardField, CardPart
@@ -158,9 +159,17 @@ def _accuracy(facts: CampaignFacts) -> list[CardField]:
         at("mechanism", "Mechanism", "plan:/summary/mechanism", none="a protocol of several rounds"),
         at("users", "Devices that answer", f"status:/predicted/users_{which}", none=unknown),
         at("error", "Error of the worst answer", f"status:/predicted/rmse_{which}", _points, unknown),
+        _admitted(facts),
         at("fake", "Fake reports", "plan:/summary/manipulation", _moved, "not bounded for this question"),
         said("post_processing", "What is done with reports", words.POST_PROCESSING),
     ]
+
+
+def _admitted(facts: CampaignFacts) -> CardField:
+    at, title = facts.sources.field, "Whose reports count"
+    if facts.sources.at("status:/gate") is not None:
+        return at("admitted", title, "status:/gate", lambda gate: GateTerms.model_validate(gate).in_words())
+    return at("admitted", title, "status:/needs_token", words.token_text)
 
 
 def _points(error: float) -> str:

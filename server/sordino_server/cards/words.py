@@ -30,6 +30,13 @@ def epsilon_text(epsilon: float) -> str:
     )
 
 
+def token_text(needed: bool) -> str:
+    """Who can send a report to a campaign without a gate."""
+    if needed:
+        return "those of devices with the campaign's upload token, which is the same on all of them"
+    return "those of anybody who knows the campaign's id"
+
+
 def attributes_text(attributes: list[dict[str, Any]]) -> str:
     """Name and kind of each attribute."""
     return ", ".join(f"{each['name']} ({each['kind']})" for each in attributes)

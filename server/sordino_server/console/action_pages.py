@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.actions import Target
 from sordino_server.campaigns.expected_crowd import expected_crowd
+from sordino_server.campaigns.reports_end import reports_end
 from sordino_server.campaigns.status import status_of
 from sordino_server.console.campaign_actions import ACTIONS, ROUND_ACTIONS, Action
 from sordino_server.console.console_route import Analyst, ConsoleRoute, Form, Visitor
@@ -91,6 +92,8 @@ def _confirm(
         opens = action is ACTIONS["open"]
         uses, refused = _cap_uses(context, session, campaign_id, now) if opens else ([], None)
         crowd = expected_crowd(session, campaign) if opens else None
+        kept = context.settings.raw_report_retention_days
+        reports = reports_end(session, row, kept, now) if opens else None
     of_round = "" if index is None else f" of round {index}"
     return render(
         "confirm.html",
@@ -105,6 +108,7 @@ def _confirm(
         uses=uses,
         refused=refused,
         crowd=crowd,
+        reports=reports,
     )
 
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from sordino_server.aggregates import last_reports
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
+from sordino_server.campaigns.reports_end import reports_end
 from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.campaigns.status import statuses_of
 from sordino_server.console.campaign_actions import offered
@@ -105,7 +106,9 @@ def get_campaign(_: Analyst, request: Request, context: Injected, campaign_id: D
     """A campaign as `status` of the API has it; the table has a row for each round."""
     with context.database.read("console campaign") as session:
         running = running_campaign(session, campaign_id, request.app.state)
-        manifest = Manifest.read(campaigns.get(session, campaign_id).manifest)
+        row, now = campaigns.get(session, campaign_id), context.clock.now()
+        manifest, kept = Manifest.read(row.manifest), context.settings.raw_report_retention_days
+        reports = reports_end(session, row, kept, running.campaign.opened_at or now)
         finding = experiments.finding(session, campaign_id)
     status = running.campaign
     values = {
@@ -114,6 +117,7 @@ def get_campaign(_: Analyst, request: Request, context: Injected, campaign_id: D
         "attributes": manifest.domain.attributes,
         "campaign": status,
         "running": running,
+        "reports": reports,
         "finding": finding,
     }
     return ConsolePage(title=status.name, document=status, rows=status.rounds, values=values)

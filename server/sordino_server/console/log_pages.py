@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from fastapi import APIRouter
 from pydantic import BaseModel
+from sqlalchemy.orm import Session
 
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, page
 from sordino_server.context import Injected
 from sordino_server.kit.page_parameters import PageQuery
-from sordino_server.public_log import repository
+from sordino_server.models import Log
+from sordino_server.public_log import repository, signers
 from sordino_server.public_log.schemas import LogDocument, LogEntries, LogWitnesses
 from sordino_server.public_log.standing import LogStanding, entries_page, vouching
 
@@ -44,5 +46,14 @@ def show_log(_: Analyst, context: Injected, requested: PageQuery) -> ConsolePage
             entries=none if log is None else entries_page(session, log, requested),
         )
         rows = document.entries.entries
-        kept = repository.kept_campaigns(session, {each.campaign for each in rows if each.campaign is not None})
-    return ConsolePage(title="Public log", document=document, rows=rows, values={"kept": kept})
+        values = {
+            "kept": repository.kept_campaigns(session, {each.campaign for each in rows if each.campaign is not None}),
+            "ending": () if standing is None else standing.ending,
+            "signers": [] if log is None else _signers(session, log, context.clock.now()),
+        }
+    return ConsolePage(title="Public log", document=document, rows=rows, values=values)
+
+
+def _signers(session: Session, log: Log, now: int) -> list[tuple[str, str, int | None]]:
+    """Key, state and end of each key that signs manifests."""
+    return [(key.hex(), each.state(now), each.expires) for key, each in signers.named(session, log).items()]

@@ -41,21 +41,28 @@ def signing_keys(session: Session, log: Log, now: int) -> tuple[NoteKey, ...]:
     The one before it does for 30 days from the first checkpoint with the entry, however long that waited for a worker:
     an entry in a tree that only the next key signs names nobody's successor.
     """
+    ending, newest = keys_and_ends(session, log, now)
+    return (*(key for key, _ in ending), newest)
+
+
+def keys_and_ends(session: Session, log: Log, now: int) -> tuple[list[tuple[NoteKey, int]], NoteKey]:
+    """Those that sign at `now` beside the newest, each with the Unix second from which it signs no more; the newest."""
     rows = repository.key_entries(session, log)
     *earlier, newest = _keys(log, rows)
-    return (*(key for key, row in zip(earlier, rows, strict=True) if _overlaps(session, log, key, row, now)), newest)
+    ends = [(key, _end(session, log, key, row, now)) for key, row in zip(earlier, rows, strict=True)]
+    return [(key, end) for key, end in ends if now < end], newest
 
 
-def _overlaps(session: Session, log: Log, key: NoteKey, row: LogEntryRow, now: int) -> bool:
-    """Whether `key` signs still, beside the next one that the entry names."""
+def _end(session: Session, log: Log, key: NoteKey, row: LogEntryRow, now: int) -> int:
+    """When `key` stops, whose next one the entry names."""
     assert row.number is not None
     since = repository.first_signed(session, log, row.number)
     if since is None:
-        return True
+        return now + KEY_OVERLAP_S
     newest = repository.newest_checkpoint(session, log)
     assert newest is not None
     # A restored log lacks its first checkpoints. A key that has stopped does not begin again: it may be destroyed.
-    return now < since + KEY_OVERLAP_S and key.signed(read_checkpoint(newest.note))
+    return since + KEY_OVERLAP_S if key.signed(read_checkpoint(newest.note)) else since
 
 
 def key_rotated(session: Session, log: Log, key: bytes, now: int) -> LogEntry:

@@ -30,18 +30,22 @@ _TIME = slice(4, 12)
 
 @dataclass(frozen=True)
 class LogStanding:
-    """A log with the keys that sign it, its newest checkpoint, and each witness's line below its largest one."""
+    """A log with its key, its newest checkpoint, and each witness's line below its largest one.
+
+    `ending` are the keys before that sign still, each with the Unix second from which it does no more.
+    """
 
     log: Log
-    keys: Sequence[NoteKey]
+    key: NoteKey
+    ending: Sequence[tuple[NoteKey, int]]
     newest: LogCheckpoint | None
     lines: Mapping[str, LogCosignature]
 
     @classmethod
     def of(cls, session: Session, log: Log, now: int) -> LogStanding:
         """How the log stands at `now`."""
-        keys = rotation.signing_keys(session, log, now)
-        return cls(log, keys, repository.newest_checkpoint(session, log), repository.last_lines(session, log))
+        ending, key = rotation.keys_and_ends(session, log, now)
+        return cls(log, key, ending, repository.newest_checkpoint(session, log), repository.last_lines(session, log))
 
     @property
     def size(self) -> int:
@@ -53,8 +57,8 @@ class LogStanding:
         log, newest = self.log, self.newest
         return LogDocument(
             origin=log.origin,
-            key=str(self.keys[-1]),
-            keys=list(map(str, self.keys)),
+            key=str(self.key),
+            keys=[*(str(key) for key, _ in self.ending), str(self.key)],
             size=self.size,
             root=None if newest is None else newest.root.hex(),
             at=None if newest is None else newest.at,

@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 
 from sordino_server.cli.campaign_results import print_created
+from sordino_server.models import Role
 from tests.server.answers.test_strings_api import WORKLOAD as WORDS
 from tests.server.conftest import served
+from tests.server.console.conftest import Browsers
 
 DAY = 86_400
 URLS = {"name": "urls", "domain": [{"name": "url", "kind": "hashed", "bits": 64}], "queries": "histogram"}
@@ -30,13 +32,31 @@ def test_more_members_than_a_table_holds_are_answered_until_the_reports_are_dele
     assert (status["reports_days"], status["reports_until"]) == (30, running.clock.now() + 37 * DAY)
     print_created(status)
     printed = " ".join(capsys.readouterr().out.split())
-    assert "deleted 30 days after the campaign ends, on 2027-02-21 08:00 UTC if it opens now" in printed
+    assert "deleted 30 days after the campaign ends, on 2027-02-21 08:00:00 UTC if it opens now" in printed
     assert created(running, WORDS, name="words")["reports_days"] == 30
     # Without a time in its rules nobody knows when it ends.
     status = created(running, URLS, name="others")
     assert (status["reports_days"], status["reports_until"]) == (30, None)
     print_created(status)
     assert "deleted 30 days after the campaign ends: ask before" in " ".join(capsys.readouterr().out.split())
+
+
+def test_the_console_says_when_such_answers_end(running: Any) -> None:
+    """Before it opens, while it is open by its rules, and once it is closed for certain."""
+    browser = Browsers(running).of(Role.ANALYST)
+    campaign = created(running, URLS, close_after_s=7 * DAY)["id"]
+    asked = "on 2027-02-21 08:00:00 UTC if it opens now"
+    assert asked in " ".join(browser.page(f"/console/campaigns/{campaign}/actions/open").split())
+    running.api.post(f"/v1/campaigns/{campaign}/open").raise_for_status()
+    running.clock.advance(DAY)
+    page = f"/console/campaigns/{campaign}"
+    assert "on 2027-02-21 08:00:00 UTC, if it closes by its rules" in " ".join(browser.page(page).split())
+    running.api.post(f"/v1/campaigns/{campaign}/close").raise_for_status()
+    running.work()
+    closed = " ".join(browser.page(page).split())
+    assert "on 2027-02-15 08:00:00 UTC</dd>" in closed
+    few = created(running, FEW_URLS, name="few")["id"]
+    assert "Answers about single values" not in browser.page(f"/console/campaigns/{few}")
 
 
 def test_a_campaign_whose_sums_answer_names_no_end(running: Any, capsys: pytest.CaptureFixture[str]) -> None:

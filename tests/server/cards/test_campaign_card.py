@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from sordino_server.models import Role
 from sordino_server.populations.names import identifier_of
 from sordino_shared.odds import odds, share
 from sordino_shared.protocol import Problem
+from tests.server.console.conftest import Browsers
 
 ROOT = Path(__file__).parents[3]
 # By number, as docs/cards.md lists them: the fields that answer each question.
@@ -28,7 +30,7 @@ ELEVEN = (
     ("epsilon_period", "epsilon_life", "cap_life", "spent", "not_summed"),
     ("recipients", "unprotected"),
     ("retention", "kept", "device"),
-    ("error", "users", "fake"),
+    ("error", "users", "fake", "admitted"),
     ("proved", "audit", "manifest_digest", "log", "review"),
 )
 
@@ -169,6 +171,31 @@ def test_the_assessment_has_every_field_it_names(running: Any) -> None:
 def test_the_schema_is_that_of_the_code() -> None:
     written = json.loads((ROOT / "docs" / "card.schema.json").read_text(encoding="utf-8"))
     assert {name: value for name, value in written.items() if name != "$schema"} == Card.model_json_schema()
+
+
+@pytest.mark.parametrize(
+    ("terms", "said", "source"),
+    [
+        ({"gate": {"kind": "address", "per_day": 5}}, "a network address gets 5 a day", "status:/gate"),
+        ({"gate": {"kind": "account", "per_day": None}}, "keyed hash of the account", "status:/gate"),
+        ({"gate": {"kind": "hook", "per_day": None}}, "a program of the server's operator", "status:/gate"),
+        ({"upload_token": True}, "the same on all of them", "status:/needs_token"),
+        ({}, "anybody who knows the campaign's id", "status:/needs_token"),
+    ],
+)
+def test_a_card_and_the_console_say_whose_reports_count(
+    running: Any, terms: dict[str, Any], said: str, source: str
+) -> None:
+    vars(running.app.state.context.settings)["token_hook"] = Path("/bin/true")
+    order = {"name": "late", "purpose": "We ask.", "population": "travellers", **terms}
+    order["plan_request"] = running.ready_plan()["id"]
+    campaign = running.api.post("/v1/campaigns", json=order).raise_for_status().json()["id"]
+    card = card_of(running, campaign)
+    assert differing(card, documents(running, campaign)) == []
+    admitted = fields(card)["admitted"]
+    assert (said in admitted["text"], admitted["source"]) == (True, source)
+    page = unescape(Browsers(running).of(Role.ANALYST).page(f"/console/campaigns/{campaign}"))
+    assert ("gate" in terms) is ("<dt>Tokens</dt>" in page) is (admitted["text"] in page)
 
 
 def test_who_may_read_a_card(running: Any, check_problem: Any) -> None:

@@ -19,8 +19,8 @@ from sordino_shared.protocol.log_entries import LoggedPolicy
 from tests.conftest import OPENED_AT, StoredRound
 from tests.server.console.conftest import Browsers
 
-# Of one page: the session's key, the rows, and what is counted of them.
-MOST_STATEMENTS = 8
+# Of one page: the session's key, the rows, and what is counted of them; of the log also both kinds of keys.
+MOST_STATEMENTS = 9
 FEW, MANY = 5, 50
 LISTS = {
     "/console/campaigns": "campaigns",

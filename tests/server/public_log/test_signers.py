@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from typer.testing import CliRunner
 from sordino_server.cli.log import app
 from sordino_server.cli.log_monitor import Monitored, look
 from sordino_server.kit.db import Database
-from sordino_server.models import Log
+from sordino_server.models import Log, Role
 from sordino_server.public_log import repository, signers
 from sordino_server.public_log.entries import row_of
 from sordino_server.public_log.signers import Signer
@@ -23,9 +24,11 @@ from sordino_shared.protocol import LogEntry, Manifest, Problem, signed_message
 from sordino_shared.protocol.log_entries import LoggedSigner, SignerChange
 from sordino_shared.protocol.log_keys import LogPins
 from tests.server.conftest import RunningServer
+from tests.server.console.conftest import Browsers
 from tests.server.public_log.conftest import NOW
 from tests.server.public_log.test_copies import signer_of
 from tests.server.public_log.test_device import sign
+from tests.server.public_log.test_rotation import rotate
 
 FIRST, SECOND = (Ed25519PrivateKey.from_private_bytes(bytes([number]) * 32) for number in (1, 2))
 
@@ -131,3 +134,27 @@ def test_the_last_word_of_the_log_counts_and_not_the_last_row(database: Database
         repository.add_all(session, [row_of(log, withdrawn.content), row_of(log, added.content, 0)])
     with database.read() as session:
         assert signers.named(session, log)[public(FIRST)].state(NOW) == "withdrawn"
+
+
+def test_the_console_shows_keys_with_their_ends_and_what_these_do(logging_server: RunningServer, key: Path) -> None:
+    database, clock = logging_server.database, logging_server.clock
+    browsers = Browsers(logging_server)
+    browser = browsers.of(Role.ANALYST)
+    assert "The log names none" in browser.page("/console/log")
+    with database.write("signers") as session:
+        log = repository.current(session)
+        assert log is not None
+        signers.added(session, log, public(FIRST), clock.now() + 60, clock.now())
+        signers.added(session, log, public(SECOND), None, clock.now())
+        signers.withdrawn(session, log, public(SECOND), clock.now())
+    rotate(database, key, clock.now())
+    sign(logging_server)
+    clock.advance(60)
+    page = " ".join(browser.page("/console/log").split())
+    rows = dict(re.findall(r'title="([0-9a-f]{64})".*?</th><td>([a-z]+)</td>', page))
+    assert rows == {public(FIRST).hex(): "expired", public(SECOND).hex(): "withdrawn"}
+    assert "takes no signature of a key that was withdrawn or has expired" in page
+    assert "Signs too until" in page
+    clock.advance(30 * 86_400)
+    assert "Signs too until" not in browser.page("/console/log")
+    browsers.close()
