@@ -34,7 +34,11 @@ def _shuffled(route: Mapping[str, Any]) -> list[tuple[str, ...]]:
     ]
 
 
-_BY_ROUTE: dict[str, Callable[[Mapping[str, Any]], list[tuple[str, ...]]]] = {"direct": _direct, "shuffled": _shuffled}
+_BY_ROUTE: dict[str, Callable[[Mapping[str, Any]], list[tuple[str, ...]]]] = {
+    "direct": _direct,
+    "direct_with_tokens": _direct,
+    "shuffled": _shuffled,
+}
 
 
 def recipients(route: Mapping[str, Any]) -> CardField:

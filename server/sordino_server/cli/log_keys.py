@@ -22,7 +22,7 @@ from sordino_shared.protocol.log_keys import KEY_OVERLAP_S
 
 _KEY = re.compile("[0-9a-f]{64}")
 KeyArgument = Annotated[str, typer.Argument(metavar="KEY", help="Ed25519 key, 64 hexadecimal digits.")]
-signer = command_group("signer", help="Keys that sign manifests, each named by the public log.")
+signer = command_group("signer", help="The keys of people who sign manifests: the public log names each with its end.")
 
 
 @reports_errors
@@ -80,7 +80,8 @@ def add(
 
         sordino log signer add d75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a --expires 2027-11-28
 
-    Several keys sign at a time. A key that signs a manifest without being named is named then, without an end.
+    Several keys may sign at the same time. Naming a key that the log names already gives it another end. A key that was
+    never added is added to the log by its first signature, without an end.
     """
     _, database = existing_database()
     log, until = _log_of(database), None if expires is None else _seconds(expires)

@@ -6,16 +6,18 @@ import json
 import math
 from html import unescape
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from sordino_server.cards import dpia, page
+from sordino_server.cards.recipients import _BY_ROUTE
 from sordino_server.cards.schemas import NOT_STATED, Card
 from sordino_server.models import Role
 from sordino_server.populations.names import identifier_of
 from sordino_shared.odds import odds, share
 from sordino_shared.protocol import Problem
+from sordino_shared.protocol.routes import Route
 from tests.server.console.conftest import Browsers
 
 ROOT = Path(__file__).parents[3]
@@ -196,6 +198,10 @@ def test_a_card_and_the_console_say_whose_reports_count(
     assert (said in admitted["text"], admitted["source"]) == (True, source)
     page = unescape(Browsers(running).of(Role.ANALYST).page(f"/console/campaigns/{campaign}"))
     assert ("gate" in terms) is ("<dt>Tokens</dt>" in page) is (admitted["text"] in page)
+
+
+def test_every_route_has_its_table_of_recipients() -> None:
+    assert {each.kind for each in get_args(Route)} == set(_BY_ROUTE)
 
 
 def test_who_may_read_a_card(running: Any, check_problem: Any) -> None:
