@@ -152,6 +152,12 @@ def listed(session: Session, page: Page, chosen: CampaignFilter, sort: CampaignS
     return session.scalars(query.order_by(column, Campaign.id).limit(page.size + 1)).all()
 
 
+def counts_by_state(session: Session) -> dict[CampaignState, int]:
+    """How many campaigns there are in each state, without archived ones."""
+    query = select(Campaign.state, func.count()).where(Campaign.archived_at.is_(None)).group_by(Campaign.state)
+    return {CampaignState(state): count for state, count in session.execute(query)}
+
+
 def _conditions(chosen: CampaignFilter) -> Iterator[ColumnElement[bool]]:
     if chosen.state is not None:
         yield Campaign.state == chosen.state

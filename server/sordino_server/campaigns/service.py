@@ -105,6 +105,11 @@ def listed(
     return cut(repository.listed(session, page, chosen, sort), page)
 
 
+def counts_by_state(session: Session) -> dict[CampaignState, int]:
+    """How many campaigns there are in each state, without archived ones."""
+    return repository.counts_by_state(session)
+
+
 def _question(order: CampaignOrder, ready: ReadyPlan) -> str | None:
     if ready.summary is None:
         return None

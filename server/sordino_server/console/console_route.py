@@ -58,11 +58,21 @@ class Visitor:
         return sessions.form_token(self.identifier)
 
     @property
+    def first_links(self) -> tuple[Link, ...]:
+        """The pages that stand in the bar."""
+        return _FIRST
+
+    @property
     def links(self) -> tuple[Link, ...]:
         """The pages that the key's role may read."""
         return _LINKS[Role(self.key.role)]
 
 
+_FIRST = (
+    Link("/console/questions", "What we know"),
+    Link("/console/new-campaign", "New question"),
+    Link("/console/populations", "Budget"),
+)
 _READABLE = (
     Link("/console/campaigns", "Campaigns"),
     Link("/console/compare", "Compare"),

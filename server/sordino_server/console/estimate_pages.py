@@ -8,15 +8,21 @@ from typing import Any
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
 
+from sordino_analysis.answers.banded import banded_answers
+from sordino_analysis.answers.findings import Findings
 from sordino_analysis.answers.svg import is_drawable
 from sordino_analysis.answers.table import AnswerTable
+from sordino_analysis.figures import SHARE
 from sordino_analysis.kinds.registry import kind_named
 from sordino_analysis.kinds.strings import StringExtras
 from sordino_server.answers.export import parquet_bytes, table_of
 from sordino_server.answers.stored import read_estimate, stored_last
 from sordino_server.answers.views import table_text
 from sordino_server.campaigns import service as campaigns
+from sordino_server.campaigns.schemas import CampaignStatus
+from sordino_server.campaigns.status import status_of
 from sordino_server.console.console_route import Analyst, ConsoleRoute
+from sordino_server.console.inline_pictures import MOST_BARS, MOST_STEPS, PAGE, PHONE, bars, curve, steps_of
 from sordino_server.console.pages import ConsolePage, page
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
@@ -32,13 +38,13 @@ SHOWN_ROWS = 500
 @page(router, "/campaigns/{campaign_id}/estimate", "estimate.html")
 def get_estimate(_: Analyst, request: Request, context: Injected, campaign_id: DigestPath) -> ConsolePage:
     """The estimate of a campaign: the bytes and the table that the API has."""
-    content, name = _stored(context, campaign_id)
+    content, status = _stored(context, campaign_id)
     in_html = request.url.path.endswith("/estimate")
     return ConsolePage(
-        title=f"Estimate of {name}",
+        title=status.name,
         document=content,
         rows=lambda: table_text(content),
-        values=_of_page(request, campaign_id) | _values(content) if in_html else {},
+        values=_of_page(request, status) | _values(content) if in_html else {},
     )
 
 
@@ -63,30 +69,45 @@ def _table(context: Context, campaign_id: str) -> AnswerTable:
     return table_of(context.database, campaign_id, context.clock.now())
 
 
-def _of_page(request: Request, campaign_id: str) -> dict[str, Any]:
+def _of_page(request: Request, status: CampaignStatus) -> dict[str, Any]:
     address = str(request.base_url)
-    return {"campaign": campaign_id, "parquet": _has_pyarrow(), "copies": _copies(address, campaign_id)}
+    return {"campaign": status, "parquet": _has_pyarrow(), "copies": _copies(address, status.id)}
 
 
-def _stored(context: Context, campaign_id: str) -> tuple[bytes, str]:
-    """The estimate's bytes and the campaign's name; raises `not-found` or `estimate-not-ready`."""
+def _stored(context: Context, campaign_id: str) -> tuple[bytes, CampaignStatus]:
+    """The estimate's bytes and the campaign; raises `not-found` or `estimate-not-ready`."""
     with context.database.read("console estimate") as session:
-        name = campaigns.get(session, campaign_id).name
-        return stored_last(session, campaign_id, context.clock.now()), name
+        row, now = campaigns.get(session, campaign_id), context.clock.now()
+        return stored_last(session, campaign_id, now), status_of(session, row, now)
 
 
 def _values(content: bytes) -> dict[str, Any]:
-    """What the template shows of an estimate of any kind: statements, the first rows of its table, and its notes."""
+    """What the template shows of an estimate of any kind: what is found, a picture, the first rows of its table."""
     estimate = read_estimate(content)
     kind = kind_named(estimate.kind)
-    return {
+    finding = kind.finding(estimate)
+    return inline_picture(estimate.table, finding) | {
         "estimate": estimate,
-        "statements": kind.statements(estimate),
+        "finding": finding,
         "tables": kind.tables(estimate, SHOWN_ROWS),
         "count": len(estimate.table),
         "drawable": is_drawable(estimate.table),
         "can_ask_more": kind.takes_questions,
         "of_strings": isinstance(estimate.extras, StringExtras),
+    }
+
+
+def inline_picture(table: AnswerTable, finding: Findings | None) -> dict[str, Any]:
+    """At most 12 shares as bars, at most 24 steps of a distribution as a curve; neither of other tables."""
+    answers = banded_answers(table) if len(table) <= MOST_STEPS else []
+    of_shares = len(answers) == len(table) and {each.unit for each in answers} == {SHARE}
+    steps, unit = steps_of(table, answers) if of_shares else ([], "")
+    told = None if finding is None or finding.answer is None or not steps else answers.index(finding.answer)
+    is_histogram = of_shares and set(table.cells("kind")) == {"histogram"} and len(answers) <= MOST_BARS
+    return {
+        "bars": bars(answers) if is_histogram else None,
+        "curves": [curve(steps, frame, unit, told) for frame in (PAGE, PHONE)] if steps else [],
+        "caption": "Share of devices up to each step" if steps else "Share of devices" if of_shares else "Answers",
     }
 
 

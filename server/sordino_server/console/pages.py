@@ -86,6 +86,7 @@ def _show(request: Request, template: str, columns: Sequence[str], page: Console
     asked = f"?{request.url.query}" if request.url.query else ""
     values = {
         "data": {form: f"{request.url.path}{form}{asked}" for form in (".json", ".csv")},
+        "here": request.url.path,
         "document": document,
         "rows": rows,
         "next": next_page(request, getattr(document, "next_page_token", None)),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import secrets
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -15,6 +14,7 @@ from starlette.responses import HTMLResponse
 from sordino_analysis.figures import amount, chosen, figure, number_span, span
 from sordino_analysis.percentages import percent
 from sordino_server import __version__
+from sordino_server.console.words import meaning
 from sordino_server.kit.times import iso_8601_or_none
 from sordino_shared.guarantees import NANO
 from sordino_shared.quantities import quantity
@@ -38,8 +38,8 @@ class Link:
 
 def render(template: str, title: str, *, visitor: object = None, status: int = 200, **values: Any) -> HTMLResponse:
     """The page of a template; `visitor` is who is signed in."""
-    shown: Mapping[str, Any] = {"title": title, "visitor": visitor, "status": status, "version": __version__}
-    return HTMLResponse(_environment().get_template(template).render({**shown, **values}), status, HEADERS)
+    fixed = {"title": title, "visitor": visitor, "status": status, "here": "", "version": __version__}
+    return HTMLResponse(_environment().get_template(template).render({**fixed, **values}), status, HEADERS)
 
 
 def fragment(template: str, **values: Any) -> str:
@@ -58,6 +58,7 @@ def _environment() -> Environment:
     )  # fmt: skip
     environment.filters |= {
         "moment": _moment,
+        "day": _day,
         "count": _count,
         "quantity": quantity,
         "figure": _figure,
@@ -69,6 +70,7 @@ def _environment() -> Environment:
         "epsilon": _epsilon,
     }
     environment.globals["form_number"] = form_number
+    environment.globals["meaning"] = meaning
     return environment
 
 
@@ -81,6 +83,11 @@ def _moment(unix: int | None) -> str:
     """2026-11-22 14:05:00 UTC, or a dash."""
     text = iso_8601_or_none(unix)
     return "–" if text is None else text.replace("T", " ").replace("Z", " UTC")
+
+
+def _day(unix: int | None) -> str:
+    """2026-11-22, or a dash."""
+    return "–" if unix is None else str(iso_8601_or_none(unix))[:10]
 
 
 def _count(number: int | None) -> str:

@@ -59,7 +59,7 @@ from sordino_shared.protocol import Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
-START = "/console/campaigns"
+START = "/console/questions"
 _FORM_LIFETIME_S = 3600
 LINK_LIFETIME_S = 60
 _TOKEN_BYTES = 32

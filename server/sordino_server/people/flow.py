@@ -19,7 +19,7 @@ from urllib.parse import unquote
 LIFETIME_S = 600
 # Of a state, which tell the flows of a browser apart.
 DIGITS = 16
-_START = "/console/campaigns"
+_START = "/console/questions"
 # Within the console alone: no other address of this server, and none of another one.
 _LOCAL = re.compile(r"/console/[A-Za-z0-9._~/?&=%:+,-]{0,1000}")
 _NO_TARGET = ("/console/sign-in", "/console/sign-out")

@@ -31,6 +31,8 @@ READ_BY_ADMIN = {None: 303, Role.ANALYST: 403, Role.ADMIN: 200}
 PICTURE = {None: 401, Role.ANALYST: 200, Role.ADMIN: 200}
 # Every path of the console and what each role gets; a path that is missing here fails.
 PAGES: dict[str, dict[Role | None, int]] = {
+    "/console/questions": READ,
+    "/console/words": READ,
     "/console/campaigns": READ,
     "/console/campaigns/{campaign_id}": READ,
     "/console/campaigns/{campaign_id}/estimate": READ,

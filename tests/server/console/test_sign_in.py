@@ -37,7 +37,7 @@ def _client(app: FastAPI, url: str, peer: str, headers: dict[str, str]) -> httpx
 def test_a_session_is_new_at_sign_in_secret_and_over_after_twelve_hours(running: Any, browsers: Any) -> None:
     browser, key = browsers.anonymous(), running.key(Role.ANALYST)
     response = browser.sign_in(key)
-    assert (response.status_code, response.headers["location"]) == (303, "/console/campaigns")
+    assert (response.status_code, response.headers["location"]) == (303, "/console/questions")
     set_cookie = next(each for each in response.headers.get_list("set-cookie") if each.startswith(COOKIE))
     assert "HttpOnly" in set_cookie
     assert "SameSite=strict" in set_cookie
@@ -282,7 +282,7 @@ def test_a_link_signs_in_once_within_a_minute(running: Any, browsers: Any) -> No
     assert browser.http.post(target, data={"link": link}).status_code == 403
     assert browser.send(target, page, link=link + "x").status_code == 401
     used = browser.send(target, page, link=link)
-    assert (used.status_code, used.headers["location"]) == (303, "/console/campaigns")
+    assert (used.status_code, used.headers["location"]) == (303, "/console/questions")
     browser.page("/console/campaigns")
     again = browsers.anonymous().send(target, page, link=link)
     assert (again.status_code, link in again.text) == (401, False)

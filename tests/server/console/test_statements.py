@@ -23,6 +23,7 @@ from tests.server.console.conftest import Browsers
 MOST_STATEMENTS = 9
 FEW, MANY = 5, 50
 LISTS = {
+    "/console/questions": "questions",
     "/console/campaigns": "campaigns",
     "/console/campaigns?sort=name": "campaigns",
     "/console/experiments": "experiments",

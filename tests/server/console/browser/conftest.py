@@ -86,7 +86,12 @@ class Window:
         self.open("/console/sign-in")
         self.page.get_by_label("Key").fill(key)
         self.page.get_by_role("button", name="Sign in").click()
-        self.page.get_by_role("heading", name="Campaigns").wait_for()
+        self.page.get_by_role("heading", name="What we know").wait_for()
+
+    def menu(self, name: str) -> None:
+        """Follow a link of the menu behind the visitor's name."""
+        self.page.get_by_role("button", name="Menu of").click()
+        self.page.get_by_role("link", name=name, exact=True).click()
 
     def violations(self, only: str | None = None) -> list[str]:
         """What axe finds on the page: the rule, and the first element that breaks it."""

@@ -51,7 +51,7 @@ def test_an_experiment_is_found_in_the_list_and_has_its_verdict(window: Window, 
     # The first session has ended since.
     window.sign_in(running.key(Role.ADMIN))
     page = window.page
-    page.get_by_role("link", name="Experiments").click()
+    window.menu("Experiments")
     page.get_by_role("heading", name="Experiments").wait_for()
     page.get_by_role("link", name="faster-start").click()
     page.get_by_role("heading", name="Verdict").wait_for()

@@ -58,7 +58,7 @@ def test_the_log_is_shown_with_its_witnesses(
     _vouch(other, witnesses=f"{running.address} {vouching}", witnessed_logs=own)
     window.sign_in(running.key(Role.ADMIN))
     look_at(window, "/console/log", "log")
-    window.page.get_by_role("link", name="Log", exact=True).click()
+    window.menu("Log")
     text = window.page.locator("main").inner_text()
     for shown in (witness.name, ORIGIN, "1 that wait", "campaign 'versions' of population 'travellers'"):
         assert shown in text

@@ -17,7 +17,7 @@ def test_a_link_opens_the_console_and_leaves_no_token_in_the_address(chromium: B
     context = chromium.new_context(base_url=running.address)
     window = Window(running.address, context.new_page())
     window.page.goto(running.address + link)
-    window.page.wait_for_url("**/console/campaigns")
+    window.page.wait_for_url("**/console/questions")
     assert "Sign out" in window.page.content()
     window.page.go_back()
     assert "#" not in window.page.url

@@ -68,6 +68,7 @@ def test_a_session_that_ends_leads_to_the_sign_in(window: Window, running: Any) 
     campaign = running.campaign("open")["id"]
     window.open(f"/console/campaigns/{campaign}")
     page = window.page
+    page.get_by_role("button", name="Menu of").click()
     page.get_by_role("button", name="Sign out").click()
     page.get_by_role("heading", name="Sign in").wait_for()
     page.go_back()
