@@ -121,7 +121,8 @@ def _of_steps(found: Sequence[BandedAnswer], users: object) -> Findings:
     said += [f"more than half have {above[0].text}"] if above else []
     few = _is_too_wide(found)
     if said:
-        return Findings(headline=told.text, others=("; ".join(said),), answer=told, too_few=few)
+        more = _more(found, users) if few else None
+        return Findings(headline=told.text, others=("; ".join(said),), more=more, answer=told, too_few=few)
     untold = "between which steps the median lies cannot be told"
     return Findings(headline=told.text, untold=(untold,), more=_more(found, users), answer=told, too_few=few)
 

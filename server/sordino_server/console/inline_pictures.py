@@ -10,7 +10,7 @@ from itertools import pairwise
 from sordino_analysis.answers.banded import BandedAnswer
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.charts.scales import Scale, room_for, round_ticks
-from sordino_analysis.figures import SHARE, figure, rounded
+from sordino_analysis.figures import SHARE, amount, figure, rounded
 
 # More bars fill more than a page, and more steps leave no room between their bands.
 MOST_BARS, MOST_STEPS = 12, 24
@@ -113,7 +113,7 @@ def curve(steps: Sequence[Step], frame: Frame, unit: str, told: int | None = Non
     bands = tuple(
         (x, round(up(high), 1), round(up(low) - up(high), 1)) for x, (_, _, low, high) in zip(at, steps, strict=True)
     )
-    marked = None if told is None else (*dots[told], f"{rounded(round(steps[told][1], 3), SHARE)}")
+    marked = None if told is None else (*dots[told], _number(steps[told]))
     return Curve(
         width=frame.width,
         height=frame.height,
@@ -128,6 +128,12 @@ def curve(steps: Sequence[Step], frame: Frame, unit: str, told: int | None = Non
         unit=unit,
         told=marked,
     )
+
+
+def _number(step: Step) -> str:
+    """The best value with the digits that sentences give it."""
+    _, value, low, high = step
+    return amount(value, SHARE, (high - low) / 2)
 
 
 def _ticks(ends: Sequence[float], across: Scale, is_ratio: bool) -> tuple[tuple[float, str], ...]:

@@ -37,7 +37,7 @@ def test_from_sign_in_to_the_csv(window: Window, running: Any, tmp_path: Path) -
     running.work()
     page.reload()
     page.get_by_role("link", name="Estimate", exact=True).click()
-    page.get_by_role("heading", name="Estimate of delays").wait_for()
+    page.get_by_role("heading", name="How sure is this?").wait_for()
     _check_estimate(window, running, campaign)
 
 
@@ -48,8 +48,9 @@ def _counted(window: Window) -> int:
 def _check_estimate(window: Window, running: Any, campaign: str) -> None:
     """The chart loads with its texts, and the table and the CSV have the numbers of the API."""
     page = window.page
-    picture = page.locator("img.chart").first
-    assert picture.evaluate("image => image.complete && image.naturalWidth") > 300
+    assert page.get_by_text(running.api.get(f"/v1/campaigns/{campaign}/finding").json()["headline"]).first.is_visible()
+    assert page.locator("svg.chart.wide").bounding_box()["width"] > 300
+    page.get_by_text("The numbers").click()
     estimate = running.api.get(f"/v1/campaigns/{campaign}/estimates").json()
     assert estimate["terms"]["users"] == 100 + len(DELAYS)
     cells = page.locator("table tbody tr").first.locator("td").all_inner_texts()
@@ -57,10 +58,10 @@ def _check_estimate(window: Window, running: Any, campaign: str) -> None:
     with page.expect_download() as downloading:
         # A link to a CSV that the browser would show is downloaded as a person does with "save as".
         page.evaluate("document.querySelector('a[href$=\"estimate.csv\"]').download = 'estimate.csv'")
-        page.get_by_role("link", name="CSV").click()
+        page.get_by_role("link", name="CSV").first.click()
     saved = Path(downloading.value.path()).read_bytes()
     assert saved == running.api.get(f"/v1/campaigns/{campaign}/estimates?format=csv").content
-    drawn = page.request.get(window.address + (picture.get_attribute("src") or "")).text()
+    drawn = page.request.get(f"{window.address}/console/campaigns/{campaign}/estimate.svg").text()
     assert re.search(r"<title>delays</title><desc>.*3 answers", drawn)
 
 
@@ -78,13 +79,13 @@ def test_a_session_that_ends_leads_to_the_sign_in(window: Window, running: Any) 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_a_chart_follows_the_ground_of_the_page(window: Window, running: Any, scheme: Any) -> None:
-    """The picture of an estimate has the colours of the page that shows it."""
+    """A picture has the colours of the page that shows it."""
     campaign = running.campaign("open")
     running.report(campaign, [0] * 60 + [1] * 40)
     running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
     running.work()
     window.page.emulate_media(color_scheme=scheme)
-    window.open(f"/console/campaigns/{campaign['id']}/estimate")
+    window.open(f"/console/campaigns/{campaign['id']}")
     window.page.wait_for_function("[...document.images].every(image => image.complete)")
     corner = """async () => {
         const image = document.querySelector('img.chart')
