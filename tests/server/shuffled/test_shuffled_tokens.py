@@ -110,7 +110,12 @@ def test_one_report_counts_for_each_token(shuffled: Shuffled) -> None:
     shown = tokens(shuffled, 2) + made(shuffled, DEVICES - 2 + blanket)
     reports = batch(shuffled, shown)
     of_another = IssuerKey.derived(bytes(32), b"another round")
-    wrong = [bytes(32), shown[0][:31] + b"x", token_of(bytes(16), redeem(of_another, bytes(16)))]
+    unused = b"\xff" * 16
+    wrong = [
+        unused[1:] + bytes(17),
+        shown[0][:31] + bytes([shown[0][31] ^ 1]),
+        token_of(unused, redeem(of_another, unused)),
+    ]
     # Twice for a token of its own; of the two of one token that come last, either counts.
     twice = [shown[0], shown[1], shown[1]]
     cheats = randomize_many(part.randomizer, np.ones(len(wrong + twice), dtype=int), SeededRandomness(9))
