@@ -18,7 +18,7 @@ from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.arrays import Floats
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.evaluation.accumulate import Aggregate
-from sordino_analysis.kinds.strings import StringExtras, StringsKind
+from sordino_analysis.kinds.strings import StringExtras, StringsKind, certified_rows
 from sordino_analysis.kinds.strings_document import strings_document
 from sordino_analysis.strings.asked import asked_strings
 
@@ -63,7 +63,7 @@ def _ends(table: AnswerTable, prefix: str) -> Floats:
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class StringEstimate(AnswersShown):
-    """The m certified strings of a round, by falling shares; .01 of a share is one point.
+    """The m certified strings of a round, by falling shares, then watched ones that are not; .01 is one point.
 
     `strings` are their labels and `kinds` say what they are: a "string", what some string "begins with", or "no text".
     Intervals are the `band`: they hold for all candidates at once. `reports` are those that all of it was found in.
@@ -102,6 +102,21 @@ class StringEstimate(AnswersShown):
     def band(self) -> Floats:
         """(m, 2) intervals that hold for all candidates at once, about the users who reported."""
         return _ends(self.table, "band_")
+
+    @property
+    def certified(self) -> NDArray[np.bool_]:
+        """(m,) whether some device holds the string; the others are there since they are watched."""
+        return np.array(certified_rows(self.table), dtype=np.bool_)
+
+    @property
+    def least_share(self) -> float:
+        """Certified strings of a smaller share are not shown, unless they are watched: a policy, and no guarantee."""
+        return self._extras.least_share
+
+    @property
+    def hidden(self) -> int:
+        """How many certified strings are not shown."""
+        return self._extras.hidden
 
     @property
     def users(self) -> int:

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from sordino_analysis.analyst.arguments import NUMBER, PATH, TEXT, WHOLE, instance, takes
+from sordino_analysis.analyst.arguments import NUMBER, PATH, TEXT, WHOLE, WrongType, instance, takes
 from sordino_analysis.analyst.published_plans import PublishedPlan
 from sordino_analysis.documents.string_queries import StringQueries, StringsDecoder
+from sordino_analysis.documents.strings_summary import shown_from
 from sordino_analysis.percentages import percent
 from sordino_analysis.planning.audit import Check
 from sordino_analysis.planning.plan_folder import read_round
+from sordino_analysis.strings.labels import label_of
 from sordino_analysis.strings.search import StringDomain
 from sordino_analysis.strings.specification import USUAL_BEAM, USUAL_ERROR, StringsSpecification, parse_strings
 from sordino_analysis.text_codes.string_code import StringCode
 from sordino_shared.errors import InvalidValue
+from sordino_shared.quantities import quantity
 from sordino_shared.randomizers import Coarsened
 
 # A plan is shown with what a campaign of middle size finds.
@@ -33,13 +37,19 @@ def common_strings(
     normal: Literal["nfc", "none"] = "nfc",
     beam: int = USUAL_BEAM,
     error: float = USUAL_ERROR,
+    watched: Iterable[str] = (),
+    least_share: float | None = None,
 ) -> StringsSpecification:
     """The common strings of one attribute, which nobody has to list: `plan`, `simulate` and `estimate` take it on.
 
     `code` is the public code of the texts: one that ships, or a `StringCode` of `text_code`. Of each text `depth` bits
     are collected, 8 to 512; by default what 80 % of the code's texts have, at most 96. Texts are taken in the normal
     form `normal`. The search follows `beam` paths, and `error` is that of the list and of all intervals together.
-    Raises WorkloadError for what is out of range.
+
+    Up to 1,000 `watched` strings are candidates that no search has to find: the table has all of them, and half of the
+    error is theirs. Everybody who has the plan can tell whether a string is one of them. Certified strings below
+    `least_share` are not shown; None stands for half of the share that is listed with 90 %, 0 for all. Raises
+    WorkloadError for what is out of range, WrongType for `watched` that are no texts.
 
     >>> common_strings("words", name="word", depth=34).levels().widths
     (20, 14)
@@ -49,7 +59,9 @@ def common_strings(
     if depth is not None:
         text["depth"] = depth
     queries = {"kind": "strings", "beam": beam, "error": error}
-    return parse_strings({"name": name, "domain": [text], "queries": queries})
+    terms = {"watch": _texts(watched) or None, "least_share": least_share}
+    given = {field: value for field, value in terms.items() if value is not None}
+    return parse_strings({"name": name, "domain": [text], "queries": queries, **given})
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -84,6 +96,17 @@ class StringPlan(PublishedPlan):
     def error(self) -> float:
         """Of the list and of all intervals together."""
         return self._queries.error
+
+    @property
+    def watched(self) -> tuple[str, ...]:
+        """The watched strings as an estimate names them."""
+        codes = self.strings.watched_codes(self._queries.watched)
+        return tuple(label_of(self.strings.read(code)) for code in codes)
+
+    @property
+    def least_share(self) -> float | None:
+        """Certified strings below it are not shown; None: below half of the share that is listed with 90 %."""
+        return self._queries.least_share
 
     @takes(users=NUMBER)
     def share_found(self, users: int) -> float:
@@ -134,6 +157,8 @@ class StringPlan(PublishedPlan):
             ("mechanism", self.mechanism),
             ("bits of code", f"{self.depth}, in levels of {widths}"),
             ("paths followed", f"{self.beam:,}"),
+            *((("watched", quantity(len(watched), "string")),) if (watched := self._queries.watched) else ()),
+            ("shown", shown_from(self.least_share)),
             (f"found, {_USERS_SHOWN:,} users", f"with 90 %: strings that {found} of them hold or more"),
             ("report", f"{self.device.randomizer.payload_bytes} bytes"),
             ("device part", f"{len(self.device.content):,} bytes"),
@@ -149,6 +174,16 @@ def read_string_plan(folder: Path | str) -> StringPlan:
     """
     parts = read_round(Path(folder))
     return StringPlan(parts.device, parts.analyst)
+
+
+def _texts(watched: Iterable[object]) -> list[str]:
+    if isinstance(watched, str | bytes):
+        raise WrongType("watched are several texts: give a list, also of one", watched)
+    texts = list(watched)
+    for text in texts:
+        if not isinstance(text, str):
+            raise WrongType(f"watch strings as texts, not {type(text).__name__}", text)
+    return [str(text) for text in texts]
 
 
 def _at_least_one(users: int) -> int:

@@ -58,9 +58,13 @@ class StringSimulation(AnswersShown):
 
     @property
     def missed(self) -> dict[str, float]:
-        """Strings that are not listed and that more users hold than the share that is found with 90 %."""
-        listed = {*zip(self.estimate.kinds, self.estimate.strings, strict=True)}
-        found = self.estimate.share_found
+        """Strings that are not certified and that more users hold than the share that is found with 90 %.
+
+        Strings that are not shown, since they are below `least_share`, are not missed.
+        """
+        rows = zip(self.estimate.kinds, self.estimate.strings, self.estimate.certified, strict=True)
+        listed = {(kind, label) for kind, label, certified in rows if certified}
+        found = max(self.estimate.share_found, self.estimate.least_share)
         missed = {label: share for (kind, label), share in self.held.items() if (kind, label) not in listed}
         return {label: share for label, share in sorted(missed.items(), key=lambda each: -each[1]) if share >= found}
 
@@ -84,7 +88,8 @@ class StringSimulation(AnswersShown):
 
     def _notes(self) -> list[str]:
         inside = f"{int(self.inside.sum())} of {len(self.inside)} intervals hold the truth"
-        nobody = [label for label, share in zip(self.estimate.strings, self.truth, strict=True) if not share]
+        rows = zip(self.estimate.strings, self.truth, self.estimate.certified, strict=True)
+        nobody = [label for label, share, certified in rows if certified and not share]
         held = f"listed, and nobody holds: {', '.join(nobody)}" if nobody else "every string listed is held"
         if not self.missed:
             return [inside, held]

@@ -7,12 +7,19 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from sordino_shared._checks import check_range, set_finite_floats
+from sordino_shared.domains.strings import MAX_DEPTH
 from sordino_shared.errors import InvalidValue
 
 # A beam of so many takes some minutes and a gigabyte for a million reports at the largest ε.
 MAX_BEAM = 10_000
 # Beyond these an error is no statement, or nothing is certified.
 LEAST_ERROR, MOST_ERROR = 0.001, 0.5
+# Texts that a workload names beforehand, and the bytes of the longest one.
+MAX_WATCHED, MAX_TEXT_BYTES = 1000, 64 << 10
+# Of the error, where strings are watched: they share it alike, and what is found has the rest.
+WATCHED_SHARE = 0.5
+# A string of half of the devices needs no search.
+MOST_LEAST_SHARE = 0.5
 # Of so many periods of a series together all changes hold: half a year of weeks.
 PERIODS_AT_ONCE = 26
 
@@ -29,17 +36,39 @@ def users_among(alone: float, random: int) -> float:
 
 @dataclass(frozen=True)
 class StringQueries:
-    """The common strings of a text: paths that are kept on each level, and the error of the list and the intervals."""
+    """The common strings of a text: paths that are kept on each level, and the error of the list and the intervals.
+
+    `watched` are candidates that no search has to find: the bits of their codes, the last byte filled with zeros. Rarer
+    strings than `least_share` are not shown; None stands for half of the share that is listed with 90 %.
+    """
 
     kind: ClassVar[str] = "strings"
     beam: int
     error: float
+    watched: tuple[bytes, ...] = ()
+    least_share: float | None = None
 
     def __post_init__(self) -> None:
         check_range(self.beam, 1, MAX_BEAM, "beam")
         set_finite_floats(self, "error")
         if not LEAST_ERROR <= self.error <= MOST_ERROR:
             raise InvalidValue(f"the error is from {LEAST_ERROR} to {MOST_ERROR}, not {self.error}", self.error)
+        check_range(len(self.watched), 0, MAX_WATCHED, "number of watched strings")
+        for code in self.watched:
+            check_range(len(code), 1, MAX_DEPTH // 8, "length of the code of a watched string")
+        if len(set(self.watched)) < len(self.watched):
+            raise InvalidValue("a string is watched once", len(self.watched))
+        if self.least_share is not None:
+            set_finite_floats(self, "least_share")
+            if not 0 <= self.least_share <= MOST_LEAST_SHARE:
+                raise InvalidValue(
+                    f"the least share that is shown is from 0 to {MOST_LEAST_SHARE}, not {self.least_share}",
+                    self.least_share,
+                )
+
+    def shown_from(self, found: float) -> float:
+        """The share from which on strings are shown, where one of the share `found` is listed with 90 %."""
+        return found / 2 if self.least_share is None else self.least_share
 
 
 @dataclass(frozen=True, kw_only=True)

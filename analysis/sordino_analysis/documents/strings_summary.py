@@ -39,6 +39,13 @@ class StringsSummary(BaseSummary):
     found: float | None = Field(
         None, exclude_if=is_none, description="The share that is listed with 90 % by so many users."
     )
+    watched: int = Field(0, description="Strings that are candidates without a search.")
+    found_watched_units: float | None = Field(
+        None, exclude_if=is_none, description="The share of a watched string that is certified with 90 %, in the same."
+    )
+    least_share: float | None = Field(
+        None, description="Rarer strings are not shown; null: rarer than half of the share that is listed with 90 %."
+    )
     blanket: BlanketSummary | None = Field(
         None, exclude_if=is_none, description="Of a plan for a shuffler: the random reports it adds."
     )
@@ -53,7 +60,19 @@ class StringsSummary(BaseSummary):
 
     def share_found(self, users: int) -> float:
         """The share of the devices from which on strings are listed with 90 %; at most 1."""
-        return min(1.0, self.found_units * math.sqrt(self.report_variance / reports_alone(users, self._random)))
+        return self._share_of(self.found_units, users)
+
+    def share_certified(self, users: int) -> float | None:
+        """The share of a watched string that is certified with 90 %; at most 1, and None where none is watched."""
+        return None if self.found_watched_units is None else self._share_of(self.found_watched_units, users)
+
+    def _share_of(self, units: float, users: int) -> float:
+        return min(1.0, units * math.sqrt(self.report_variance / reports_alone(users, self._random)))
+
+    @property
+    def shown(self) -> str:
+        """Which strings people see, in words."""
+        return shown_from(self.least_share)
 
     def users_for(self, share: float) -> int:
         """Users with whom strings of that share are listed with 90 %."""
@@ -106,7 +125,17 @@ class StringsSummary(BaseSummary):
         """The share that so many find, and how sure they are of it."""
         one = percent(_TWO_SIDED * self.share_error(users), 2)
         every = percent(_OF_LIST * self.share_error(users), 2)
+        certified = self.share_certified(users)
+        watched = "" if certified is None else f"; certified: watched strings of {percent(certified, 2)}"
         return (
             f"found with 90 %: strings that {percent(self.share_found(users), 2)} of the devices hold or more "
-            f"({self.depth} bits of code); error of a share: ± {one} at 95 %, about ± {every} of all listed at once"
+            f"({self.depth} bits of code){watched}; error of a share: ± {one} at 95 %, about ± {every} of all listed "
+            "at once"
         )
+
+
+def shown_from(least_share: float | None) -> str:
+    """Which strings people see, in words."""
+    if least_share is None:
+        return "strings of half of the share that is listed with 90 %, or more"
+    return f"strings of {percent(least_share, 3)} or more" if least_share else "all certified strings"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from sordino_analysis.answers.document import EstimateDocument, Extras
 from sordino_analysis.answers.shown import ShownAnswers
+from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers
 from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
 from sordino_analysis.percentages import percent
@@ -29,6 +30,24 @@ _ABOVE_NONE = "above 0"
 _SHOWN_SEEN = 10
 # Of all reports, of which the statements say what forged ones do.
 _FORGED = 0.01
+
+
+# What `sentence` says of rows, where strings are watched.
+_CERTIFIED, _CERTIFIED_WATCHED, _WATCHED = "certified", "certified, watched", "watched, not certified"
+
+
+def why_listed(*, certified: bool, watched: bool) -> str:
+    """Why a string is in the table."""
+    if certified:
+        return _CERTIFIED_WATCHED if watched else _CERTIFIED
+    return _WATCHED
+
+
+def certified_rows(table: AnswerTable) -> list[bool]:
+    """(rows,) whether each string is certified; the others are there since they are watched."""
+    if "sentence" not in table.columns:
+        return [True] * len(table)
+    return [sentence != _WATCHED for sentence in table.cells("sentence")]
 
 
 class ListedString(BaseModel):
@@ -72,6 +91,12 @@ class StringExtras(Extras):
     forged: float = Field(description="Times a share of forged reports: points that they add to one string.")
     forged_held_out: float = Field(description="The same where all of them are of the level that counts.")
     seen: tuple[str, ...] = Field(description="Beginnings that are common, without a certified string and a number.")
+    watched: int = Field(0, description="Strings that were candidates before any report came.")
+    found_watched: float | None = Field(
+        None, description="A watched string of that share is certified with 90 %; null where none is watched."
+    )
+    least_share: float = Field(0.0, description="Certified strings of a smaller share are not shown, unless watched.")
+    hidden: int = Field(0, description="How many certified strings are not shown.")
     blanket: int | None = Field(
         None, description="Random reports of a shuffler, for which shares are spread; `users` are the others."
     )
@@ -132,18 +157,22 @@ class StringsKind(KindOfQuestion):
         column = next((at for at, heading in enumerate(shown.headings) if "band" in heading), None)
         if column is None:
             return shown
-        texts = [list(row) for row in shown.rows]
+        texts, certified = [list(row) for row in shown.rows], certified_rows(estimate.table)
         for row, text in zip(rows, texts, strict=True):
-            if lower[row] == 0:
+            if lower[row] == 0 and certified[row]:
                 text[column] = _ABOVE_NONE + text[column][text[column].index(" …") :]
-        return replace(shown, rows=tuple(map(tuple, texts)))
+        headings = shown.headings
+        if "sentence" in estimate.table.columns:
+            headings, sentences = (*headings, "listed as"), estimate.table.cells("sentence")
+            texts = [[*text, str(sentences[row])] for row, text in zip(rows, texts, strict=True)]
+        return replace(shown, headings=headings, rows=tuple(map(tuple, texts)))
 
     def statements(self, estimate: EstimateDocument) -> Sequence[str]:
         """What holds of the list, whatever devices hold."""
         of = estimate.extras
         assert isinstance(of, StringExtras)
         level = percent(estimate.table.level)
-        listed = len(estimate.table)
+        listed = sum(certified_rows(estimate.table))
         head = f"{quantity(listed, 'string')} certified of {quantity(of.candidates, 'candidate')}"
         claim = (
             "each string listed is held by at least one device that reported, and its share lies in its interval: "
@@ -160,18 +189,19 @@ class StringsKind(KindOfQuestion):
             f"1 % of forged reports can add up to {one} to one string ({counted} to one that is listed anyway), and "
             f"can put a string on the list from {percent(of.found / of.forged, 2)} on"
         )
-        return (head, claim, found, forged)
+        return (head, claim, found, *_of_watched(of), forged)
 
     def notes(self, estimate: EstimateDocument) -> Sequence[str]:
         """Which number to quote, and common beginnings without a certified string."""
         of = estimate.extras
         assert isinstance(of, StringExtras)
         quoted = "a share is too high on average where it was just certified: quote the interval"
+        said = (quoted, *_of_hidden(of))
         if not of.seen:
-            return (quoted,)
+            return said
         more = f" and {len(of.seen) - _SHOWN_SEEN} more" if len(of.seen) > _SHOWN_SEEN else ""
         shown = ", ".join(of.seen[:_SHOWN_SEEN])
-        return (quoted, f"common beginnings without a certified string, and without a number: {shown}{more}")
+        return (*said, f"common beginnings without a certified string, and without a number: {shown}{more}")
 
     def truth(self, users: SimulatedUsers, estimate: EstimateDocument) -> Sequence[float]:
         """Which share of the users hold each listed string."""
@@ -183,6 +213,27 @@ class StringsKind(KindOfQuestion):
 
     def judged(self, estimate: EstimateDocument, compared: TruthComparison) -> JudgedEstimate:
         """Whether every string of the list is one that some user holds."""
-        nobody = [label for label, share in zip(compared.labels, compared.truth.tolist(), strict=True) if not share]
+        rows = zip(compared.labels, compared.truth.tolist(), certified_rows(estimate.table), strict=True)
+        nobody = [label for label, share, certified in rows if certified and not share]
         lines = [f"listed, and nobody holds: {', '.join(nobody)}"] if nobody else ["every string listed is held"]
         return JudgedEstimate({"listed_that_nobody_holds": len(nobody)}, lines, not nobody)
+
+
+def _of_watched(of: StringExtras) -> Iterator[str]:
+    """How watched strings are candidates; nothing where none is."""
+    if of.found_watched is not None:
+        yield (
+            f"{quantity(of.watched, 'string')} watched, and in the table also where nothing is certified of it: the "
+            "interval of each holds with all others, and together they have half of the error; one that "
+            f"{percent(of.found_watched, 2)} of the devices hold is certified with 90 %"
+        )
+
+
+def _of_hidden(of: StringExtras) -> Iterator[str]:
+    """Which certified strings are not shown, as the owner of the campaign decided."""
+    if of.least_share:
+        hidden = f"; {of.hidden:,} of the certified ones are rarer" if of.hidden else ""
+        yield (
+            f"strings below least_share, {percent(of.least_share, 2)}, are not shown{hidden}: a policy, and no "
+            "guarantee of who holds a string"
+        )

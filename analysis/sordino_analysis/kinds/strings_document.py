@@ -15,11 +15,12 @@ from sordino_analysis.documents.string_queries import StringQueries, StringsDeco
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.figures import SHARE
 from sordino_analysis.kinds.base import digests_of
-from sordino_analysis.kinds.strings import StringExtras
+from sordino_analysis.kinds.strings import StringExtras, why_listed
 from sordino_analysis.kinds.strings_periods import known_codes, of_period
 from sordino_analysis.planning.rounds import ClosedRound, EarlierPeriod
 from sordino_analysis.strings.certification import forged_reach
 from sordino_analysis.strings.labels import kind_of, label_of, legible
+from sordino_analysis.strings.levels import LevelPlan
 from sordino_analysis.strings.reports import HELD_OUT, StringReports
 from sordino_analysis.strings.search import FoundStrings, StringDomain, find_strings
 from sordino_analysis.text_codes.reading import CodeReader
@@ -70,6 +71,7 @@ def strings_document(
     strings = StringDomain(device.domain, device.randomizer)
     reports = StringReports.of(device.randomizer, pages)
     users = _devices_among(reports, blanket)
+    share = decoder.share_found(users, blanket)
     found = find_strings(
         strings,
         reports,
@@ -77,8 +79,11 @@ def strings_document(
         queries.error,
         decoder.sought,
         known=known_codes(before),
+        watched=strings.watched_codes(queries.watched),
         spread=reports.count / users,
+        least_share=queries.shown_from(share),
     )
+    watched = LevelPlan(strings.text.depth, queries.beam, queries.error, len(queries.watched)).found_watched
     series = of_period(number, before, strings, found, queries.error)
     gain, gain_held_out = forged_reach(strings.chances, decoder.held_out)
     extras = StringExtras(
@@ -87,7 +92,11 @@ def strings_document(
         beam=queries.beam,
         candidates=len(found.texts),
         reports=found.reports,
-        found=decoder.share_found(users, blanket),
+        found=share,
+        watched=len(queries.watched),
+        found_watched=None if watched is None else min(1.0, share * watched / decoder.found),
+        least_share=found.least_share,
+        hidden=int((found.certified.certified & ~found.listed).sum()),
         forged=gain,
         forged_held_out=gain_held_out,
         seen=tuple(map(legible, found.seen)),
@@ -140,10 +149,10 @@ def true_shares(domain: Domain, values: Sequence[object]) -> dict[tuple[str, str
 
 
 def _columns(strings: StringDomain, found: FoundStrings) -> dict[str, Sequence[Cell]]:
-    """Certified strings by their shares."""
-    certified = found.certified
-    listed = [at for at in range(len(found.texts)) if certified.certified[at]]
-    listed.sort(key=lambda at: -float(certified.uncut[at]))
+    """Certified strings by their shares, then watched ones that are not certified."""
+    certified, listed = found.certified, found.listed.tolist()
+    rows_of = [at for at, watched in enumerate(found.watched.tolist()) if watched or listed[at]]
+    rows_of.sort(key=lambda at: (not listed[at], -float(certified.uncut[at])))
     errors = found.counts.standard_errors(strings.chances)
     rows = [
         {
@@ -155,10 +164,13 @@ def _columns(strings: StringDomain, found: FoundStrings) -> dict[str, Sequence[C
             "standard_error": float(errors[at]),
             **ends("band_", (float(certified.interval[at, 0]), float(certified.interval[at, 1]))),
         }
-        for at in listed
+        for at in rows_of
     ]
     names = ("kind", "label", "unit", "value", "uncut", "standard_error", "band_lower", "band_upper")
-    return {name: [row[name] for row in rows] for name in names}
+    columns: dict[str, Sequence[Cell]] = {name: [row[name] for row in rows] for name in names}
+    if found.watched.any():
+        columns["sentence"] = [why_listed(certified=listed[at], watched=bool(found.watched[at])) for at in rows_of]
+    return columns
 
 
 def _warnings(randomizer: Coarsened, reports: Sequence[int]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 from sordino_analysis.documents.string_queries import PERIODS_AT_ONCE
 from sordino_analysis.kinds.strings import ListedString, StringChange, StringExtras
 from sordino_analysis.planning.rounds import EarlierPeriod
-from sordino_analysis.strings.changes import changes_since
+from sordino_analysis.strings.changes import changes_since, compared
 from sordino_analysis.strings.labels import kind_of, label_of
 from sordino_analysis.strings.reports import HELD_OUT, StringReports
 from sordino_analysis.strings.search import FoundStrings, StringDomain
@@ -62,7 +62,7 @@ def listed_with(
 ) -> tuple[ListedString, ...]:
     """Those and what the period `number` lists, the newest first, without what 26 periods have not listed."""
     first = {each.code: each.first for each in before}
-    sure = zip(found.codes, found.texts, found.certified.certified.tolist(), strict=True)
+    sure = zip(found.codes, found.texts, found.listed.tolist(), strict=True)
     own = []
     for code, text in ((code_text(strings, code), text) for code, text, listed in sure if listed):
         seen = first.get(code, number)
@@ -85,6 +85,7 @@ def changed_since(
         return None, (), (f"no report of period {before.number} counts strings, so no change since it is told",)
     random = _extras(before).blanket or 0
     changes = changes_since(strings, found, reports, error, spread=reports.count / (reports.count - random))
+    at = compared(found)
     rows = [
         StringChange(
             kind=kind_of(text),
@@ -96,17 +97,18 @@ def changed_since(
             upper=high,
             verdict=verdict,
         )
-        for text, listed, verdict, earlier, later, deviation, (low, high) in zip(
-            found.texts,
-            found.certified.certified.tolist(),
+        for text, shown, verdict, earlier, later, deviation, (low, high) in zip(
+            (found.texts[each] for each in at),
+            (found.listed | found.watched)[at].tolist(),
             changes.verdicts,
             changes.before.tolist(),
             changes.after.tolist(),
             changes.standard_errors.tolist(),
             changes.interval.tolist(),
-            strict=False,
+            strict=True,
         )
-        if listed or verdict != "undecided"
+        # A share that is no longer shown was shown before it fell.
+        if shown or (verdict != "undecided" and max(earlier, later) >= found.least_share)
     ]
     return before.number, tuple(rows), ()
 

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sordino_analysis.answers.columns import Cell
+from sordino_analysis.documents.string_queries import MAX_TEXT_BYTES
 from sordino_analysis.figures import SHARE
 from sordino_analysis.strings.held_out import HeldOutCounts
 from sordino_analysis.strings.labels import kind_of, label_of
@@ -15,8 +16,6 @@ from sordino_analysis.strings.reports import HELD_OUT, StringReports
 from sordino_analysis.strings.search import StringDomain
 from sordino_shared.errors import InvalidValue
 
-# A device takes any text; a question is one that a request holds.
-MOST_BYTES = 64 << 10
 # The band holds for all texts at once.
 ALL_TEXTS = 1 << 64
 
@@ -35,7 +34,7 @@ def asked_strings(
 
     Raises InvalidValue for a text of more than 64 KiB, and where no report counts.
     """
-    if any(len(text.encode("utf-8", "surrogatepass")) > MOST_BYTES for text in texts):
+    if any(len(text.encode("utf-8", "surrogatepass")) > MAX_TEXT_BYTES for text in texts):
         raise InvalidValue("/query/string: a string that is asked for has at most 64 KiB", len(texts))
     reports = StringReports.of(strings.randomizer, pages)
     if not len(reports.levels[HELD_OUT]):

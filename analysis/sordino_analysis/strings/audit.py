@@ -34,7 +34,8 @@ def audit_strings(device: DevicePart, analyst: AnalystPart) -> Iterator[Check]:
         raise InvalidValue("strings are collected by levels", device)
     with computing_what_was_published():
         strings = StringDomain(device.domain, randomizer)
-        levels = LevelPlan(strings.text.depth, queries.beam, queries.error)
+        levels = LevelPlan(strings.text.depth, queries.beam, queries.error, len(queries.watched))
+        strings.watched_codes(queries.watched)
         found, figures = strings_decoder(device, levels), strings_figures(device, decoder)
     ends = tuple(prefix.last for prefix in strings.prefixes)
     yield Check("levels", ends == levels.ends, _listed(ends), _listed(levels.ends))

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy.special import betainc
 
 from sordino_analysis.arrays import Floats
+from sordino_analysis.documents.string_queries import WATCHED_SHARE
 from sordino_analysis.strings.chances import StringChances
 from sordino_analysis.strings.held_out import HeldOutCounts, Integers
 from sordino_shared.errors import InvalidValue
@@ -40,10 +41,19 @@ class Certified:
         return np.clip(self.uncut, 0.0, 1.0)
 
 
-def weights_of(chances: Floats) -> Floats:
-    """(m,) weights that sum to 1, from the chances that paths give to candidates."""
+def weights_of(chances: Floats, watched: NDArray[np.bool_] | None = None) -> Floats:
+    """(m,) weights that sum to 1, from the chances that paths give to the first candidates.
+
+    Where some of all m are `watched` (m,), half of the weight is theirs, alike for each; one that was found, too, has
+    both. Any weights that do not depend on the held-out level keep the error of the list and of all intervals.
+    """
     raised = np.maximum(chances, _LEAST_CHANCE)
-    return np.asarray(raised / raised.sum())
+    found = np.asarray(raised / raised.sum())
+    if watched is None or not watched.any():
+        return found
+    weights = np.where(watched, WATCHED_SHARE / watched.sum(), 0.0)
+    weights[: len(found)] += (1 - WATCHED_SHARE) * found
+    return weights
 
 
 def certify(found: HeldOutCounts, chances: StringChances, weights: Floats, error: float) -> Certified:

@@ -49,17 +49,26 @@ class StringChanges:
 def changes_since(
     strings: StringDomain, found: FoundStrings, earlier: StringReports, error: float, spread: float = 1.0
 ) -> StringChanges:
-    """Changes of the strings that the paths of a period chose, since the reports of an `earlier` one.
+    """Changes of the strings that the paths of a period chose or that are watched, since the reports of an earlier one.
+
+    They are those of the candidates at `compared`.
 
     With probability 1 − `error` or more all changes lie in their intervals in PERIODS_AT_ONCE periods together: about
     the devices that reported, and about those that were active. `spread` is that of the earlier period.
     """
-    own = len(found.paths.codes)
-    after = HeldOutCounts(found.counts.counts[:own], found.counts.reports, found.counts.spread)
-    before = held_out_counts(strings, earlier, found.codes[:own], spread)
-    # Two intervals of each string, with the weights of the paths alone: what was known of it was read from `earlier`.
-    errors = error / PERIODS_AT_ONCE / 2 * weights_of(found.paths.chances)
+    at = compared(found)
+    after = HeldOutCounts(found.counts.counts[at], found.counts.reports, found.counts.spread)
+    before = held_out_counts(strings, earlier, [found.codes[each] for each in at], spread)
+    # Two intervals of each string, with the weights of the paths alone and of what was watched before all reports: what
+    # was known of it was read from `earlier`.
+    errors = error / PERIODS_AT_ONCE / 2 * weights_of(found.paths.chances, found.watched[at])
     return change_between(strings, before, after, errors)
+
+
+def compared(found: FoundStrings) -> Sequence[int]:
+    """The places of the candidates that neither held-out level chose: leaves of paths first, then watched strings."""
+    leaves = len(found.paths.codes)
+    return [*range(leaves), *(leaves + np.flatnonzero(found.watched[leaves:])).tolist()]
 
 
 def change_between(strings: StringDomain, before: HeldOutCounts, after: HeldOutCounts, errors: Floats) -> StringChanges:

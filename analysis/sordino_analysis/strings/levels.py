@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from statistics import NormalDist
 
+from sordino_analysis.documents.string_queries import WATCHED_SHARE
 from sordino_shared._checks import check_range
 from sordino_shared.domains.strings import MAX_DEPTH, MAX_PIECE
 
@@ -44,11 +45,15 @@ def piece_ends(depth: int) -> tuple[int, ...]:
 
 @dataclass(frozen=True)
 class LevelPlan:
-    """The levels of a code of `depth` bits with a beam of so many parents and an error of the list and intervals."""
+    """The levels of a code of `depth` bits with a beam of so many parents and an error of the list and intervals.
+
+    So many strings are `watched`, which takes half of the error from those that are found.
+    """
 
     depth: int
     beam: int
     error: float
+    watched: int = 0
 
     @cached_property
     def ends(self) -> tuple[int, ...]:
@@ -88,6 +93,14 @@ class LevelPlan:
         return self.bracket * (_DEEP_CROWDING if self.depth >= _DEEP else _CROWDING)
 
     @property
+    def found_watched(self) -> float | None:
+        """The share of a watched string that is certified with 90 %, in units of √(V/n); None where none is watched."""
+        if not self.watched:
+            return None
+        certify = _tail(self.error / 2 * WATCHED_SHARE / self.watched)
+        return (certify + _REACH) / math.sqrt(self.held_out)
+
+    @property
     def sought(self) -> float:
         """f*, the share that paths are scored for, in units of √(V/n)."""
         return SOUGHT * self.bracket
@@ -98,7 +111,8 @@ class LevelPlan:
 
     @property
     def _certify(self) -> float:
-        return _tail(self.error / 2 / _SHARING)
+        left = 1 - WATCHED_SHARE if self.watched else 1
+        return _tail(self.error / 2 * left / _SHARING)
 
 
 def found_by_depth(depths: Sequence[int], beam: int, error: float) -> tuple[tuple[int, float], ...]:

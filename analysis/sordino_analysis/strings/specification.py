@@ -5,18 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
-from sordino_analysis.documents.string_queries import LEAST_ERROR, MAX_BEAM, MOST_ERROR, StringQueries
+from sordino_analysis.documents.string_queries import (
+    LEAST_ERROR,
+    MAX_BEAM,
+    MAX_TEXT_BYTES,
+    MAX_WATCHED,
+    MOST_ERROR,
+    MOST_LEAST_SHARE,
+    StringQueries,
+)
 from sordino_analysis.questions.linear.attributes import Strict, readable
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.strings.levels import LevelPlan
 from sordino_analysis.text_codes.shipped_codes import shipped_code
 from sordino_analysis.text_codes.string_code import StringCode, WrittenCode
-from sordino_shared.domains import Domain
+from sordino_shared.domains import Domain, Text
 from sordino_shared.domains.hashed import SALT_BYTES
 from sordino_shared.domains.strings import MAX_DEPTH
+from sordino_shared.domains.text_code import packed_bits
 from sordino_shared.errors import InvalidValue
 
 # More paths find little more and cost as much more; python -m benchmarks.strings has 300 and 3,000 beside it.
@@ -65,14 +74,29 @@ def _check_alone(attributes: Any) -> Any:
     return attributes
 
 
+def _check_length(text: str) -> str:
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_TEXT_BYTES:
+        raise PydanticCustomError("too_long", "a watched string has at most 64 KiB")
+    return text
+
+
 class StringsSpecification(Strict):
-    """A name, one text, and `queries: strings`."""
+    """A name, one text, and `queries: strings`.
+
+    Strings to `watch` are candidates that no search has to find. Certified strings below `least_share` are not shown;
+    without it these are strings below half of the share that is listed with 90 %.
+    """
 
     name: str = Field(min_length=1, max_length=_MAX_NAME)
     domain: Annotated[
         list[TextSpecification], Field(min_length=1, max_length=1, fail_fast=True), BeforeValidator(_check_alone)
     ]
     queries: Literal["strings"] | WrittenStrings
+    watch: Annotated[
+        list[Annotated[str, Field(strict=True), AfterValidator(_check_length)]] | None,
+        Field(min_length=1, max_length=MAX_WATCHED),
+    ] = None
+    least_share: Annotated[float, Field(ge=0, le=MOST_LEAST_SHARE)] | None = None
 
     def canonical(self) -> dict[str, Any]:
         """The JSON-able form that is stored, and read back to an equal question."""
@@ -90,17 +114,46 @@ class StringsSpecification(Strict):
 
     def asked(self) -> StringQueries:
         """The queries as a plan publishes them."""
-        if isinstance(self.queries, str):
-            return StringQueries(USUAL_BEAM, USUAL_ERROR)
-        return StringQueries(self.queries.beam, self.queries.error)
+        written = WrittenStrings(kind="strings") if isinstance(self.queries, str) else self.queries
+        return StringQueries(written.beam, written.error, self.watched(), self.least_share)
 
     def levels(self) -> LevelPlan:
         """The levels of the code; raises WorkloadError where the code is none."""
-        asked = self.asked()
+        written = WrittenStrings(kind="strings") if isinstance(self.queries, str) else self.queries
+        return LevelPlan(self.depth, written.beam, written.error, len(self.watch or ()))
+
+    @property
+    def depth(self) -> int:
+        """Bits of the code; raises WorkloadError where the code is none."""
+        return self.text.depth or self.code().depth
+
+    def code(self) -> StringCode:
+        """The code; raises WorkloadError where a written one is none."""
         try:
-            return LevelPlan(self.text.depth or self.text.string_code().depth, asked.beam, asked.error)
+            return self.text.string_code()
         except InvalidValue as error:
             raise WorkloadError(f"domain.0.code: {error}", error.value) from error
+
+    def watched(self) -> tuple[bytes, ...]:
+        """The bits of the code of each watched string; raises WorkloadError where two of them are one value."""
+        if not self.watch:
+            return ()
+        code = self.code().code
+        text = Text(
+            name=self.text.name,
+            normal=self.text.normal,
+            depth=self.depth,
+            salt=bytes(SALT_BYTES),
+            tokens=code.tokens,
+            lengths=code.lengths,
+        )
+        places: dict[bytes, int] = {}
+        for place, each in enumerate(self.watch):
+            bits = packed_bits(text.bits_of(each), text.depth)
+            if (first := places.setdefault(bits, place)) != place:
+                same = text.utf_8(each) == text.utf_8(self.watch[first])
+                raise WorkloadError(_watched_twice(place, first, text.depth, same=same), place)
+        return tuple(places)
 
     def held_domain(self, salt: bytes = bytes(SALT_BYTES)) -> Domain:
         """The text and its pieces with a salt, which a plan draws; raises WorkloadError where the code is none."""
@@ -108,7 +161,17 @@ class StringsSpecification(Strict):
         from sordino_analysis.strings.device_plan import string_domain
 
         ends = self.levels().ends
-        return string_domain(self.text.name, self.text.string_code().code, ends, self.text.normal, salt)
+        return string_domain(self.text.name, self.code().code, ends, self.text.normal, salt)
+
+
+def _watched_twice(place: int, first: int, depth: int, *, same: bool) -> str:
+    """By their places alone: what is watched is in no message."""
+    if same:
+        return f"watch.{place}: the same text as watch.{first}, or the same in its normal form: write it once"
+    return (
+        f"watch.{place}: its code begins with the same {depth} bits as that of watch.{first}, so both are one value: "
+        "watch one of them, or take a larger depth"
+    )
 
 
 def parse_strings(document: Mapping[str, Any]) -> StringsSpecification:
@@ -117,5 +180,6 @@ def parse_strings(document: Mapping[str, Any]) -> StringsSpecification:
         read = StringsSpecification.model_validate(document)
     except ValidationError as error:
         raise WorkloadError(readable(error), document) from error
-    read.levels()
+    read.code()
+    read.watched()
     return read
