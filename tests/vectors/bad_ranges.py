@@ -414,6 +414,19 @@ def _analyst_parts() -> list[dict[str, Any]]:
     ]
 
 
+def _searches() -> list[dict[str, Any]]:
+    """What is asked of strings, and the figures of their plan."""
+    strings, watched = ("analyst_part", "strings"), ("queries", "watched")
+    many = [number.to_bytes(3, "big") for number in range(1001)]
+    return [
+        *one_past(*strings, ("queries", "beam"), 0, 10_001, why="1 to 10,000"),
+        *one_past(*strings, ("queries", "error"), 0.0009, 0.51, why="0.001 to 0.5"),
+        *one_past(*strings, watched, many, [b""], [bytes(65)], [b"ab0", b"ab0"], why="up to 1,000 codes, each once"),
+        *one_past(*strings, ("queries", "least_share"), -0.01, 0.51, why="0 to 0.5, or null"),
+        *one_past(*strings, ("decoder", "held_out"), 0.0, 1.0, why="above 0, and below 1"),
+    ]
+
+
 def _aggregates() -> list[dict[str, Any]]:
     whole, parts, most = ("aggregate", "whole"), ("aggregate", "parts"), 2**53
     names = ["", "e" * 25, "EU", "-eu", "eu west", "eu\u2013west"]
@@ -432,6 +445,15 @@ def _aggregates() -> list[dict[str, Any]]:
 def bad_ranges() -> dict[str, Any]:
     """The file of values beyond their ranges, by path."""
     manifests = (*_manifests(), *_routes(), *_domains(), *_series())
-    vectors = [*manifests, *_tasks(), *_finding(), *_parts(), *_reports(), *_analyst_parts(), *_aggregates()]
+    vectors = [
+        *manifests,
+        *_tasks(),
+        *_finding(),
+        *_parts(),
+        *_reports(),
+        *_analyst_parts(),
+        *_searches(),
+        *_aggregates(),
+    ]
     vectors += [*_sealed(), *_entries()]
     return {"bad/ranges.json": {"vectors": vectors}}

@@ -318,11 +318,12 @@ def analyst_parts() -> dict[str, AnalystPart]:
 
 
 def strings_analyst_part() -> AnalystPart:
-    """Common strings: a search, of which no bound above 0 is proved."""
+    """Common strings, two of them watched, of 20 bits of code: a search, of which no bound above 0 is proved."""
     decoder = StringsDecoder(variance=0.75, held_out=0.25, found=10.5, sought=12.5)
     nothing = LowerBound(0, _reals(0), _reals(0))
+    queries = StringQueries(1000, 0.05, (bytes.fromhex("616210"), bytes.fromhex("ff0000")), 0.0025)
     return analyst_part(
-        *("strings", "pages", StringQueries(1000, 0.05), "prefix_levels", decoder, ErrorFigures(1.5, 1.25, 0)),
+        *("strings", "pages", queries, "prefix_levels", decoder, ErrorFigures(1.5, 1.25, 0)),
         certificate=Certificate(nothing, nothing),
     )
 

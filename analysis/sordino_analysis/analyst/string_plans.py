@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from sordino_analysis.analyst.arguments import NUMBER, PATH, TEXT, WHOLE, WrongType, instance, takes
+from sordino_analysis.analyst.arguments import NONE, NUMBER, PATH, TEXT, WHOLE, WrongType, instance, takes
 from sordino_analysis.analyst.published_plans import PublishedPlan
 from sordino_analysis.documents.string_queries import StringQueries, StringsDecoder
 from sordino_analysis.documents.strings_summary import shown_from
@@ -28,7 +28,13 @@ from sordino_shared.randomizers import Coarsened
 _USERS_SHOWN = 100_000
 
 
-@takes(code=TEXT | instance(StringCode, advice=", which text_code makes"), name=TEXT, beam=WHOLE, error=NUMBER)
+@takes(
+    code=TEXT | instance(StringCode, advice=", which text_code makes"),
+    name=TEXT,
+    beam=WHOLE,
+    error=NUMBER,
+    least_share=NUMBER | NONE,
+)
 def common_strings(
     code: Literal["urls", "apps", "words", "bytes"] | str | StringCode = "urls",
     *,

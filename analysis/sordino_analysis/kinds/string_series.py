@@ -14,6 +14,7 @@ from sordino_analysis.documents.string_queries import PERIODS_AT_ONCE
 from sordino_analysis.figures import amount, chosen, span
 from sordino_analysis.kinds.base import KindOfAnswers
 from sordino_analysis.kinds.series import ListedPeriod, PeriodsExtras, moment, periods_of
+from sordino_analysis.kinds.strings import WATCHED_ONLY
 from sordino_analysis.percentages import percent
 from sordino_shared.quantities import quantity
 
@@ -117,7 +118,8 @@ class _Lines:
         new = Counter(number for number, rows in self.listed.items() for row in rows if _is_new(row))
         for each in reversed(self.shown):
             found = self.listed.get(each.period, ())
-            counts = (str(len(found)), str(new[each.period])) if each.state == "estimated" else ("", "")
+            listed = sum(row["sentence"] != WATCHED_ONLY for row in found)
+            counts = (str(listed), str(new[each.period])) if each.state == "estimated" else ("", "")
             yield (str(each.period), moment(each.start), each.state, f"{each.reports:,}", *counts)
 
     def strings(self, number: int) -> Iterator[tuple[str, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.document import EstimateDocument
@@ -11,7 +11,7 @@ from sordino_analysis.documents.string_queries import StringQueries
 from sordino_analysis.figures import SHARE
 from sordino_analysis.kinds.series import SeriesStates, iso_moment
 from sordino_analysis.kinds.string_series import NEW, StringSeriesExtras
-from sordino_analysis.kinds.strings import StringExtras
+from sordino_analysis.kinds.strings import WATCHED_ONLY, StringExtras, certified_rows
 from sordino_shared.protocol import DevicePart
 
 _COPIED = ("kind", "label", "unit", "value", "uncut", "standard_error", "band_lower", "band_upper")
@@ -39,6 +39,7 @@ def string_series_document(
         warnings=(
             *terms.warnings,
             *(f"period {number}: {each}" for number, found in ordered for each in found.extras.warnings),
+            *_out_of_order(ordered),
         ),
     )
     rows = [row for number, found in ordered for row in (*_listed(number, found), *_changes(number, found))]
@@ -61,18 +62,30 @@ def string_series_document(
     )
 
 
+def _out_of_order(ordered: Sequence[tuple[int, EstimateDocument]]) -> Iterator[str]:
+    """Which periods were estimated before an earlier one, whose list they do not know: their estimates stay."""
+    for number, found in ordered:
+        since = _extras(found).since
+        for late in (other for other, _ in ordered if since is not None and since < other < number):
+            yield (
+                f"period {number} was estimated before period {late}, which had failed: its list, and what is new in "
+                f"it, follow period {since}"
+            )
+
+
 def _listed(number: int, estimate: EstimateDocument) -> Iterator[dict[str, Cell]]:
     """A row for each listed string of a period, with since when it is listed."""
     extras = _extras(estimate)
     rising = {(each.kind, each.label) for each in extras.changes if each.verdict == "higher"}
     first = {(each.kind, each.label): each.first for each in extras.listed}
-    for row in estimate.answers():
+    for row, certified in zip(estimate.answers(), certified_rows(estimate.table), strict=True):
         named = (str(row["kind"]), str(row["label"]))
+        since = _since(first.get(named, number), number, rising=named in rising)
         yield {
             "part": "period",
             "period": number,
             **{name: row[name] for name in _COPIED if name in row},
-            "sentence": _since(first.get(named, number), number, rising=named in rising),
+            "sentence": since if certified else WATCHED_ONLY,
             "users": estimate.users,
             "target": f"devices active in period {number}",
         }

@@ -33,21 +33,21 @@ _FORGED = 0.01
 
 
 # What `sentence` says of rows, where strings are watched.
-_CERTIFIED, _CERTIFIED_WATCHED, _WATCHED = "certified", "certified, watched", "watched, not certified"
+_CERTIFIED, _CERTIFIED_WATCHED, WATCHED_ONLY = "certified", "certified, watched", "watched, not certified"
 
 
 def why_listed(*, certified: bool, watched: bool) -> str:
     """Why a string is in the table."""
     if certified:
         return _CERTIFIED_WATCHED if watched else _CERTIFIED
-    return _WATCHED
+    return WATCHED_ONLY
 
 
 def certified_rows(table: AnswerTable) -> list[bool]:
     """(rows,) whether each string is certified; the others are there since they are watched."""
     if "sentence" not in table.columns:
         return [True] * len(table)
-    return [sentence != _WATCHED for sentence in table.cells("sentence")]
+    return [sentence != WATCHED_ONLY for sentence in table.cells("sentence")]
 
 
 class ListedString(BaseModel):

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.documents.string_queries import PERIODS_AT_ONCE
 from sordino_analysis.kinds.strings import ListedString, StringChange, StringExtras
 from sordino_analysis.planning.rounds import EarlierPeriod
@@ -46,10 +47,19 @@ def of_period(
 
 
 def listed_before(before: EarlierPeriod | None) -> tuple[ListedString, ...]:
-    """The strings that earlier periods of the series listed; none for a campaign of one round."""
+    """The strings that earlier periods of the series listed; none for a campaign of one round.
+
+    A period that failed and was estimated late gives its list to the next one that is estimated.
+    """
     if before is None:
         return ()
-    return _extras(before).listed
+    known: dict[str, ListedString] = {}
+    for estimate in (before.estimate, *reversed(before.late)):
+        for each in _extras(estimate).listed:
+            other = known.get(each.code, each)
+            ends = {"first": min(each.first, other.first), "last": max(each.last, other.last)}
+            known[each.code] = other.model_copy(update=ends)
+    return tuple(known.values())[:MOST_LISTED]
 
 
 def known_codes(before: EarlierPeriod | None) -> list[int]:
@@ -83,7 +93,7 @@ def changed_since(
     reports = StringReports.of(strings.randomizer, before.payloads())
     if not len(reports.levels[HELD_OUT]):
         return None, (), (f"no report of period {before.number} counts strings, so no change since it is told",)
-    random = _extras(before).blanket or 0
+    random = _extras(before.estimate).blanket or 0
     changes = changes_since(strings, found, reports, error, spread=reports.count / (reports.count - random))
     at = compared(found)
     rows = [
@@ -113,8 +123,8 @@ def changed_since(
     return before.number, tuple(rows), ()
 
 
-def _extras(before: EarlierPeriod) -> StringExtras:
-    extras = before.estimate.extras
+def _extras(estimate: EstimateDocument) -> StringExtras:
+    extras = estimate.extras
     assert isinstance(extras, StringExtras), "periods of one campaign have one kind"
     return extras
 

@@ -41,10 +41,14 @@ class RoundPlan:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EarlierPeriod:
-    """The newest estimated period of a series before another one; without `payloads` where they were purged."""
+    """The newest estimated period of a series before another one; without `payloads` where they were purged.
+
+    `late` are estimates of still earlier periods that failed and were made after this one, which knows nothing of them.
+    """
 
     number: int
     estimate: EstimateDocument
+    late: tuple[EstimateDocument, ...] = ()
     payloads: Callable[[], Iterable[NDArray[np.uint8]]] | None = None
 
 

@@ -122,11 +122,14 @@ def _period_before(database: Database, row: Round) -> EarlierPeriod | None:
         earlier = rounds.newest_estimated_before(session, row)
         if earlier is None:
             return None
-        content = repository.find(session, earlier.id)
+        content, late = repository.find(session, earlier.id), repository.estimated_after(session, earlier)
         randomizer = plans.device_part(session, earlier.device_digest).randomizer
     assert content is not None, "as of every estimated period"
     return EarlierPeriod(
-        number=earlier.index, estimate=read_estimate(content), payloads=_kept_payloads(database, earlier, randomizer)
+        number=earlier.index,
+        estimate=read_estimate(content),
+        late=tuple(map(read_estimate, late)),
+        payloads=_kept_payloads(database, earlier, randomizer),
     )
 
 

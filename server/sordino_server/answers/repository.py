@@ -52,6 +52,17 @@ def estimates_between(session: Session, campaign: str, first: int, last: int) ->
     return dict(session.execute(chosen).tuples().all())
 
 
+def estimated_after(session: Session, row: Round) -> Sequence[bytes]:
+    """The stored bytes of earlier periods than the estimated one of `row` that were not estimated before it.
+
+    They are of periods that had failed and were tried again; the earliest period comes first.
+    """
+    own = select(Estimate.created_at).where(Estimate.round_id == row.id).scalar_subquery()
+    earlier = (Round.campaign_id == row.campaign_id) & (Round.index < row.index)
+    query = select(Estimate.content).join(Round, Estimate.round_id == Round.id)
+    return session.scalars(query.where(earlier, Estimate.created_at >= own).order_by(Round.index)).all()
+
+
 def find(session: Session, round_id: int) -> bytes | None:
     """The stored bytes of a round's estimate."""
     row = session.get(Estimate, round_id)

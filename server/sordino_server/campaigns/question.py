@@ -29,6 +29,7 @@ class Question(BaseModel):
     bias_bound: float
     predicted_rmse: float | None = Field(description="For `users` users: the worst query's, or the statistic's.")
     blanket: BlanketSummary | None = Field(None, description="Of a plan for a shuffler: the random reports it adds.")
+    shown: str | None = Field(None, description="Of common strings: which of them people see, in words.")
 
     def rmse(self, users: int) -> float | None:
         """√(variance/users + bias²), at least the worst query's error, with what random reports add; None: unknown."""
@@ -86,6 +87,7 @@ def _(summary: StringsSummary, plan_request: str, workload: str) -> Question:
         bias_bound=0.0,
         predicted_rmse=None if summary.users is None else summary.share_error(summary.users),
         blanket=summary.blanket,
+        shown=summary.shown,
     )
 
 

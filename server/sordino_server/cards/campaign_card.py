@@ -132,11 +132,24 @@ def _data(facts: CampaignFacts) -> list[CardField]:
         at("question", "Question", "status:/question/name", none="of an earlier version"),
         at("answers", "Number of answers", "status:/question/queries", none="of an earlier version"),
         at("rounds", "Rounds", "status:/planned_rounds"),
+        *_shown_strings(facts),
         said("unprotected", "What is not protected", words.UNPROTECTED),
         said(
             "randomised", "Is a report personal data", "it may be: a report with much noise is still about one device"
         ),
     ]
+
+
+def _shown_strings(facts: CampaignFacts) -> list[CardField]:
+    """Which common strings people see; nothing for another question."""
+    if facts.sources.at("status:/question/shown") is None:
+        return []
+    at = facts.sources.field
+    return [at("shown_strings", "Strings that people see", "status:/question/shown", _policy)]
+
+
+def _policy(shown: str) -> str:
+    return f"{shown}: a policy of who asks, and no guarantee of how many hold a string"
 
 
 def _accounting(facts: CampaignFacts) -> list[CardField]:

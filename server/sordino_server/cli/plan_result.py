@@ -46,6 +46,8 @@ def _(summary: StringsSummary, written: str | None, verbose: bool) -> None:
         _line(console, f"  {summary.quality} with 90 % (--users N says it for N)")
     else:
         _line(console, f"  with {quantity(summary.users, 'user')}, {summary.forecast(summary.users)}")
+    watched = f"{quantity(summary.watched, 'string')} watched, with half of the error; " if summary.watched else ""
+    _line(console, f"  {watched}shown: {summary.shown}")
     if summary.blanket is not None:
         for line in _strings_behind(summary, summary.blanket):
             _line(console, line)

@@ -48,7 +48,7 @@ def paths(database: Database, number: int, progress: ProgressCallback) -> bytes:
     total = aggregate(database, row.id, device.randomizer)
     pages = logged_payloads(database, row.id, device.randomizer.payload_bytes, total.count)
     reports = StringReports.of(device.randomizer, pages)
-    sought = LevelPlan(strings.text.depth, search.beam, queries.error).sought
+    sought = LevelPlan(strings.text.depth, search.beam, queries.error, len(queries.watched)).sought
     *_, leaves = followed_paths(strings, reports, search.beam, sought, progress)
     listed = [
         {"kind": kind_of(read), "label": label_of(read), "log_odds": round(odds, _DIGITS)}

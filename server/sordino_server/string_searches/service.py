@@ -30,9 +30,8 @@ def order(session: Session, campaign: str, beam: int, now: int) -> tuple[StringS
     row = session.get_one(Round, _round(session, campaign, now), with_for_update=FOR_CHANGE, populate_existing=True)
     own = _beam_of_estimate(session, campaign, now)
     if not own < beam <= MAX_BEAM:
-        raise ServerError(
-            Problem.INVALID_REQUEST, f"/beam: the estimate has a beam of {own:,}: give more, up to {MAX_BEAM:,}"
-        )
+        advice = f"give more, up to {MAX_BEAM:,}" if own < MAX_BEAM else "that is the widest, so no search is wider"
+        raise ServerError(Problem.INVALID_REQUEST, f"/beam: the estimate has a beam of {own:,}: {advice}")
     known = repository.find(session, row.id, beam)
     if known is not None and known.error is None:
         return known, False

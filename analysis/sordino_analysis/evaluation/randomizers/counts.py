@@ -56,6 +56,13 @@ def clones_by_distance(ratio: Fraction, distances: Sequence[Fraction]) -> tuple[
     return Clones.of_pair(ratio, most), *together
 
 
+def clones_within(ratio: Fraction, least: Fraction, most: Fraction) -> tuple[Clones, ...]:
+    """For all pairs whose distance is from `least` to `most`, whichever there are: the farthest, and all in groups."""
+    inner = [most * Fraction(share) for share in _SHARES if most * Fraction(share) > least]
+    ends = zip([*inner, least], [most, *inner], strict=True)
+    return Clones.of_pair(ratio, most), *(Clones.of_pairs(ratio, low, high) for low, high in ends)
+
+
 def _group(share: float) -> int:
     """Which group pairs belong to that are at this share of the largest distance."""
     return sum(share < least for least in _SHARES)
