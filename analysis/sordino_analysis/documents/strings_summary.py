@@ -138,4 +138,4 @@ def shown_from(least_share: float | None) -> str:
     """Which strings people see, in words."""
     if least_share is None:
         return "strings of half of the share that is listed with 90 %, or more"
-    return f"strings of {percent(least_share, 3)} or more" if least_share else "all certified strings"
+    return f"strings of {percent(least_share)} or more" if least_share else "all certified strings"

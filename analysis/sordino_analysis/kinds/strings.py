@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from sordino_analysis.answers.document import EstimateDocument, Extras
 from sordino_analysis.answers.shown import ShownAnswers
 from sordino_analysis.answers.table import AnswerTable
+from sordino_analysis.figures import figure
 from sordino_analysis.kinds.base import KindOfQuestion, RequestClass, SimulatedUsers
 from sordino_analysis.kinds.comparison import JudgedEstimate, TruthComparison
 from sordino_analysis.percentages import percent
@@ -234,6 +235,6 @@ def _of_hidden(of: StringExtras) -> Iterator[str]:
     if of.least_share:
         hidden = f"; {of.hidden:,} of the certified ones are rarer" if of.hidden else ""
         yield (
-            f"strings below least_share, {percent(of.least_share, 2)}, are not shown{hidden}: a policy, and no "
+            f"strings below least_share, {figure(100 * of.least_share, 2)} %, are not shown{hidden}: a policy, and no "
             "guarantee of who holds a string"
         )

@@ -74,8 +74,12 @@ def _check_alone(attributes: Any) -> Any:
     return attributes
 
 
-def _check_length(text: str) -> str:
-    if len(text.encode("utf-8", "surrogatepass")) > MAX_TEXT_BYTES:
+def _check_watched(text: str) -> str:
+    try:
+        size = len(text.encode("utf-8"))
+    except UnicodeEncodeError:
+        raise PydanticCustomError("no_text", "half of a surrogate pair is no text") from None
+    if size > MAX_TEXT_BYTES:
         raise PydanticCustomError("too_long", "a watched string has at most 64 KiB")
     return text
 
@@ -93,7 +97,7 @@ class StringsSpecification(Strict):
     ]
     queries: Literal["strings"] | WrittenStrings
     watch: Annotated[
-        list[Annotated[str, Field(strict=True), AfterValidator(_check_length)]] | None,
+        list[Annotated[str, Field(strict=True), AfterValidator(_check_watched)]] | None,
         Field(min_length=1, max_length=MAX_WATCHED),
     ] = None
     least_share: Annotated[float, Field(ge=0, le=MOST_LEAST_SHARE)] | None = None
