@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,24 +84,17 @@ def strings_document(
         spread=reports.count / users,
         least_share=queries.shown_from(share),
     )
-    watched = LevelPlan(strings.text.depth, queries.beam, queries.error, len(queries.watched)).found_watched
     series = of_period(number, before, strings, found, queries.error)
-    gain, gain_held_out = forged_reach(strings.chances, decoder.held_out)
+    forged = forged_reach(strings.chances, decoder.held_out)
     extras = StringExtras(
         warnings=(*_warnings(device.randomizer, found.reports), *series.warnings),
         workload=analyst.workload,
         beam=queries.beam,
-        candidates=len(found.texts),
-        reports=found.reports,
         found=share,
-        watched=len(queries.watched),
-        found_watched=None if watched is None else min(1.0, share * watched / decoder.found),
-        least_share=found.least_share,
-        hidden=int((found.certified.certified & ~found.listed).sum()),
-        forged=gain,
-        forged_held_out=gain_held_out,
-        seen=tuple(map(legible, found.seen)),
+        forged=forged[0],
+        forged_held_out=forged[1],
         blanket=blanket or None,
+        **_of_found(strings, queries, found, share / decoder.found),
         **series.extras,
     )
     return EstimateDocument.of_columns(
@@ -117,6 +111,20 @@ def strings_document(
         compared=len(found.texts),
         **terms,
     )
+
+
+def _of_found(strings: StringDomain, queries: StringQueries, found: FoundStrings, unit: float) -> dict[str, Any]:
+    """The fields about candidates, and which of them are seen, watched and hidden, with a `unit` of shares, √(V/n)."""
+    watched = LevelPlan(strings.text.depth, queries.beam, queries.error, len(queries.watched)).found_watched
+    return {
+        "candidates": len(found.texts),
+        "reports": found.reports,
+        "seen": tuple(map(legible, found.seen)),
+        "watched": len(queries.watched),
+        "found_watched": None if watched is None else min(1.0, unit * watched),
+        "least_share": found.least_share,
+        "hidden": int((found.certified.certified & ~found.listed).sum()),
+    }
 
 
 def _search_of(analyst: AnalystPart) -> tuple[StringQueries, StringsDecoder]:

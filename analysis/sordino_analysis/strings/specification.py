@@ -107,8 +107,9 @@ class StringsSpecification(Strict):
         return self.model_dump(mode="json", exclude_none=True)
 
     def sizes(self) -> tuple[None, int]:
-        """No cells have numbers; the list is one answer. Raises WorkloadError where the code is none."""
+        """No cells have numbers; the list is one answer. Raises WorkloadError as `watched` does."""
         self.held_domain()
+        self.watched()
         return None, 1
 
     @property
@@ -139,7 +140,10 @@ class StringsSpecification(Strict):
             raise WorkloadError(f"domain.0.code: {error}", error.value) from error
 
     def watched(self) -> tuple[bytes, ...]:
-        """The bits of the code of each watched string; raises WorkloadError where two of them are one value."""
+        """The bits of the code of each watched string; raises WorkloadError where two of them are one value.
+
+        The same where the code is none.
+        """
         if not self.watch:
             return ()
         code = self.code().code

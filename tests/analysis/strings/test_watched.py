@@ -45,7 +45,7 @@ def test_watched_strings_have_half_of_the_weight_alike_and_paths_share_the_rest(
 
 
 def wrong_lists(scale: float) -> tuple[int, int]:
-    """Of 1,500 lists of 4 found candidates and 30 watched ones that nobody holds, at an error of .2: how many are wrong,
+    """Of 1,500 lists of 4 found candidates and 30 watched ones that nobody holds: how many are wrong at an error of .2,
     and in how many an interval fails; `scale` times the error that the weights give to each."""
     rng, draws, reports = np.random.default_rng(5), 1500, 4000
     watched = np.arange(34) >= 4
@@ -110,7 +110,7 @@ def test_a_watched_string_is_in_the_table_whether_it_is_certified_or_not() -> No
 
 
 def test_found_and_watched_candidates_are_one_each_and_both_are_compared_with_a_period_before() -> None:
-    campaign, payloads = drawn()
+    campaign = DrawnStrings(beam=2)
     strings = campaign.strings
     codes = {text: strings.text.bits_of(text) for text in ("the", "is", "if", "to")}
     reports = campaign.reports(["the", "of"], np.repeat([0, 1], 2000), 4)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Any
 
@@ -193,6 +194,48 @@ def test_an_earlier_period_that_failed_or_was_purged_holds_up_nothing(running: A
     assert any("the reports of period 0 were purged, so no change" in each for each in document["extras"]["warnings"])
     sentences = {row["label"]: row["sentence"] for row in rows(document, "period") if row["period"] == 2}
     assert (sentences["=old"], sentences[NEW]) == ("since period 0", "first listed")
+
+
+def test_a_period_that_is_estimated_late_gives_its_list_to_the_next_one(running: Any) -> None:
+    """The period after it was estimated before, and stays as it is."""
+    series, database = pages(running), running.database
+    plain: dict[str | None, int] = {"=old": 900, None: 900}
+    for day, held in enumerate([plain, DAYS[1], plain]):
+        series.at(day, 7200)
+        texts_of(series, day, held)
+        running.work()
+    second = _numbers(series)[1]
+
+    def fail(session: Any) -> None:
+        row = session.get_one(Round, second)
+        row.error, row.state = "spoiled by a test", "closed"
+        session.delete(session.get_one(Estimate, second))
+
+    # As if it had failed before the one after it was estimated.
+    database.run("fail", fail)
+    series.at(3, 7200)
+    running.work()
+    before = _stored(series, 2)
+    running.api.post(f"/v1/campaigns/{series.id}/rounds/1/retry").raise_for_status()
+    running.work()
+    assert _stored(series, 2) == before
+    assert {each["label"]: each["last"] for each in _stored(series, 1)["extras"]["listed"]}["fade"] == 1
+    assert "fade" not in {each["label"] for each in before["extras"]["listed"]}
+    texts_of(series, 3, {"=old": 900, "fade": 300, None: 1200})
+    series.at(4, 7200)
+    running.work()
+    known = {each["label"]: (each["first"], each["last"]) for each in _stored(series, 3)["extras"]["listed"]}
+    assert (known["=old"], known["fade"]) == ((0, 3), (1, 3))
+    document = series.document()
+    warnings = document["extras"]["warnings"]
+    assert [each["state"] for each in document["extras"]["periods"]] == ["estimated"] * 4 + ["open"]
+    assert any("period 2 was estimated before period 1, which had failed" in each for each in warnings)
+
+
+def _stored(series: Series, period: int) -> dict[str, Any]:
+    with series.running.database.read("stored") as session:
+        content: dict[str, Any] = json.loads(session.get_one(Estimate, _numbers(series)[period]).content)
+        return content
 
 
 def test_a_device_answers_its_own_period(running: Any, device: Any) -> None:  # noqa: F811
