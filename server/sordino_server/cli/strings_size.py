@@ -13,10 +13,10 @@ from sordino_analysis.documents.strings_summary import StringsSummary
 from sordino_analysis.figures import chosen, figure
 from sordino_analysis.guarantees.shuffled import FAKE_SHARE, Shuffled
 from sordino_analysis.percentages import percent
-from sordino_analysis.planning.shuffling import shuffled_strings
 from sordino_analysis.planning_options import PlanningOptions
 from sordino_analysis.questions.question import WrittenQuestion
 from sordino_analysis.requests import kind_of_question, request_for
+from sordino_analysis.strings.crowd import shuffled_strings
 from sordino_server.cli.local_planning import asked_specification
 from sordino_server.cli.output import console, print_json, print_table
 from sordino_server.cli.shuffler_options import shuffler_options
