@@ -10,7 +10,7 @@ import typer
 from sordino_server.cli.output import fail
 from sordino_server.cli.remote import Remote, RemoteProblem
 from sordino_server.cli.remote_command import Listing, Shown, remote_command
-from sordino_server.keys.audit_chain import START, head_in, link
+from sordino_server.keys.audit_chain import START, head_in, link, lost_in
 from sordino_server.public_log.files import MOST_CHECKPOINT
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Digest, Problem
@@ -28,6 +28,10 @@ def audit_log(
     head: Annotated[
         str | None, typer.Option(metavar="HASH", help="With verify: a head from before, which has to be in the chain.")
     ] = None,
+    lost: Annotated[
+        list[str] | None,
+        typer.Option(metavar="HASH", help="With verify: a head that is known to be lost, as with a backup. Repeat it."),
+    ] = None,
 ) -> Shown:
     """Print what operators changed: when, by whom, and what. Newest first.
 
@@ -36,20 +40,24 @@ def audit_log(
         sordino audit-log verify --head 5d41402abc4b2a76b9719d911017c592ae1d3f7a0c9f6e3f0e2f3c9b5a1d7e42
 
     `verify` computes the hash of each entry again, from the entry and the hash before it, and prints the newest: keep
-    it elsewhere, and a log that was shortened or changed before it is found. The head in the newest checkpoint of the
-    public log has to be in the chain, too. Requires an admin's key.
+    it elsewhere, and a log that was shortened or changed before it is found. The heads that checkpoints of the public
+    log named have to be in the chain, too. Requires an admin's key.
     """
-    if head is not None and what == "list":
-        raise InvalidValue("--head goes with `sordino audit-log verify`", head)
+    if (head is not None or lost) and what == "list":
+        raise InvalidValue("--head and --lost go with `sordino audit-log verify`", head)
     if what == "verify":
-        return _verified(remote, None if head is None else str(Digest.parse(head.strip().lower())))
+        return _verified(remote, None if head is None else _hash(head), set(map(_hash, lost or ())))
     entries = list(islice(remote.listed("/v1/audit-log", "entries"), limit))
     return {"entries": entries}, Listing.of(entries, "created", "actor", "key_id", "action", "path")
 
 
-def _verified(remote: Remote, head: str | None) -> Shown:
+def _hash(text: str) -> str:
+    return str(Digest.parse(text.strip().lower()))
+
+
+def _verified(remote: Remote, head: str | None, known: set[str]) -> Shown:
     # Before the entries: a chain that grows meanwhile has it.
-    published = _published(remote)
+    published, lost = _published(remote)
     entries = list(remote.listed("/v1/audit-log", "entries"))[::-1]
     chained = [entry for entry in entries if entry["sha256"] is not None]
     previous, seen = START, {START}
@@ -60,10 +68,11 @@ def _verified(remote: Remote, head: str | None) -> Shown:
         seen.add(previous)
     if head is not None and head not in seen:
         fail(f"the chain has no head {head}: entries before it were changed or removed")
-    if published is not None and published not in seen:
+    missing = [each for each in (*lost, *filter(None, [published])) if each not in seen and each not in known]
+    if missing:
         fail(
-            f"the chain has no head {published}, which the public log names: entries before it were changed or "
-            "removed, or a backup from before them was restored"
+            f"the chain has no head {missing[0]}, which the public log names: entries before it were changed or "
+            f"removed, or a backup from before them was restored (then give --lost {missing[0]})"
         )
     waiting = len(entries) - len(chained)
     document = {
@@ -72,21 +81,26 @@ def _verified(remote: Remote, head: str | None) -> Shown:
         "waiting": waiting,
         "head": previous,
         "published": published,
+        "lost": list(lost),
     }
     more = f"; {quantity(waiting, 'entry')} a worker has yet to chain" if waiting else ""
     named = "no checkpoint of a public log names a head" if published is None else f"in the public log: {published}"
     return document, (f"{quantity(len(chained), 'entry')} hold{more}", f"head: {previous}", named)
 
 
-def _published(remote: Remote) -> str | None:
-    """The head that the newest checkpoint of the server's public log names; None without a log, or before the first."""
+def _published(remote: Remote) -> tuple[str | None, tuple[str, ...]]:
+    """The head that the newest checkpoint of the server's public log names, and those that it says are lost.
+
+    None without a log, or before the first.
+    """
     try:
         content = remote.content("/log/checkpoint", MOST_CHECKPOINT)
     except RemoteProblem as problem:
         if problem.slug != Problem.NOT_FOUND.slug:
             raise
-        return None
-    return head_in(read_checkpoint(read_text(content)))
+        return None, ()
+    note = read_checkpoint(read_text(content))
+    return head_in(note), lost_in(note)
 
 
 def _fields(entry: dict[str, Any]) -> tuple[object, ...]:

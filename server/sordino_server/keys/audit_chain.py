@@ -22,6 +22,10 @@ START = "0" * 64
 # Links of one transaction; the rest follow in the next one.
 _AT_ONCE = 1000
 _LINE = "audit "
+# A head that a checkpoint named and that the chain has no more.
+_LOST = "audit-lost "
+# Of these; each stands for a log that was shortened or restored.
+_MOST_LOST = 8
 
 
 def link(previous: str, fields: Iterable[object]) -> str:
@@ -57,19 +61,36 @@ def extend(database: Database) -> int:
     return database.run("extend audit chain", _extend)
 
 
-def checkpoint_lines(session: Session) -> tuple[str, ...]:
-    """The extension line of a checkpoint of the public log, `audit <base64>`: the head of the chain, if there is one.
+def checkpoint_lines(session: Session, before: Checkpoint | None) -> tuple[str, ...]:
+    """The extension lines of the checkpoint of the public log that follows `before`.
 
-    A log of entries that was shortened afterwards shows, although nobody kept a head.
+    `audit <base64>` is the head of the chain, if there is one: a log of entries that was shortened afterwards shows,
+    although nobody kept a head. `audit-lost <base64>` is each head of a checkpoint before that the chain has no more:
+    else it would show until the next checkpoint alone.
     """
     newest = repository.newest_link(session)
-    return () if newest is None else (_LINE + written_base64(bytes.fromhex(newest.sha256)),)
+    heads = () if before is None else (*lost_in(before), *filter(None, [head_in(before)]))
+    lost = [each for each in dict.fromkeys(heads) if not repository.has_link(session, each)]
+    return tuple(
+        prefix + written_base64(bytes.fromhex(head))
+        for prefix, head in [*([] if newest is None else [(_LINE, newest.sha256)]), *((_LOST, each) for each in lost)]
+    )[: 1 + _MOST_LOST]
 
 
 def head_in(checkpoint: Checkpoint) -> str | None:
     """The head that a checkpoint names, in hexadecimal digits; raises MalformedDocument where it is no hash."""
-    named = [each.removeprefix(_LINE) for each in checkpoint.extensions if each.startswith(_LINE)]
-    return read_digest(named[0]).hex() if named else None
+    named = _named(checkpoint, _LINE)
+    return named[0] if named else None
+
+
+def lost_in(checkpoint: Checkpoint) -> tuple[str, ...]:
+    """The heads of checkpoints before that the chain had no more; raises MalformedDocument where one is no hash."""
+    return _named(checkpoint, _LOST)
+
+
+def _named(checkpoint: Checkpoint, prefix: str) -> tuple[str, ...]:
+    lines = (each.removeprefix(prefix) for each in checkpoint.extensions if each.startswith(prefix))
+    return tuple(read_digest(each).hex() for each in lines)
 
 
 def _extend(session: Session) -> int:

@@ -134,6 +134,12 @@ def unlinked_entries(session: Session, most: int) -> Sequence[AuditEntry]:
     return session.scalars(query).all()
 
 
+def has_link(session: Session, sha256: str) -> bool:
+    """Whether the chain has this hash; quick for one of the last."""
+    found = select(AuditLink.entry_id).where(AuditLink.sha256 == sha256).order_by(AuditLink.entry_id.desc())
+    return session.scalar(found.limit(1)) is not None
+
+
 def add_link(session: Session, row: AuditLink) -> None:
     """Append to the chain."""
     session.add(row)

@@ -14,14 +14,14 @@ from sordino_server.public_log import repository, rotation
 from sordino_server.public_log.tree import EMPTY_ROOT, TILE, TileTree, folded
 from sordino_shared.protocol import Problem
 from sordino_shared.protocol.log_keys import NoteKey
-from sordino_shared.protocol.log_notes import checkpoint_text
+from sordino_shared.protocol.log_notes import Checkpoint, checkpoint_text, read_checkpoint
 
 # Advisory locks of PostgreSQL in this space: two workers that number at once would sign two trees of one size.
 LOCK_SPACE = 0x10C
 # Beyond this the transaction would hold SQLite's lock for longer than uploads should wait.
 MOST_AT_ONCE = 10_000
 # Lines below the root of a checkpoint, which the log signs with it and devices do not look at.
-Extensions = Callable[[Session], tuple[str, ...]]
+Extensions = Callable[[Session, Checkpoint | None], tuple[str, ...]]
 
 
 class CheckpointSigner(Protocol):
@@ -62,12 +62,12 @@ def integrate(
     signer: CheckpointSigner,
     now: int,
     most: int = MOST_AT_ONCE,
-    extensions: Extensions = lambda _: (),
+    extensions: Extensions = lambda *_: (),
 ) -> int | None:
     """Number what waits, in the order of ids, and sign the tree with it; the new size, None where nothing waited.
 
-    `extensions` reads the extension lines of the checkpoint. Raises `LogAhead` where a larger tree of this log is
-    known.
+    `extensions` reads the extension lines of the checkpoint from the one before it. Raises `LogAhead` where a larger
+    tree of this log is known.
     """
     with database.read("are there entries") as session:
         log = repository.current(session)
@@ -86,7 +86,8 @@ def integrate(
         repository.give_numbers(session, ids, size)
         # A clock that was set back does not bring an earlier day's checkpoint behind a later one's.
         after = size + len(ids)
-        sign_tree(session, log, signer, size, after, max(now, at), extensions(session))
+        lines = extensions(session, None if last is None else read_checkpoint(last.note))
+        sign_tree(session, log, signer, size, after, max(now, at), lines)
         return after
 
     return database.run("integrate log", work)

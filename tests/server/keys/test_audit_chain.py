@@ -49,7 +49,7 @@ def written(server: Any, statement: str) -> None:
 
 
 def test_a_worker_chains_what_operators_changed(server: Any) -> None:
-    empty = {"holds": True, "entries": 0, "waiting": 0, "head": audit_chain.START, "published": None}
+    empty = {"holds": True, "entries": 0, "waiting": 0, "head": audit_chain.START, "published": None, "lost": []}
     assert verified(server) == empty
     change(server, 3)
     assert verified(server)["waiting"] == 3

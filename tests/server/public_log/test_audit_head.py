@@ -16,9 +16,9 @@ from tests.server.conftest import RunningServer
 from tests.server.public_log.test_endpoints import sign
 
 
-def verified(server: RunningServer, code: int = 0) -> Any:
+def verified(server: RunningServer, code: int = 0, *options: str, what: str = "verify") -> Any:
     environment = {"SORDINO_SERVER": server.address, "SORDINO_KEY": server.admin_key, "COLUMNS": "300"}
-    done = CliRunner().invoke(app, ["audit-log", "verify", "--json"], env=environment)
+    done = CliRunner().invoke(app, ["audit-log", what, "--json", *options], env=environment)
     assert done.exit_code == code, done.output
     return json.loads(done.stdout) if code == 0 else " ".join(done.stderr.split())
 
@@ -50,3 +50,15 @@ def test_a_checkpoint_names_the_head_and_a_shortened_audit_log_shows(logging_ser
         session.execute(text(f"DELETE FROM audit_chain WHERE entry_id > {removed}"))
         session.execute(text(f"DELETE FROM audit_log WHERE id > {removed}"))
     assert "which the public log names" in verified(server, code=1)
+    # Also behind the next checkpoints, with entries that were made since.
+    for size in (3, 4):
+        server.campaign(name=f"number {size}")
+        server.worker().purge()
+        assert sign(server) == size
+        told = verified(server, code=1)
+        assert found["published"] in told
+    LogPins(log=pinned).accept(read_checkpoint(server.anonymous.get("/log/checkpoint").text), server.clock.now())
+    # Whoever restored a backup says so, and anything else still shows.
+    known = verified(server, 0, "--lost", found["published"])
+    assert (known["lost"], known["published"] != found["published"]) == ([found["published"]], True)
+    assert "--head and --lost go with" in verified(server, 2, "--lost", found["published"], what="list")
