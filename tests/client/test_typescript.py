@@ -20,6 +20,7 @@ from sordino_shared.protocol.finding import ManifestSignatures, OpenCampaigns
 from sordino_shared.protocol.log_entries import LogEntry
 from sordino_shared.protocol.reports import ReportBatch, ReportOutcomes
 from sordino_shared.protocol.sealed import SealedOutcomes, SealedReports
+from sordino_shared.protocol.tokens import TokenEvaluations, TokenRequest
 from sordino_shared.randomness import ShakeRandomness
 from tests.node import node
 from tests.patience import PATIENCE_S
@@ -31,7 +32,7 @@ TYPES: dict[str, type[Document]] = {
     each.document: each
     for each in (
         Manifest, Task, DevicePart, OpenCampaigns, ManifestSignatures, ReportBatch, ReportOutcomes, SealedReports,
-        SealedOutcomes, LogEntry,
+        SealedOutcomes, LogEntry, TokenRequest, TokenEvaluations,
     )
 }  # fmt: skip
 DRAWS = 12

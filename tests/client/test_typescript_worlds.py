@@ -15,10 +15,12 @@ import pytest
 from sordino_client._transport import Request
 from sordino_client.testing import FakeServer
 from sordino_shared.domains import Categorical, Domain
-from sordino_shared.protocol import Arm, SealedReports
+from sordino_shared.protocol import AddressGate, Arm, HookGate, ReportBatch, SealedReports
 from sordino_shared.protocol.sealed import sealed_width
+from sordino_shared.tokens import IssuerKey
 from tests.client.conftest import ADDRESS, World
 from tests.client.test_shuffled import END, PART, ShuffledWorld
+from tests.client.test_tokens import Issuing, check_valid
 from tests.client.test_typescript import run
 
 NOW = END - 5_000
@@ -48,7 +50,12 @@ def listening(world: World | Fake) -> Iterator[str]:
         def do_GET(self) -> None:
             content = self.rfile.read(int(self.headers.get("Content-Length", 0)))
             given = httpx.Request(self.command, ADDRESS + self.path, headers=dict(self.headers), content=content)
-            answer = world.handle(given)
+            try:
+                answer = world.handle(given)
+            except httpx.HTTPError:
+                # The answer is lost on its way.
+                self.close_connection = True
+                return
             self.send_response(answer.status_code)
             for name, value in answer.headers.items():
                 if name != "content-length":
@@ -113,3 +120,31 @@ def test_without_a_proof_the_policy_decides() -> None:
     with pytest.raises(AssertionError, match="the log proof could not be fetched"):
         pinned(fake)
     assert pinned(fake, logPolicy="prefer")["recorded"] == 1
+
+
+@pytest.mark.parametrize("gate", [AddressGate(3), HookGate()])
+def test_a_report_has_a_token_that_the_issuer_cannot_tell(gate: AddressGate | HookGate) -> None:
+    world = Issuing(gate)
+    assert fleet(world, ["green"] * 3) == dict.fromkeys(("recorded", "already_answered", "delivered"), 3) | SETTLED
+    tokens = [ReportBatch.read(body).payloads[1:] for body in world.bodies]
+    for token in tokens:
+        check_valid(world, token)
+    assert len({token[:16] for token in tokens}) == 3
+    # One request for each device: what joining got, answering uses.
+    assert len({asked.blinded for asked in world.asked}) == len(world.asked) == 3
+
+
+def test_after_a_lost_answer_the_same_bytes_ask_for_a_token() -> None:
+    world = Issuing()
+    world.lost = 1
+    assert fleet(world, ["green"])["delivered"] == 1
+    first, second = world.asked
+    assert first == second
+
+
+def test_a_token_of_another_key_is_refused() -> None:
+    world = Issuing()
+    world.evaluates = IssuerKey(7)
+    with pytest.raises(AssertionError, match="the issuer's proof does not hold for its key"):
+        fleet(world, ["green"])
+    assert world.bodies == []

@@ -15,8 +15,9 @@ export async function answerRound(device: Device, session: Session, value: unkno
   if (round === null) return answerOf("not_open", id);
   if (!rounds.includes(round)) return answerOf("not_assigned", id);
   const verified = await device.part(session, round, task.deviceParts[round]!);
+  const token = await device.token(session, round);
   const codes = device.codes(verified, manifest, round, value);
-  const report = await device.drawing(session, verified, codes, { round, epoch: task.epoch });
+  const report = await device.drawing(session, verified, codes, { round, epoch: task.epoch, token });
   const nano = verified.proved;
   const charge = chargeOf(session, round, nano);
   const draw = { ...charge, periodStart: null, retry: task.retry, expiresAt: task.acceptUntil, report };

@@ -1,6 +1,6 @@
 /** What every call of a client works with: options, ledger, server, generator and clock, and the documents it has read. */
 
-import { fromHex, toHex } from "./bytes.ts";
+import { fromHex, joined, toHex } from "./bytes.ts";
 import { load, withCode } from "./chunks.ts";
 import type { Manifest } from "./documents/manifest.ts";
 import type { Task } from "./documents/task.ts";
@@ -112,6 +112,12 @@ export class Device {
     return verified;
   }
 
+  /** The token of a round's report; null in a campaign without tokens. */
+  async token(session: Session, round: number): Promise<Uint8Array | null> {
+    const { route } = session.manifest;
+    return route.kind === "direct" || !route.issuer ? null : (await load("tokens")).tokenOf(this, session, round);
+  }
+
   /** The indices of a value's members in the attributes of a part; throws WrongShape, which quotes nothing of the value. */
   codes({ part }: VerifiedPart, manifest: Manifest, round: number, value: unknown): bigint[] {
     const places = checkPart(part, manifest, round);
@@ -129,11 +135,14 @@ export class Device {
     { id, joined: { arm }, manifest }: Session,
     { part, digest }: VerifiedPart,
     codes: readonly bigint[],
-    { round, epoch }: { round: number; epoch: number },
+    { round, epoch, token }: { round: number; epoch: number; token: Uint8Array | null },
   ): Promise<() => Uint8Array> {
-    const draw = () => part.randomize(codes, this.random);
+    const tokens = token && (await load("tokens"));
+    // The server draws what is public of the payload again, from the token's coin: each draw begins the coin anew.
+    const coin = () => (tokens ? tokens.coinOf(id, round, digest, token) : this.random);
+    const draw = () => joined(part.randomize(codes, this.random, coin()), token ?? new Uint8Array());
     if (manifest.route.kind !== "shuffled") return () => reportBody(digest, epoch, draw(), arm, this.random);
-    const { payloadBytes } = part.randomizer;
+    const payloadBytes = part.randomizer.payloadBytes + (token?.length ?? 0);
     const { sealing } = await load("shuffled");
     const seal = await sealing({ campaign: id, round, manifest, digest, arm, payloadBytes });
     return () => seal(draw());

@@ -50,9 +50,10 @@ export async function fetched(
   path: string,
   limit: number,
   accept = CBOR,
+  body?: Uint8Array<ArrayBuffer>,
 ): Promise<Answered> {
   try {
-    const answer = await transport.ask({ path, limit, accept });
+    const answer = await transport.ask({ path, limit, accept, ...(body && { body }) });
     if (answer.status !== 200) {
       const slug = problemSlug(answer);
       throw new PlanUnavailable(what, `HTTP ${answer.status}${slug === null ? "" : ` (${slug})`}`, answer.status);

@@ -10,6 +10,7 @@ import { OptedOut, PlanRefused, PlanUnavailable } from "./errors.ts";
 import { fetchManifest, fetchPart, fetchTask, readManifest, verifyPart } from "./fetching.ts";
 import type { Joined, LedgerState, SeriesState } from "./ledgers/ledger.ts";
 import { drawBelow } from "./randomizers/random.ts";
+import { ownRounds } from "./rules/answering.ts";
 import { checkJoinable, pin } from "./rules/joining.ts";
 import { checkPart, pinTask, readTask } from "./rules/tasks.ts";
 
@@ -48,6 +49,16 @@ export async function join(device: Device, campaign: string): Promise<void> {
     if (ahead.task) pinTask(joined, ahead.task, ahead.content!, device.clock());
     if (ahead.part) state.parts[toHex(ahead.part.digest)] = toHex(ahead.part.content);
   });
+  await tokenAhead(device, campaign, ahead.task);
+}
+
+/** Gets the token of the open round now, so that it answers without the issuer. */
+async function tokenAhead(device: Device, campaign: string, task: Task | undefined): Promise<void> {
+  const session = await device.session(campaign);
+  const { route } = session.manifest;
+  const round = task?.round ?? null;
+  if (round === null || route.kind === "direct" || !route.issuer) return;
+  if (ownRounds(session.manifest, session.joined).includes(round)) await (await load("tokens")).tokenAhead(device, session, round);
 }
 
 /** The series whose place a new one takes: it must have been joined, and the new one be allowed to. */
@@ -77,6 +88,7 @@ export async function keepAhead(device: Device, id: string, manifest: Manifest):
     if (task) pinTask(state.campaigns[id]!, task, content!, device.clock());
     if (part) state.parts[toHex(part.digest)] = toHex(part.content);
   });
+  await tokenAhead(device, id, task);
 }
 
 /** Throws PlanRefused where the app pins keys and none of them signed, or a public log that does not have it. */

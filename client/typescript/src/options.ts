@@ -9,6 +9,9 @@ import type { AnswerStatus } from "./rules/answering.ts";
 import { Caps } from "./rules/caps.ts";
 import type { MixedGuarantee } from "./shuffled/reports.ts";
 
+/** A function of the app's: given a campaign's id, a round and the blinded element, it gives bytes. */
+export type AppCall = (campaign: string, round: number, element: Uint8Array) => Uint8Array | Promise<Uint8Array>;
+
 export interface ClientOptions {
   /** The server's address, such as https://telemetry.example. */
   readonly server: string;
@@ -30,6 +33,10 @@ export interface ClientOptions {
   readonly dryRun?: boolean;
   /** How many campaigns are joined from lists in a period of the caps; 3. */
   readonly joinsPerPeriod?: number;
+  /** The credential for the gate `hook` of a campaign with tokens, such as an attestation of the platform. */
+  readonly attest?: AppCall;
+  /** Has the app's backend ask at the gate `account`: gives the bytes of its `token_evaluations`. */
+  readonly issue?: AppCall;
   readonly allowHttp?: boolean;
   /** Up to four Ed25519 keys in hexadecimal digits: a manifest that none of them signed is not joined. */
   readonly manifestKeys?: readonly string[];

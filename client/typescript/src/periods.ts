@@ -32,7 +32,7 @@ export async function answerPeriod(device: Device, session: Session, value: unkn
   if (typeof retry === "string") return answerOf(retry, id, asked.number);
   const verified = await device.part(session, 0, manifest.rounds[0]!.plan!.device);
   const codes = device.codes(verified, manifest, 0, value);
-  const report = await device.drawing(session, verified, codes, { round: asked.number, epoch: epochOf(asked.number) });
+  const report = await device.drawing(session, verified, codes, { round: asked.number, epoch: epochOf(asked.number), token: null });
   const nano = verified.proved;
   const charge = { ...chargeOf(session, asked.number, nano), retry };
   const advance = (joined: Joined, period: Period) => {

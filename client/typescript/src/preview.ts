@@ -1,10 +1,13 @@
 /** What an answer would send, for the device's owner to see before it does. */
 
-import { decimal, fromHex, toHex } from "./bytes.ts";
+import { decimal, fromHex, joined as joinedBytes, toHex } from "./bytes.ts";
 import { load } from "./chunks.ts";
 import type { Device } from "./device.ts";
 import { PlanUnavailable } from "./errors.ts";
 import { reportBody } from "./rules/answering.ts";
+
+/** A token's, behind the payload. */
+const TOKEN_BYTES = 32;
 
 /**
  * An answer to `round` that was not given: nothing was debited, kept or sent.
@@ -39,10 +42,12 @@ export async function preview(device: Device, campaign: string, value: unknown, 
   const codes = isExample ? part.domain.attributes.map(() => 0n) : device.codes(verified, manifest, round, value);
   const example = part.randomize(codes, device.random);
   const { arms, route } = manifest;
+  const hasToken = route.kind !== "direct" && route.issuer !== null;
+  const sent = joinedBytes(example, new Uint8Array(hasToken ? TOKEN_BYTES : 0));
   const uploadBytes =
     route.kind === "shuffled"
-      ? (await load("shuffled")).sealedBytes(example.length, arms.length)
-      : reportBody(verified.digest, 0, example, joined.arm, device.random).length;
+      ? (await load("shuffled")).sealedBytes(sent.length, arms.length)
+      : reportBody(verified.digest, 0, sent, joined.arm, device.random).length;
   const { origin: server } = device.transport;
   const shown = toHex(example);
   const told = [

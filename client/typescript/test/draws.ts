@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 
 import { joined, toBigEndian, toHex } from "../src/bytes.ts";
 import { devicePart } from "../src/documents/part.ts";
-import { shake128 } from "../src/randomizers/directions/keccak.ts";
+import { shake } from "../src/randomizers/keccak.ts";
 import type { Randomness } from "../src/randomizers/random.ts";
 import { bytesOf } from "./vectors.ts";
 
@@ -18,7 +18,7 @@ class ShakeRandomness implements Randomness {
 
   bytes(count: number): Uint8Array {
     this.drawn++;
-    return shake128(joined(this.seed, toBigEndian(this.drawn, 8)), count);
+    return shake(128, joined(this.seed, toBigEndian(this.drawn, 8)), count);
   }
 }
 

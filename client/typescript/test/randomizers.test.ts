@@ -8,7 +8,7 @@ import { bytesOf, DOCUMENTS, vectors } from "./vectors.ts";
 import { toHex } from "../src/bytes.ts";
 import { Dithered } from "../src/randomizers/dithered.ts";
 import { direction } from "../src/randomizers/directions/directions.ts";
-import { shake128 } from "../src/randomizers/directions/keccak.ts";
+import { shake } from "../src/randomizers/keccak.ts";
 import { epsilonOfRatio, expLowerBound } from "../src/randomizers/epsilon.ts";
 import { drawBelow, drawBits, type Randomness, SystemRandomness } from "../src/randomizers/random.ts";
 import type { DevicePart } from "../src/documents/part.ts";
@@ -35,7 +35,7 @@ test("SHA-256 and SHAKE-128 are node's", () => {
     const content = Uint8Array.from({ length }, (_, at) => (7 * at) & 255);
     assert.equal(toHex(sha256(content)), createHash("sha256").update(content).digest("hex"));
     const expected = createHash("shake128", { outputLength: length + 1 }).update(content).digest("hex");
-    assert.equal(toHex(shake128(content, length + 1)), expected);
+    assert.equal(toHex(shake(128, content, length + 1)), expected);
   }
 });
 

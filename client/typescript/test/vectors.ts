@@ -13,6 +13,7 @@ import { reportOutcomes } from "../src/documents/outcomes.ts";
 import { reportBatch } from "../src/documents/reports.ts";
 import { sealedOutcomes, sealedReports } from "../src/documents/sealed.ts";
 import { logEntry } from "../src/documents/log_entry.ts";
+import { tokenEvaluations, tokenRequest } from "../src/documents/tokens.ts";
 import { task } from "../src/documents/task.ts";
 
 export const FOLDER = new URL("../../../tests/vectors/v1/", import.meta.url);
@@ -29,6 +30,8 @@ export const DOCUMENTS: Record<string, DocumentType<any>> = {
   sealed_reports: sealedReports,
   sealed_outcomes: sealedOutcomes,
   log_entry: logEntry,
+  token_request: tokenRequest,
+  token_evaluations: tokenEvaluations,
 };
 
 /** The vectors of a file. */

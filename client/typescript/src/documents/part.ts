@@ -38,9 +38,9 @@ export class DevicePart {
     return proved;
   }
 
-  /** One payload for a value by the indices of its members. */
-  randomize(codes: readonly bigint[], random: Randomness): Uint8Array {
-    return this.randomizer.randomize(codes, this.domain.shape, random);
+  /** One payload for a value by the indices of its members; `coin`: from what its public part is drawn. */
+  randomize(codes: readonly bigint[], random: Randomness, coin?: Randomness): Uint8Array {
+    return this.randomizer.randomize(codes, this.domain.shape, random, coin);
   }
 }
 

@@ -90,6 +90,8 @@ export interface LedgerState {
   /** The latest time of any debit. */
   latest: number;
   leftAllAt: number | null;
+  /** By campaign and round: what was drawn for a token, and the token once it is there; gone with its answer. */
+  tokens?: Record<string, { readonly secret: string; readonly blind: string; readonly token: string | null }>;
   /** By server and population; and what was joined from lists. */
   lists?: Record<string, PopulationList>;
   found?: { readonly campaign: string; readonly at: number }[];

@@ -44,10 +44,10 @@ export class Dithered implements Randomizer {
     });
   }
 
-  randomize(codes: Numbers, shape: Numbers, random: Randomness): Uint8Array {
+  randomize(codes: Numbers, shape: Numbers, random: Randomness, coin?: Randomness): Uint8Array {
     const types = this.types(shape);
     const drawn = codes.map((code, at) => (this.knots[at]!.length ? dither(this.knots[at]!, code, random) : code));
-    return this.inner.randomize(drawn, types, random);
+    return this.inner.randomize(drawn, types, random, coin);
   }
 
   /** The inner randomizer's types of each attribute. */

@@ -95,11 +95,11 @@ export class OrbitKernel implements Randomizer {
     if (this.shape.join() !== shape.join()) throw new InvalidValue("the kernel's attributes are not the domain's");
   }
 
-  randomize(codes: readonly bigint[], _shape: readonly bigint[], random: Randomness): Uint8Array {
-    const number = place(this.rowWeights, drawBits(random, this.bits));
+  randomize(codes: readonly bigint[], _shape: readonly bigint[], random: Randomness, coin = random): Uint8Array {
+    const number = place(this.rowWeights, drawBits(coin, this.bits));
     const row = this.rows[number]!;
     const pinned = this.pinned === null ? [] : [this.pinned];
-    const chosen = [...pinned, ...arranged(this.freeSlots(row), this.freeSizes, "ascending", random)];
+    const chosen = [...pinned, ...arranged(this.freeSlots(row), this.freeSizes, "ascending", coin)];
     const shift = this.shift(row, chosen.map((attribute) => codes[attribute]!), random);
     const payload = new Uint8Array(this.payloadBytes).fill(UNUSED);
     payload.set([number, ...chosen]);

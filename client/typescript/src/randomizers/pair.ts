@@ -33,9 +33,9 @@ export class Pair extends CellRandomizer {
     return first && second && [first[0] * second[0], first[1] * second[1]];
   }
 
-  randomizeCell(cell: number, random: Randomness): Uint8Array {
-    const first = this.first.randomizeCell(cell, random);
-    return joined(first, this.second.randomizeCell(cell, random));
+  randomizeCell(cell: number, random: Randomness, coin?: Randomness): Uint8Array {
+    const first = this.first.randomizeCell(cell, random, coin);
+    return joined(first, this.second.randomizeCell(cell, random, coin));
   }
 }
 

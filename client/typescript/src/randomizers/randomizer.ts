@@ -16,8 +16,8 @@ export interface Randomizer {
   checkDomain(shape: readonly bigint[]): void;
   /** Throws unless it fits attributes of which so many members are ordered, 0 for no order. */
   checkOrdered?(ordered: readonly bigint[]): void;
-  /** One payload for a value by the indices of its members. */
-  randomize(codes: readonly bigint[], shape: readonly bigint[], random: Randomness): Uint8Array;
+  /** One payload for a value by the indices of its members; `coin`: from what its public part is drawn. */
+  randomize(codes: readonly bigint[], shape: readonly bigint[], random: Randomness, coin?: Randomness): Uint8Array;
 }
 
 /** A randomizer whose values are the numbers of cells. */
@@ -27,15 +27,15 @@ export abstract class CellRandomizer implements Randomizer {
   /** How many cells there are. */
   abstract readonly size: number;
   abstract likelihoodRatio(): Ratio;
-  abstract randomizeCell(cell: number, random: Randomness): Uint8Array;
+  abstract randomizeCell(cell: number, random: Randomness, coin?: Randomness): Uint8Array;
 
   checkDomain(shape: readonly bigint[]): void {
     const cells = product(shape);
     if (BigInt(this.size) !== cells) throw new InvalidValue(`the randomizer is for ${this.size} types, not ${cells}`);
   }
 
-  randomize(codes: readonly bigint[], shape: readonly bigint[], random: Randomness): Uint8Array {
-    return this.randomizeCell(Number(cellNumber(codes, shape)), random);
+  randomize(codes: readonly bigint[], shape: readonly bigint[], random: Randomness, coin?: Randomness): Uint8Array {
+    return this.randomizeCell(Number(cellNumber(codes, shape)), random, coin);
   }
 }
 

@@ -73,6 +73,7 @@ export function record(
   if (dryRun) return "dry_run";
   state.latest = now;
   state.debits.push({ campaign, round, nano: String(nano), at: now, periodStart: draw.periodStart });
+  if (state.tokens) delete state.tokens[`${campaign} ${round}`];
   const { retry, expiresAt, isSealed } = draw;
   const body = toHex(draw.report());
   const waits = { answeredAt: Math.floor(clock), failures: 0, postponedAt: 0, notBefore: 0 };

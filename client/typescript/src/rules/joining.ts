@@ -9,7 +9,6 @@ import { drawBits, place, type Randomness } from "../randomizers/random.ts";
 export function checkJoinable(manifest: Manifest, origin: string): void {
   const { route, servers, domain } = manifest;
   const unbuilt = [
-    [route.kind === "direct_with_tokens" || (route.kind === "shuffled" && route.issuer !== null), "tokens"],
     [domain.holdsStrings && servers.length > 0, "strings of several servers"],
     [domain.holdsStrings && manifest.arms.length > 0, "strings in an experiment"],
     [servers.length > 0 && manifest.arms.length > 0, "`arms` of several servers"],

@@ -61,9 +61,9 @@ export class Coarsened implements Randomizer {
     if (this.sizes.join() !== shape.join()) throw new InvalidValue("the randomizer's attributes are not the domain's");
   }
 
-  randomize(codes: readonly bigint[], _shape: readonly bigint[], random: Randomness): Uint8Array {
-    const number = place(this.levels.map((level) => level.chance), drawBits(random, CHANCE_BITS));
-    const fields = [BigInt(number), ...this.levels[number]!.draw(this.sizes, codes, this, random)];
+  randomize(codes: readonly bigint[], _shape: readonly bigint[], random: Randomness, coin = random): Uint8Array {
+    const number = place(this.levels.map((level) => level.chance), drawBits(coin, CHANCE_BITS));
+    const fields = [BigInt(number), ...this.levels[number]!.draw(this.sizes, codes, this, random, coin)];
     let [packed, start] = [0n, 0n];
     fields.forEach((field, at) => {
       packed |= field << start;

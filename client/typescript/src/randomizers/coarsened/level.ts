@@ -42,10 +42,16 @@ export class Level {
   }
 
   /** The fields of one report for a value. */
-  draw(sizes: Numbers, codes: Numbers, weights: { low: bigint; high: bigint }, random: Randomness): bigint[] {
+  draw(
+    sizes: Numbers,
+    codes: Numbers,
+    weights: { low: bigint; high: bigint },
+    random: Randomness,
+    coin: Randomness,
+  ): bigint[] {
     const shape = this.partition.shape(sizes);
-    const drawn = this.partition.draw(sizes, random);
-    const words = drawnWords(this.label, shape, random);
+    const drawn = this.partition.draw(sizes, coin);
+    const words = drawnWords(this.label, shape, coin);
     const label = this.label.label(this.partition.coordinates(codes, drawn), shape, words);
     return [...drawn, ...words, this.label.minus(label, this.drawShift(weights, random))];
   }

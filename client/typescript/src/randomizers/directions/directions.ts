@@ -5,10 +5,10 @@ import { type WireArray, wireArray } from "../../documents/array.ts";
 import { built, record } from "../../documents/schema.ts";
 import { InvalidValue } from "../../errors.ts";
 import type { Ratio } from "../epsilon.ts";
+import { shake } from "../keccak.ts";
 import { drawBits, type Randomness } from "../random.ts";
 import { bits, CellRandomizer } from "../randomizer.ts";
 import { atoms } from "./atoms.ts";
-import { shake128 } from "./keccak.ts";
 
 export const SEED_BYTES = 16;
 const MAX_DIMENSION = 1 << 16;
@@ -16,7 +16,7 @@ const CONTEXT = new TextEncoder().encode("sordino/v1/direction");
 
 /** The integers of the direction of a seed, not normalised. */
 export function direction(seed: Uint8Array, dimension: number): Int16Array {
-  const stretched = shake128(joined(CONTEXT, seed), 2 * dimension);
+  const stretched = shake(128, joined(CONTEXT, seed), 2 * dimension);
   const found = new Int16Array(dimension);
   const positive = atoms();
   for (let at = 0; at < dimension; at++) {
@@ -62,8 +62,8 @@ export class SeededDirection extends CellRandomizer {
     return [this.most > flip ? this.most : flip, this.least < keep ? this.least : keep];
   }
 
-  randomizeCell(cell: number, random: Randomness): Uint8Array {
-    const seed = random.bytes(SEED_BYTES);
+  randomizeCell(cell: number, random: Randomness, coin = random): Uint8Array {
+    const seed = coin.bytes(SEED_BYTES);
     const keep = drawBits(random, this.bits) < this.keepWeights.word(cell);
     return joined(seed, Uint8Array.of(Number(this.isPositive(seed, cell) === keep)));
   }

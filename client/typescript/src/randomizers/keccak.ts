@@ -1,31 +1,31 @@
-/** SHAKE-128 (FIPS 202): bytes of any length from a short input. */
+/** SHAKE (FIPS 202): bytes of any length from a short input. */
 
-const RATE = 168;
 const ROUNDS = 24;
 const MASK = (1n << 64n) - 1n;
 const [CONSTANTS, TURNS] = tables();
 
-/** The first `count` bytes of SHAKE-128 of the input. */
-export function shake128(input: Uint8Array, count: number): Uint8Array<ArrayBuffer> {
+/** The first `count` bytes of SHAKE-128 or SHAKE-256 of the input. */
+export function shake(bits: 128 | 256, input: Uint8Array, count: number): Uint8Array<ArrayBuffer> {
+  const rate = 200 - bits / 4;
   const state = new BigUint64Array(25);
-  const padded = new Uint8Array(input.length - (input.length % RATE) + RATE);
+  const padded = new Uint8Array(input.length - (input.length % rate) + rate);
   padded.set(input);
   padded[input.length]! ^= 0x1f;
   padded[padded.length - 1]! ^= 0x80;
   const view = new DataView(padded.buffer);
-  for (let block = 0; block < padded.length; block += RATE) {
-    for (let at = 0; at < RATE / 8; at++) state[at]! ^= view.getBigUint64(block + 8 * at, true);
+  for (let block = 0; block < padded.length; block += rate) {
+    for (let at = 0; at < rate / 8; at++) state[at]! ^= view.getBigUint64(block + 8 * at, true);
     permute(state);
   }
-  return squeezed(state, count);
+  return squeezed(state, rate, count);
 }
 
-function squeezed(state: BigUint64Array, count: number): Uint8Array<ArrayBuffer> {
-  const found = new Uint8Array(Math.ceil(count / RATE) * RATE);
+function squeezed(state: BigUint64Array, rate: number, count: number): Uint8Array<ArrayBuffer> {
+  const found = new Uint8Array(Math.ceil(count / rate) * rate);
   const view = new DataView(found.buffer);
-  for (let block = 0; block < found.length; block += RATE) {
+  for (let block = 0; block < found.length; block += rate) {
     if (block) permute(state);
-    for (let at = 0; at < RATE / 8; at++) view.setBigUint64(block + 8 * at, state[at]!, true);
+    for (let at = 0; at < rate / 8; at++) view.setBigUint64(block + 8 * at, state[at]!, true);
   }
   return found.slice(0, count);
 }
