@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 from sordino_analysis.text_codes.reading import End, ReadBits
@@ -13,6 +14,7 @@ _KINDS = {End.ENDED: "string", End.OPEN: "begins with", End.NO_TEXT: "no text"}
 _UNKNOWN = ("Cf", "Cn", "Co")
 # What a shown number begins with: a text that has it itself is told from one with the character.
 _NUMBER = "<U+"
+_SHOWN_NUMBER = re.compile(r"<U\+([0-9A-F]{4,6})>")
 
 
 def kind_of(read: ReadBits) -> str:
@@ -36,6 +38,11 @@ def legible(text: str) -> str:
     """The text with invisible characters, and those that change the direction, written as <U+202E>."""
     plain = text.replace(_NUMBER, f"{_written('<')}U+")
     return "".join(_written(each) if _hides(each) else each for each in plain)
+
+
+def text_of(label: str) -> str:
+    """The text of the label of a whole string."""
+    return _SHOWN_NUMBER.sub(lambda found: chr(int(f"0x{found[1]}", 0)), label)
 
 
 def _written(character: str) -> str:

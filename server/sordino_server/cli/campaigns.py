@@ -30,6 +30,7 @@ from sordino_server.cli.creation import (
 )
 from sordino_server.cli.crowds import AnywayOption, check_crowd
 from sordino_server.cli.estimate_text import print_estimate
+from sordino_server.cli.follow_up import follow_up
 from sordino_server.cli.gate_option import GateOption, gate_terms
 from sordino_server.cli.output import (
     JsonOption,
@@ -108,6 +109,7 @@ SourcesDeadlineOption = Annotated[
 
 app.command()(answers)
 app.command()(strings)
+app.command()(follow_up)
 app.command()(compare)
 app.command()(sign)
 

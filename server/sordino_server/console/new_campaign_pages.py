@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Query, Response
 from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
@@ -17,6 +17,7 @@ from sordino_server.console.form_once import FormOnce, redirect
 from sordino_server.console.rendering import render
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
+from sordino_server.identifiers import DIGEST_PATTERN
 from sordino_server.keys import service as keys
 from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.kit.pagination import MAX_PAGE, Page
@@ -27,19 +28,29 @@ from sordino_server.plans.schemas import PlanRequestDocument
 from sordino_server.populations import service as populations
 from sordino_server.validation_problem import invalid_request
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Problem, ValueOf
+from sordino_shared.protocol import Manifest, Problem, ValueOf
 
 router = APIRouter(prefix="/console/plans/{request_id}", route_class=ConsoleRoute)
 
+# A campaign whose terms a form begins with.
+Like = Annotated[str | None, Query(pattern=DIGEST_PATTERN)]
+_AGAIN, _MOST_NAME = ", again", 200
 _PERIODS = {"hour": 3600, "day": 86_400, "week": 604_800}
 # What a form gets back with the reason, instead of a page of its own.
 _SHOWN = (Problem.INVALID_REQUEST, Problem.ALREADY_EXISTS)
 
 
 @router.get("/new-campaign")
-def terms(visitor: Analyst, context: Injected, request_id: RequestPath) -> Response:
-    """The form for a campaign with this plan."""
-    return _form(visitor, context, request_id, {})
+def terms(visitor: Analyst, context: Injected, request_id: RequestPath, like: Like = None) -> Response:
+    """The form for a campaign with this plan, which begins with the text and the population of the campaign `like`."""
+    return _form(visitor, context, request_id, {} if like is None else _terms_like(context, like))
+
+
+def _terms_like(context: Context, campaign: str) -> dict[str, str]:
+    with context.database.read("console like") as session:
+        row = campaigns.get(session, campaign)
+        purpose = Manifest.read(row.manifest).purpose
+    return {"name": f"{row.name}{_AGAIN}"[:_MOST_NAME], "population": row.population, "purpose": purpose}
 
 
 @router.post("/new-campaign")

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import quote
 
 import anyio.to_thread
 from fastapi import APIRouter, Query, Response
@@ -59,7 +60,8 @@ async def request_plan(visitor: Analyst, context: Injected, once: FormOnce, form
         if error.problem is not Problem.INVALID_REQUEST:
             raise
         return _form(visitor, form, error=error.detail)
-    return redirect(await anyio.to_thread.run_sync(_requested, once, checked, order, key))
+    page = "" if (like := form.get("like", "")) == "" else f"?like={quote(like, safe='')}"
+    return redirect(await anyio.to_thread.run_sync(_requested, once, checked, order, key, page))
 
 
 async def _checked(context: Context, form: Mapping[str, str]) -> tuple[CheckedWorkload, PlanOrder, str]:
@@ -97,14 +99,14 @@ def _check_weak(order: PlanOrder, form: Mapping[str, str]) -> None:
         )
 
 
-def _requested(once: IdempotentPost, checked: CheckedWorkload, order: PlanOrder, key: str) -> PostAnswer:
+def _requested(once: IdempotentPost, checked: CheckedWorkload, order: PlanOrder, key: str, like: str) -> PostAnswer:
     def act(session: Session) -> PostAnswer:
         now = once.context.clock.now()
         workload, new = workloads.register(session, checked, now)
         if new:
             keys.record(session, once.key, "register workload", f"/v1/workloads/{workload.id}", now)
         row = plans.request(session, order, key, now)
-        return PostAnswer(303, {}, location=f"/console/plans/{row.id}", changed=f"/v1/plan-requests/{row.id}")
+        return PostAnswer(303, {}, location=f"/console/plans/{row.id}{like}", changed=f"/v1/plan-requests/{row.id}")
 
     return once.answer("request plan", act)
 

@@ -14,6 +14,7 @@ from sordino_analysis.charts import is_drawable
 from sordino_analysis.documents.plan_summary import AnySummary
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.form_once import FormOnce, redirect
+from sordino_server.console.new_campaign_pages import Like
 from sordino_server.console.pages import ConsolePage, page, table_of
 from sordino_server.console.rendering import HEADERS, fragment
 from sordino_server.console.users_table import EPSILONS, FoundSummaries, Margin, row_at, statement_of, table_of_plan
@@ -55,10 +56,12 @@ async def get_plan(
     request_id: RequestPath,
     margin: Margin = "",
     epsilon: _Epsilon = None,
+    like: Like = None,
 ) -> ConsolePage:
     """A plan request; with `margin`, how many users each answer ± margin needs at 95 %, at several ε.
 
-    With `epsilon`, the row of that ε is searched first, for browsers without JavaScript.
+    With `epsilon`, the row of that ε is searched first, for browsers without JavaScript. The form of a new campaign
+    begins with terms of the campaign `like`.
     """
     document, summary, kernel = await anyio.to_thread.run_sync(_read, context, request_id)
     found: FoundSummaries = request.app.state.found_summaries
@@ -77,6 +80,7 @@ async def get_plan(
         "kernel": kernel,
         "margin": margin,
         "table": table,
+        "like": like,
     }
     candidates = partial(_candidates, summary)
     return ConsolePage(title=f"Plan {request_id[:12]}", document=document, rows=candidates, values=values)

@@ -1,4 +1,4 @@
-"""/console/campaigns/{id}/strings: wider searches of a campaign of strings, begun by a form and followed to the end"""
+"""/console/campaigns/{id}/strings: wider searches of a campaign of strings, and a question about what it found"""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from sqlalchemy.orm import Session
 from starlette.responses import HTMLResponse
 
 from sordino_analysis.documents.string_queries import MAX_BEAM
+from sordino_analysis.figures import chosen
+from sordino_analysis.planning_options import DEFAULT_DEVICE_EPSILON
 from sordino_server.campaigns import service as campaigns
 from sordino_server.console.console_route import Analyst, ConsoleRoute, Form, Visitor
 from sordino_server.console.form_once import FormOnce, redirect
@@ -20,9 +22,10 @@ from sordino_server.errors import ServerError
 from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.string_searches import service
+from sordino_server.string_searches.follow_up import document_of
 from sordino_server.string_searches.schemas import UNFINISHED, SearchDocument, SearchList
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Problem
+from sordino_shared.protocol import Manifest, Problem
 
 router = APIRouter(prefix="/console/campaigns/{campaign_id}", route_class=ConsoleRoute)
 
@@ -91,6 +94,21 @@ def get_progress(_: Analyst, context: Injected, campaign_id: DigestPath, beam: _
     headers = HEADERS if running else {**HEADERS, "HX-Refresh": "true"}
     text = fragment("string_progress.html", campaign=campaign_id, search=search, running=running)
     return HTMLResponse(text, headers=headers)
+
+
+@page(router, "/strings/follow-up", "follow_up.html", ("label", "reason"))
+def get_follow_up(_: Analyst, context: Injected, campaign_id: DigestPath) -> ConsolePage:
+    """The closed question about the strings of the list, as a form that requests its plan; rows: what it leaves out."""
+    with context.database.read("console follow-up") as session:
+        row = campaigns.get(session, campaign_id)
+        document = document_of(session, campaign_id, context.clock.now())
+        epsilon = Manifest.read(row.manifest).device_guarantee.epsilon
+    return ConsolePage(
+        title=f"Ask for the strings of {row.name}",
+        document=document,
+        rows=document.left_out,
+        values={"campaign": campaign_id, "epsilon": chosen(epsilon), "weak": epsilon > DEFAULT_DEVICE_EPSILON},
+    )
 
 
 def _known(context: Context, campaign_id: str) -> tuple[str, SearchList]:

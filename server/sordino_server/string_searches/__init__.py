@@ -1,1 +1,1 @@
-"""Wider searches for strings: further paths of a campaign's levels, without shares and never certified."""
+"""What follows an estimate of strings: wider searches, never certified, and a closed question about what was found."""

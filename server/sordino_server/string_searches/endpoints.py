@@ -14,6 +14,7 @@ from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.string_searches import service
+from sordino_server.string_searches.follow_up import FollowUpDocument, document_of
 from sordino_server.string_searches.schemas import UNFINISHED, SearchDocument, SearchOrder
 
 _USUAL_LIMIT = 1000
@@ -53,6 +54,13 @@ def get_string_search(
     with context.database.read("get string search") as session:
         document = SearchDocument.of(service.get(session, campaign_id, beam, now), now, limit)
     return _answered(response, document)
+
+
+@router.get("/campaigns/{campaign_id}/strings/follow-up")
+def get_follow_up(context: Injected, _: Analyst, campaign_id: DigestPath) -> FollowUpDocument:
+    """A workload that asks other devices for the certified strings of an estimate, with smaller errors."""
+    with context.database.read("get follow-up") as session:
+        return document_of(session, campaign_id, context.clock.now())
 
 
 def _answered(response: Response, document: SearchDocument) -> SearchDocument:

@@ -84,6 +84,9 @@ OTHER_GETS: dict[str, dict[Role | None, int]] = {
     "/console/campaigns/{campaign_id}/strings.json": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console/campaigns/{campaign_id}/strings.csv": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console/campaigns/{campaign_id}/strings/progress": {None: 303, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/campaigns/{campaign_id}/strings/follow-up": {None: 303, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/campaigns/{campaign_id}/strings/follow-up.json": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/campaigns/{campaign_id}/strings/follow-up.csv": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     # A picture of no question.
     "/console/campaigns/{campaign_id}/answers.svg": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     # A picture of no two campaigns, and of a campaign that is no experiment.
