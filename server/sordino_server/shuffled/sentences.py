@@ -24,9 +24,10 @@ def why_withheld(route: ShuffledRoute, content: bytes | None) -> str:
     statement = BatchStatement.read(content or b"")
     if statement.ended is BatchEnd.ABANDONED:
         return f"{route.shuffler.name} gave the round up and released nothing: no report was opened"
+    tokens = "" if route.issuer is None else ", or got no tokens for its random reports, which its log says"
     return (
         f"too few devices took part: {route.shuffler.name} received fewer than {route.floor} reports, or had released "
-        "the round before, and deleted them unopened; ask again for longer, or with a lower floor"
+        f"the round before{tokens}, and deleted them unopened; ask again for longer, or with a lower floor"
     )
 
 

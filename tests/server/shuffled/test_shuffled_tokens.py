@@ -203,6 +203,8 @@ def test_tokens_of_random_reports_are_given_after_the_end_until_nothing_comes(
     ask(shuffled, [element]).raise_for_status()
     # The shuffler released nothing: no token of the round counts any more.
     assert shuffled.state(shuffled.statement([], BatchEnd.MISSED)).status_code == 201
+    said = shuffled.home.api.get(f"{shuffled.path}/rounds/0/batch").raise_for_status().json()
+    assert "got no tokens" in str(said)
     assert forget_ended(shuffled.home.database) == [(shuffled.campaign["id"], 0)]
     check_problem(ask(shuffled, [element]), Problem.ROUND_NOT_OPEN)
 
