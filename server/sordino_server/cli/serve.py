@@ -17,6 +17,7 @@ from sordino_server.cli.server_process import ServerProcess, address_of, listeni
 from sordino_server.cli.supervision import start_command, stop_without, supervised
 from sordino_server.config import Settings
 from sordino_server.kit.db import Database
+from sordino_server.people.installed import check_installed
 from sordino_shared.errors import InvalidValue
 
 CollectForOption = Annotated[
@@ -87,6 +88,7 @@ def serve(
     number = 1 if parent else _processes(processes or settings.processes, database)
     prepare_schema(database, migrate)
     if not parent:
+        check_installed(settings)
         warn_at_start(settings, database)
         prepare_log(settings, database)
     place = settings.host, settings.port if port is None else port

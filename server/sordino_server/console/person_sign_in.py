@@ -26,6 +26,7 @@ from sordino_server.kit.token_buckets import TokenBuckets
 from sordino_server.models import Key
 from sordino_server.people import service as people
 from sordino_server.people.flow import DIGITS, LIFETIME_S, Flow, local_page
+from sordino_server.people.installed import check_installed
 from sordino_server.people.person import Person
 from sordino_server.people.provider import IssuerFailed, Provider, RelyingParty
 from sordino_shared.http.senders import TrustedProxies
@@ -52,9 +53,9 @@ def prepare(app_state: State) -> None:
     """Give the state the provider, where people sign in through one; raises InvalidValue where PyJWT is missing."""
     context: Context = app_state.context
     settings = context.settings
+    check_installed(settings)
     if settings.people != "oidc":
         return
-    check_installed()
     secret = settings.oidc_client_secret
     client = RelyingParty(
         issuer=settings.oidc_issuer or "",
@@ -65,22 +66,6 @@ def prepare(app_state: State) -> None:
     app_state.provider = Provider(client)
     app_state.exchanges = asyncio.Semaphore(_MOST_EXCHANGES)
     app_state.exchange_limit = TokenBuckets(EXCHANGES_PER_S, EXCHANGES_AT_ONCE)
-
-
-def check_installed() -> None:
-    """Raise InvalidValue unless what checks ID tokens is installed: neither is in every image."""
-    from sordino_shared.errors import InvalidValue
-
-    try:
-        import cryptography
-        import jwt
-    except ImportError as error:
-        raise InvalidValue(
-            "SORDINO_PEOPLE=oidc needs PyJWT and cryptography: `pip install sordino-server[oidc]`, or an image that is "
-            "built without `--target serve`"
-        ) from error
-    assert cryptography
-    assert jwt
 
 
 def _provider(request: Request) -> Provider:

@@ -13,7 +13,9 @@ from pathlib import Path
 from tempfile import mkstemp
 from typing import TYPE_CHECKING
 
+from sordino_server.errors import ServerError
 from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import Problem
 from sordino_shared.protocol.log_keys import LOG_KIND, WITNESS_KIND, NoteKey, cosigned_message, signature_line
 
 if TYPE_CHECKING:
@@ -163,8 +165,14 @@ class NoteSigner:
         return signature_line(self.key, time.to_bytes(8, "big") + signature)
 
     def _private(self) -> Ed25519PrivateKey:
-        from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
+        try:
+            from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+        except ImportError as error:
+            raise ServerError(
+                Problem.UNAVAILABLE,
+                "the public log and witnesses sign with cryptography, which is not installed: begin the log, sign and "
+                "witness with an image that is built without `--target serve`",
+            ) from error
         return Ed25519PrivateKey.from_private_bytes(self.seed)
 
 

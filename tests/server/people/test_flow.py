@@ -18,7 +18,7 @@ from sordino_server.people.flow import Flow, local_page
 from sordino_server.people.provider import IssuerFailed
 from tests.server.people.conftest import PERSON, Site
 
-START = "/console/campaigns"
+START = "/console/questions"
 
 
 @pytest.mark.parametrize(

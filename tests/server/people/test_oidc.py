@@ -77,7 +77,7 @@ def test_the_way_there_has_pkce_and_a_flow_of_the_browser(site: Site) -> None:
 def test_a_sign_in_leads_to_pages_of_the_console_alone(site: Site) -> None:
     site.issuer.signed_in = "bob-2"
     for elsewhere in ("https://evil.example/", "/console/../docs"):
-        assert 'content="0;url=/console/campaigns"' in site.enter(site.browsers.anonymous(), to=elsewhere).text
+        assert 'content="0;url=/console/questions"' in site.enter(site.browsers.anonymous(), to=elsewhere).text
 
 
 def test_who_has_no_known_group_has_no_role(site: Site) -> None:
