@@ -27,6 +27,8 @@ from sordino_server.console.pages import ConsolePage, page
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.kit.path_parameters import DigestPath
+from sordino_server.share_links import service as share_links
+from sordino_server.share_links.schemas import ShareLinkDocument
 from sordino_shared.protocol import Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
@@ -44,7 +46,7 @@ def get_estimate(_: Analyst, request: Request, context: Injected, campaign_id: D
         title=status.name,
         document=content,
         rows=lambda: table_text(content),
-        values=_of_page(request, status) | _values(content) if in_html else {},
+        values=_of_page(request, context, status) | result_values(content) if in_html else {},
     )
 
 
@@ -69,9 +71,15 @@ def _table(context: Context, campaign_id: str) -> AnswerTable:
     return table_of(context.database, campaign_id, context.clock.now())
 
 
-def _of_page(request: Request, status: CampaignStatus) -> dict[str, Any]:
+def _of_page(request: Request, context: Context, status: CampaignStatus) -> dict[str, Any]:
     address = str(request.base_url)
-    return {"campaign": status, "parquet": _has_pyarrow(), "copies": _copies(address, status.id)}
+    return {
+        "campaign": status,
+        "parquet": _has_pyarrow(),
+        "copies": _copies(address, status.id),
+        "links": _links(context, status.id),
+        "now": context.clock.now(),
+    }
 
 
 def _stored(context: Context, campaign_id: str) -> tuple[bytes, CampaignStatus]:
@@ -81,7 +89,13 @@ def _stored(context: Context, campaign_id: str) -> tuple[bytes, CampaignStatus]:
         return stored_last(session, campaign_id, now), status_of(session, row, now)
 
 
-def _values(content: bytes) -> dict[str, Any]:
+def _links(context: Context, campaign_id: str) -> list[ShareLinkDocument]:
+    """The links to the result that open, or did."""
+    with context.database.read("console share links") as session:
+        return share_links.listed(session, campaign_id).share_links
+
+
+def result_values(content: bytes, rows: int = SHOWN_ROWS) -> dict[str, Any]:
     """What the template shows of an estimate of any kind: what is found, a picture, the first rows of its table."""
     estimate = read_estimate(content)
     kind = kind_named(estimate.kind)
@@ -89,7 +103,7 @@ def _values(content: bytes) -> dict[str, Any]:
     return inline_picture(estimate.table, finding) | {
         "estimate": estimate,
         "finding": finding,
-        "tables": kind.tables(estimate, SHOWN_ROWS),
+        "tables": kind.tables(estimate, rows),
         "count": len(estimate.table),
         "drawable": is_drawable(estimate.table),
         "can_ask_more": kind.takes_questions,

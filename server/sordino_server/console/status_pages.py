@@ -19,6 +19,7 @@ from sordino_server.answers.stored import read_estimate
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.status import status_of
 from sordino_server.console.console_route import ConsoleRoute
+from sordino_server.console.estimate_pages import inline_picture
 from sordino_server.console.rendering import HEADERS, fragment
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Context, Injected
@@ -71,8 +72,9 @@ def _answers(estimate: EstimateDocument) -> dict[str, object]:
     kind, table = kind_named(estimate.kind), estimate.table
     rows = list(islice(kind.shown(estimate), _SHOWN_ANSWERS))
     shown = shown_answers(table, kind.row, rows=rows, parts=_PUBLIC_PARTS)
-    return {
-        "statements": kind.statements(estimate),
+    finding = kind.finding(estimate)
+    return inline_picture(table, finding) | {
+        "finding": finding,
         "shown": shown,
         "count": len(table),
         "drawable": is_drawable(table),

@@ -26,6 +26,7 @@ from sordino_server.models.public_log import (
 )
 from sordino_server.models.reports import Accumulator, RefusalCount, Report, ReportChunk
 from sordino_server.models.series import SeriesPause, SeriesRow
+from sordino_server.models.share_links import ShareLink
 from sordino_server.models.shuffled import Batch, BatchState, SealedPage, SignedTask
 from sordino_server.models.sources import Source, SourceSums
 from sordino_server.models.string_searches import StringSearch
@@ -75,6 +76,7 @@ __all__ = [
     "SealedPage",
     "SeriesPause",
     "SeriesRow",
+    "ShareLink",
     "SignInLink",
     "SignedTask",
     "Source",

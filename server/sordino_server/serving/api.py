@@ -29,6 +29,7 @@ from sordino_server.releases import endpoints as releases
 from sordino_server.reports import endpoints as reports
 from sordino_server.serving import docs_page, health
 from sordino_server.serving.description import Description
+from sordino_server.share_links import endpoints as share_links
 from sordino_server.shuffled import endpoints as shuffled
 from sordino_server.sources import endpoints as sources
 from sordino_server.string_searches import endpoints as string_searches
@@ -43,7 +44,19 @@ _PROBLEM: dict[str, Any] = {
 
 router = APIRouter(responses={"4XX": _PROBLEM, "5XX": _PROBLEM}, dependencies=[Depends(check_parameters)])
 router.include_router(health.probes)
-for noun in (health, workloads, plans, populations, campaigns, sources, shuffled, answers, tokens, string_searches):
+for noun in (
+    health,
+    workloads,
+    plans,
+    populations,
+    campaigns,
+    sources,
+    shuffled,
+    answers,
+    tokens,
+    string_searches,
+    share_links,
+):
     router.include_router(noun.router, prefix="/v1")
 for noun in (experiments, datasets, releases, keys, collecting, cards):
     router.include_router(noun.router, prefix="/v1")

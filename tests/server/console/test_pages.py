@@ -52,6 +52,8 @@ OTHER_GETS: dict[str, dict[Role | None, int]] = {
     "/status/{campaign_id}": {None: 404, Role.ANALYST: 404, Role.ADMIN: 404},
     "/status/{campaign_id}/estimate.svg": {None: 404, Role.ANALYST: 404, Role.ADMIN: 404},
     "/status/{campaign_id}/card": {None: 404, Role.ANALYST: 404, Role.ADMIN: 404},
+    # Of no link.
+    "/shared/{token}": {None: 404, Role.ANALYST: 404, Role.ADMIN: 404},
     "/console/campaigns/{campaign_id}/card": READ,
     "/console/new-campaign": READ,
     "/console/plans/{request_id}/new-campaign": READ,
@@ -110,6 +112,9 @@ POSTS: dict[str, dict[Role | None, int]] = {
         Role.ANALYST: 409,
         Role.ADMIN: 409,
     },
+    # No end is chosen, and no link was made.
+    "/console/campaigns/{campaign_id}/share-links": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/campaigns/{campaign_id}/share-links/{link_id}/revoke": {None: 401, Role.ANALYST: 404, Role.ADMIN: 404},
     "/console/keys": {None: 401, Role.ANALYST: 403, Role.ADMIN: 201},
     "/console/keys/{key_id}/revoke": {None: 401, Role.ANALYST: 403, Role.ADMIN: 303},
     # Last, since it ends the session.
@@ -170,6 +175,8 @@ def known(running: Any) -> dict[str, str]:
     key = running.key(Role.UPLOADER).split("_")[2]
     return {
         "name": "console.css",
+        "token": "A" * 43,
+        "link_id": "1",
         "campaign_id": campaign["id"],
         "population_id": population,
         "request_id": plan,
@@ -226,7 +233,7 @@ def test_pages_load_nothing_from_elsewhere_and_say_what_they_are(browsers: Any, 
         assert 'lang="en"' in response.text
         for link in checked.links:
             assert link.startswith(("/", "#", "?")), (path, link)
-            if link.startswith("/") and not link.endswith(("/revoke", "/sign-out", "/sign-in-link")):
+            if link.startswith("/") and not link.endswith(("/revoke", "/share-links", "/sign-out", "/sign-in-link")):
                 assert browser.http.get(link).status_code in (200, 303), (path, link)
 
 

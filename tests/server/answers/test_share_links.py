@@ -1,0 +1,98 @@
+"""A link shows one result to whoever holds it, until it ends or is taken back; its secret is stored nowhere."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from sqlalchemy import text
+
+from sordino_server.models import Role
+from sordino_shared.protocol import Problem
+from tests.server.answers.test_comparisons_api import Check
+from tests.server.console.test_question_pages import answered
+from tests.server.series.conftest import begin
+
+CELLS = [0] * 600 + [1] * 300 + [3] * 100
+
+
+@pytest.mark.parametrize("engine", ["running", pytest.param("running_on_postgres", marks=pytest.mark.slow)])
+def test_a_link_opens_until_it_is_taken_back(engine: str, request: pytest.FixtureRequest, check_problem: Check) -> None:
+    running = request.getfixturevalue(engine)
+    campaign = answered(running, "late <b>trains</b>", CELLS)
+    links = f"/v1/campaigns/{campaign}/share-links"
+    end = running.clock.now() + 100
+    made, lasting = (running.api.post(links, json={"until": until}).json() for until in (end, None))
+    page = running.anonymous.get(made["path"])
+    assert (page.status_code, page.headers["cache-control"]) == (200, "no-store")
+    assert (page.headers["referrer-policy"], page.headers["x-robots-tag"]) == ("no-referrer", "noindex, nofollow")
+    assert "set-cookie" not in page.headers
+    sentences = running.api.get(f"/v1/campaigns/{campaign}/finding").json()["sentences"]
+    assert all(each in page.text for each in sentences)
+    assert "late &lt;b&gt;trains" in page.text
+    # No way into the console, and no id of the campaign.
+    assert "/console/" not in page.text.replace("/console/static/", "")
+    assert campaign not in page.text
+    assert len(page.content) < 60_000
+    listed = running.api.get(links).json()["share_links"]
+    assert [(each["id"], each["openings"]) for each in listed] == [(lasting["id"], 0), (made["id"], 1)]
+    assert not any("path" in each for each in listed)
+    # Its secret is neither in the database nor in the audit log.
+    token = made["path"].removeprefix("/shared/")
+    with running.database.read("search for the secret") as session:
+        rows = session.execute(text("SELECT * FROM share_links")).all()
+    entries = running.api.get("/v1/audit-log").json()["entries"]
+    assert token not in f"{rows} {entries}"
+    assert [each["action"] for each in entries[:2]] == ["create share link"] * 2
+    running.clock.advance(100)
+    assert "has ended" in (ended := running.anonymous.get(made["path"])).text
+    assert ended.status_code == 404
+    assert running.anonymous.get(lasting["path"]).status_code == 200
+    for _ in range(2):
+        revoked = running.api.delete(f"{links}/{lasting['id']}")
+        assert revoked.json()["revoked_at"] == running.clock.now()
+    gone = running.anonymous.get(lasting["path"])
+    assert (gone.status_code, "was taken back" in gone.text) == (404, True)
+    entries = running.api.get("/v1/audit-log").json()["entries"]
+    assert [each["action"] for each in entries[:2]] == ["revoke share link", "create share link"]
+
+
+def test_what_cannot_be_shared_is_refused_in_words(running: Any, check_problem: Check) -> None:
+    campaign = running.campaign("open")["id"]
+    links = f"/v1/campaigns/{campaign}/share-links"
+    check_problem(running.api.post(links, json={"until": None}), Problem.ESTIMATE_NOT_READY)
+    done = f"/v1/campaigns/{answered(running, 'other delays', CELLS)}/share-links"
+    past = check_problem(running.api.post(done, json={"until": running.clock.now()}), Problem.INVALID_REQUEST)
+    assert "would have ended already" in past["detail"]
+    for wrong in ({}, {"until": "tomorrow"}, {"until": -1}, {"until": 1.5}, {"until": None, "more": 1}):
+        check_problem(running.api.post(done, json=wrong), Problem.INVALID_REQUEST)
+    check_problem(running.api.delete(f"{done}/1"), Problem.NOT_FOUND)
+    made = running.api.post(done, json={"until": None}).json()
+    # Another campaign's link, an upload token, nobody, and secrets that were never given.
+    check_problem(running.api.delete(f"{links}/{made['id']}"), Problem.NOT_FOUND)
+    assert running.client(running.key(Role.UPLOADER)).post(done, json={"until": None}).status_code == 403
+    assert running.anonymous.post(done, json={"until": None}).status_code == 401
+    for token in ("A" * 43, "A", made["path"][8:-1] + "!"):
+        assert running.anonymous.get(f"/shared/{token}").status_code in (404, 422)
+    running.api.post(f"/v1/campaigns/{campaign}/cancel").raise_for_status()
+    check_problem(running.api.post(links, json={"until": None}), Problem.ILLEGAL_TRANSITION)
+
+
+def test_a_link_to_a_series_keeps_its_period_and_tells_of_its_end(running: Any) -> None:
+    series = begin(running)
+    path = f"/v1/campaigns/{series.id}/share-links"
+    shown = []
+    for day, cells in ((0, [0] * 300), (3, [3] * 300)):
+        series.at(day, 60)
+        series.report(day, cells).raise_for_status()
+        series.at(day + 2, 60)
+        running.work()
+        shown.append(running.api.post(path, json={"until": None}).json()["path"])
+    first, second = (running.anonymous.get(each).text for each in shown)
+    assert re.search("delay", first)
+    assert first != second
+    running.api.post(f"/v1/campaigns/{series.id}/cancel").raise_for_status()
+    told = running.anonymous.get(shown[0]).text
+    assert "was cancelled after the link was made" in told
+    assert "%" not in told
