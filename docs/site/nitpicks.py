@@ -13,6 +13,7 @@ _WITHOUT_ENTRY = {
         "sordino_shared.protocol.tokens.AccountGate",
         "sordino_shared.protocol.tokens.AddressGate",
         "sordino_shared.protocol.tokens.HookGate",
+        "sordino_shared.protocol.tokens.Issuer",
         "sordino_shared.protocol.routes.Shuffler",
         "Arm", "Attribute", "CampaignServer", "EvenEdges", "OwnerText", "Rotating",
         "PrivacyClaim", "RoundAssignment", "RoundTerms", "Route", "Span",

@@ -75,7 +75,6 @@ DEBTS = {
     "log.md": ("sentence",),
     "tokens.md": ("sentence",),
     "series.md": ("sentence",),
-    "best-guess.md": ("sentence",),
     "workloads.md": ("sentence",),
     "statistics.md": ("sentence",),
     "discovery.md": ("zero",),

@@ -13,9 +13,11 @@ from docs.site.contents import CONTENTS, DOCS, parts
 from tests.patience import PATIENCE_S
 
 TUTORIALS = ("first-estimate", "first-campaign", "first-app", "weekly", "sign-off")
-# Without servers: those of the others take ten seconds of a processor. `test_examples.py` runs the README's block.
+# Those of the others take up to ten seconds of a processor. `test_examples.py` runs the README's block.
 QUICK = (DOCS / "first-estimate.md",)
-SERVED = tuple(DOCS / f"{name}.md" for name in TUTORIALS[1:])
+# How-tos whose blocks all run as they stand.
+TASKS = ("find-strings", "hide-who-sends", "read-an-answer", "offline", "show-and-stop", "check-the-log")
+SERVED = tuple(DOCS / f"{name}.md" for name in (*TUTORIALS[1:], *TASKS))
 # One block in so many may be left out.
 LEAST_FOR_ONE = 20
 
@@ -27,12 +29,14 @@ def test_every_block_of_a_page_runs(page: Path, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", SERVED, ids=lambda page: page.name)
-def test_every_block_of_a_page_with_a_server_runs(page: Path, tmp_path: Path) -> None:
+def test_every_block_of_the_other_pages_runs(page: Path, tmp_path: Path) -> None:
     assert run_page(page.read_text(encoding="utf-8"), tmp_path) == []
 
 
 def test_few_blocks_are_left_out() -> None:
-    every = [block for name in TUTORIALS for block in blocks((DOCS / f"{name}.md").read_text(encoding="utf-8"))]
+    every = [
+        block for name in (*TUTORIALS, *TASKS) for block in blocks((DOCS / f"{name}.md").read_text(encoding="utf-8"))
+    ]
     assert len(every) >= LEAST_FOR_ONE
     assert LEAST_FOR_ONE * sum(1 for block in every if block.skip) <= len(every)
 
