@@ -31,7 +31,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.string_queries import StringQueries
 from sordino_analysis.evaluation.answer_moments import AnswerMoments, ErrorProfile
-from sordino_analysis.evaluation.manipulation import manipulation
+from sordino_analysis.evaluation.manipulation import DrawnMoves, drawn_manipulation, manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.variance import answer_moments
 from sordino_analysis.figures import amount, chosen, figure, ratio
@@ -164,6 +164,14 @@ class Plan(PublishedPlan):
     def manipulation(self) -> Floats:
         """(Q,) c: a share f of fake reports moves an answer by at most f·c."""
         return manipulation(self.device, self.analyst, self._whole)
+
+    def drawn_manipulation(self) -> DrawnMoves:
+        """The same of reports with tokens, whose coins are drawn: `mean` d and `most` c, the largest of all queries.
+
+        A share f of tokens moves an answer by at most f·d in the mean; `with_chance(f, reports)` is a bound that holds
+        but for a chance of 10⁻⁶. Of grids with many queries d is that of some, which `over` says.
+        """
+        return drawn_manipulation(self.device, self.analyst, self._whole)
 
     @takes(reports=WHOLE, delta=NUMBER | TEXT, fake=NUMBER | TEXT)
     def shuffled(

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import Decoder
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
+from sordino_analysis.evaluation.mean_moves import moved_with_chance
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.questions.linear import Workload
@@ -18,6 +21,40 @@ from sordino_shared.randomizers import AnyRandomizer
 def manipulation(device: DevicePart, analyst: AnalystPart, workload: Workload) -> Floats:
     """(Q,) `largest_moves` of a plan: a share f of fake reports moves answer q by at most f times the entry q."""
     return largest_moves(device.randomizer, analyst.decoder, workload, analyst.figures.bias_bound)
+
+
+@dataclass(frozen=True, eq=False)
+class DrawnMoves:
+    """`manipulation` of reports with tokens, whose coins are drawn: `mean` is d, `most` is m, over the `queries`.
+
+    A share f of the tokens that were issued, for each report counted, moves an answer by at most f·d in the mean.
+    `over` says of which queries d is the largest, unless of all.
+    """
+
+    mean: float
+    most: float
+    queries: int
+    over: str | None
+
+    def with_chance(self, share: float, reports: int, missed: float = 1e-6) -> float:
+        """How far such a share of so many reports moves any of the answers at most, but for a chance `missed`."""
+        return moved_with_chance(self.mean, self.most, share, reports, missed, self.queries)
+
+
+def drawn_manipulation(device: DevicePart, analyst: AnalystPart, workload: Workload) -> DrawnMoves:
+    """The largest move of a report with a drawn coin, in the mean over coins, and of one with a chosen coin."""
+    moves = manipulation(device, analyst, workload)
+    most, half = float(moves.max()), for_randomizer(device.randomizer)
+    if not device.randomizer.has_coin:
+        return DrawnMoves(most, most, len(moves), None)
+    least, greatest = half.listed(workload).operator.entry_range()
+    decoder = expand_weighted(analyst.decoder, device.randomizer, workload)
+    found = half.mean_moves(decoder, workload, least, greatest)
+    if found is None:
+        return DrawnMoves(most, most, len(moves), None)
+    varying = moves[found.rows] > 0
+    drawn = np.minimum(found.moves + analyst.figures.bias_bound, moves[found.rows])[varying]
+    return DrawnMoves(float(drawn.max(initial=0.0)), most, len(moves), found.over)
 
 
 def largest_moves(

@@ -279,6 +279,18 @@ class OrbitAnswerMoments(AnswerMoments):
         constant = self.operator.blocks[number].table[row, 0]
         return np.concatenate(values) + constant, np.concatenate(chances)
 
+    def coin_ends(self, number: int, row: int) -> Iterator[tuple[float, float, float]]:
+        """The least and the largest answer over the shifts, and the chance, of each row and map of its slots."""
+        query, tables = self._answer_tables(number, row)
+        constant = float(self.operator.blocks[number].table[row, 0])
+        for rows in self.spectrum.rows_by_shape():
+            coefficients = np.stack([self.spectrum.coefficients[index] for index in rows])
+            for answers, law in report_laws(coefficients, self.operator.characters, query.kinds, tables[rows]):
+                # A user of any cell sends one of the shifts.
+                chances = self.spectrum.chances[rows] * law[:, :, 0].sum(axis=1)
+                ends = answers.min(axis=1) + constant, answers.max(axis=1) + constant
+                yield from zip(*(each.tolist() for each in ends), chances.tolist(), strict=True)
+
     def _answer_tables(self, number: int, row: int) -> tuple[LocalQuery, Floats]:
         """A query on one support, and the weights (rows, overlaps, K) of H_r in a report of each row and overlap."""
         query = local_query(self.operator.characters, self.operator.blocks[number], row)

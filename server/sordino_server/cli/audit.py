@@ -20,7 +20,7 @@ from sordino_analysis.documents.protocol_plans import AnyProtocolPlan, read_prot
 from sordino_analysis.documents.string_queries import StringQueries
 from sordino_analysis.documents.summary_parts import FormManipulation
 from sordino_analysis.evaluation.listing import listed_workload
-from sordino_analysis.evaluation.manipulation import manipulation
+from sordino_analysis.evaluation.manipulation import drawn_manipulation, manipulation
 from sordino_analysis.figures import figure
 from sordino_analysis.pairwise.form_bounds import audit_form_bounds
 from sordino_analysis.pairwise.forms import planned_statistic
@@ -88,7 +88,8 @@ def audit(
     if as_json:
         shown = [asdict(check) for check in checks]
         forms = {name: each.model_dump() for name, each in of_forms.items()}
-        figures = {"manipulation": moved, "statistic_manipulation": forms}
+        drawn = {} if wrong else plan.drawn_manipulation()
+        figures = {"manipulation": moved, "drawn_manipulation": drawn, "statistic_manipulation": forms}
         given: dict[str, Any] = {name: each for name, each in figures.items() if each}
         given |= {} if found is None else {"empirical": asdict(found) | {"finds_above": found.finds_above}}
         print_json({"holds": not wrong, "checks": shown, **plan.ratios(), **given})
@@ -178,6 +179,14 @@ class _Parts:
         workload = build_workload(self.device.domain, self.analyst.queries)
         moved = manipulation(self.device, self.analyst, workload).tolist()
         return dict(zip(listed_workload(self.device, self.analyst).labels(), moved, strict=True))
+
+    def drawn_manipulation(self) -> dict[str, Any]:
+        """The largest of these, and the one of reports with tokens; `over` says of which answers, unless of all."""
+        if self.analyst is None or self.device is None or self._finds_strings:
+            return {}
+        return asdict(
+            drawn_manipulation(self.device, self.analyst, build_workload(self.device.domain, self.analyst.queries))
+        )
 
     def statistic_manipulations(self) -> dict[str, FormManipulation]:
         """Per form: its manipulation bound; empty without a statistic's protocol and the parts of its first round."""

@@ -15,6 +15,7 @@ from sordino_analysis.documents.decoders import PlainDecoder
 from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.character_tables import CharacterTables
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, gathered
+from sordino_analysis.evaluation.mean_moves import MeanMoves, moves_of_ends
 from sordino_analysis.evaluation.orbit_answers import OrbitAnswerMoments, orbit_answers
 from sordino_analysis.evaluation.orbit_sums import CharacterSums
 from sordino_analysis.evaluation.randomizers.directions import DIRECTION_SCALE
@@ -112,6 +113,19 @@ class CharacterHalf(ServerHalf):
             low[block.queries] = (start - waves)[None].min(axis=2)
             high[block.queries] = (start + waves)[None].max(axis=2)
         return low, high
+
+    def mean_moves(self, decoder: PlainDecoder, workload: Workload, least: Floats, most: Floats) -> MeanMoves:
+        """Exact: of every row and every way in which its slots hold attributes of a query."""
+        law = self.answer_moments(decoder, workload)
+        known: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
+        found = np.zeros(workload.queries)
+        for query, (number, _, row) in enumerate(law.operator.homes.tolist()):
+            first = 0 if law.operator.blocks[number].shifted else row
+            if (number, first) not in known:
+                known[number, first] = list(law.coin_ends(number, first))
+            low, high, chances = np.array(known[number, first]).T
+            found[query] = float(chances @ moves_of_ends(low, high, least[query], most[query]))
+        return MeanMoves(np.arange(workload.queries), found, workload.queries)
 
     def contribution_laws(
         self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]

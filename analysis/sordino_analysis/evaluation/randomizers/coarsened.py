@@ -18,6 +18,7 @@ from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moment
 from sordino_analysis.evaluation.grids.listing import form_of, listed_by_grids
 from sordino_analysis.evaluation.grids.moments import GridMoments
 from sordino_analysis.evaluation.item_answers import ItemAnswers
+from sordino_analysis.evaluation.mean_moves import MeanMoves
 from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
 from sordino_analysis.evaluation.randomizers.server_half import MAX_SUM, Ends, Integers, ServerHalf
 from sordino_analysis.evaluation.randomizers.sum_bounds import check_length, check_reports
@@ -89,6 +90,11 @@ class CoarsenedHalf(ServerHalf):
 
     def extreme_contributions(self, decoder: PlainDecoder, workload: Workload, reach: float = 1.0) -> Ends:
         return self._answers(decoder, workload).extremes()
+
+    def mean_moves(self, decoder: PlainDecoder, workload: Workload, least: Floats, most: Floats) -> MeanMoves | None:
+        """Of grids; of items None: with any label words some y holds an item, and some does not."""
+        answers = self._answers(decoder, workload)
+        return answers.mean_moves(least, most) if isinstance(answers, GridMoments) else None
 
     def contribution_laws(
         self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]

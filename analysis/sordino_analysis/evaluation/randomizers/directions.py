@@ -113,6 +113,11 @@ class DirectionHalf(ServerHalf):
     def units(self) -> Floats:
         return np.full(self.randomizer.dimension, float(DIRECTION_SCALE))
 
+    @property
+    def mean_reach(self) -> float:
+        """c_d, with what atoms in place of normal variables may add to it."""
+        return min(1.0, half_sphere_mean(self.randomizer.dimension) * (1 + DIRECTION_ERROR))
+
     def extremes(self, rows: Floats, reach: float) -> Ends:
         lengths = np.linalg.norm(rows, axis=1) * reach
         return -lengths, lengths

@@ -16,6 +16,7 @@ from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, OutputCounts
 from sordino_analysis.evaluation.dithering import KnotMoments, MixedMoments, chances_of_types
+from sordino_analysis.evaluation.mean_moves import MeanMoves
 from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
 from sordino_analysis.evaluation.randomizers.server_half import Ends, Integers, Outputs, ServerHalf
 from sordino_analysis.questions.linear import Workload
@@ -84,6 +85,9 @@ class DitheredHalf(ServerHalf):
     ) -> Iterator[ContributionLaw | Moments]:
         return self._for(workload).contribution_laws(decoder, workload, histogram, queries)
 
+    def mean_moves(self, decoder: PlainDecoder, workload: Workload, least: Floats, most: Floats) -> MeanMoves | None:
+        return self._for(workload).mean_moves(decoder, workload, least, most)
+
     def output_counts(
         self, decoder: PlainDecoder, workload: Workload, queries: NDArray[np.intp]
     ) -> OutputCounts | None:
@@ -135,6 +139,10 @@ class _PlacedHalf(ServerHalf):
     @property
     def moments(self) -> AccumulatorMoments:
         return self.law
+
+    @property
+    def mean_reach(self) -> float | None:
+        return self.inner.mean_reach
 
     def _sum(self, payloads: NDArray[np.uint8]) -> Integers:
         return self.inner.accumulate(payloads)

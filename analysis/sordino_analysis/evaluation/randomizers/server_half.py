@@ -16,6 +16,7 @@ from sordino_analysis.evaluation.accumulator_moments import AccumulatorMoments
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
 from sordino_analysis.evaluation.contribution_law import ContributionLaw, Moments, OutputCounts, gathered
 from sordino_analysis.evaluation.linear_answers import LinearAnswers, decoded_blocks, linear_decoder
+from sordino_analysis.evaluation.mean_moves import MeanMoves, moves_of_ends
 from sordino_analysis.evaluation.randomizers.ingest_sums import IngestSums
 from sordino_analysis.guarantees.clones import Clones
 from sordino_analysis.questions.linear import Workload
@@ -115,6 +116,21 @@ class ServerHalf(ABC):
             least, most = self.extremes(rows, reach)
             low[start:stop], high[start:stop] = least + offset, most + offset
         return low, high
+
+    @property
+    def mean_reach(self) -> float | None:
+        """E of the share of its length by which a drawn direction turns towards a row; None without directions."""
+        return None
+
+    def mean_moves(self, decoder: PlainDecoder, workload: Workload, least: Floats, most: Floats) -> MeanMoves | None:
+        """How far reports with drawn coins move answers that lie in `least` (Q,) to `most` (Q,), in the mean.
+
+        None where all coins move them as far as a chosen one, or where there is none.
+        """
+        if self.mean_reach is None:
+            return None
+        low, high = self.extreme_contributions(decoder, workload, self.mean_reach)
+        return MeanMoves(np.arange(len(low)), moves_of_ends(low, high, least, most), len(low))
 
     def contribution_laws(
         self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]

@@ -168,13 +168,17 @@ class Coarsened(Randomizer):
         return pack_fields([number, *fields], self.field_bits[number], self.payload_bytes)
 
     def agrees(self, payload: bytes, coin: Randomness) -> bool:
-        number = self._draw_level(coin)
-        public, words = self.levels[number].draw_public(self.sizes, coin)
+        number, public, words = self.draw_public(coin)
         widths = self.field_bits[number]
         # The label y is the last field: what is below it is public.
         drawn = pack_fields([number, *public, *words, 0], widths, self.payload_bytes)
         mask = (1 << sum(widths[:-1])) - 1
         return int.from_bytes(payload, "little") & mask == int.from_bytes(drawn, "little")
+
+    def draw_public(self, coin: Randomness) -> tuple[int, list[int], list[int]]:
+        """What does not depend on the value: the level's number, offsets or places, words of the label."""
+        number = self._draw_level(coin)
+        return number, *self.levels[number].draw_public(self.sizes, coin)
 
     def uniform_output(self, randomness: Randomness, coin: Randomness | None = None) -> bytes:
         """A payload of no value: level and coins as a device draws them, and a uniform label."""

@@ -1,0 +1,59 @@
+"""How far a fake report moves an answer in the mean where its public part is drawn, as that of a report with a token.
+
+M_q(κ) = max(max_y c_q(y; κ) − min W_q, max W_q − min_y c_q(y; κ)) for a coin κ: anyone who gets it picks the output y.
+A share f of tokens moves answer q by at most f·E M_q(κ) in the mean; M_q(κ) is never above the move of a chosen coin.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from sordino_analysis.arrays import Floats
+from sordino_analysis.questions.linear.operators import Indices
+
+# Coins of which a mean is estimated, and the chance that one of the estimates is below the mean of all coins.
+COINS = 10_000
+MISSED = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class MeanMoves:
+    """Upper bounds (m,) of E M_q(κ) for the listed queries `rows` (m,); of how many queries these are some."""
+
+    rows: Indices
+    moves: Floats
+    queries: int
+
+    @property
+    def over(self) -> str | None:
+        """In words of which queries the largest is that of all; None where they are all."""
+        return None if len(self.rows) == self.queries else f"{len(self.rows)} of {self.queries} queries"
+
+
+def upper_mean(total: Floats, squares: Floats, count: int, most: Floats, estimates: int) -> Floats:
+    """(m,) bounds, all above the mean with a chance of 1 − 10⁻⁶, from sums over `count` draws of 0 … `most` (m,).
+
+    Maurer and Pontil 2009, Theorem 4 (empirical Bernstein), for so many `estimates` together.
+    """
+    mean = total / count
+    variance = np.maximum(squares - count * mean**2, 0.0) / (count - 1)
+    exponent = math.log(2 * estimates / MISSED)
+    margin = np.sqrt(2 * variance * exponent / count) + 7 * most * exponent / (3 * (count - 1))
+    return np.minimum(mean + margin, most)
+
+
+def moves_of_ends(low: Floats, high: Floats, least: Floats, most: Floats) -> Floats:
+    """max(high − least, most − low): how far from any honest answer the ends of what a report adds are."""
+    return np.maximum(high - least, most - low)
+
+
+def moved_with_chance(mean: float, most: float, share: float, reports: int, missed: float, queries: int) -> float:
+    """By how much a share of drawn coins moves any of the answers, but for a chance `missed` (Hoeffding 1963).
+
+    f·(d + m·√(ln(2Q/β)/(2fn))), and never above f·m.
+    """
+    spread = math.sqrt(math.log(2 * queries / missed) / (2 * share * reports))
+    return share * min(most, mean + most * spread)
