@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from sordino_shared.protocol.reports import ReportBatch, ReportOutcomes
 from sordino_shared.protocol.sealed import SealedOutcomes, SealedReports
 from sordino_shared.protocol.tokens import TokenEvaluations, TokenRequest
 from sordino_shared.randomness import ShakeRandomness
-from tests.node import node
+from tests.node import node, npm
 from tests.patience import PATIENCE_S
 
 SDK = Path(__file__).parents[2] / "client" / "typescript"
@@ -70,6 +71,23 @@ def test_the_same_bytes_give_the_same_payloads() -> None:
         lines.append(json.dumps({"part": content.hex(), "seed": seed, "values": [[*map(str, v)] for v in values]}))
         expected.append([str(check_guarantee(part).nano), *payloads])
     assert [json.loads(line) for line in run("test/draws.ts", given="\n".join(lines)).splitlines()] == expected
+
+
+@pytest.mark.slow
+def test_the_package_has_the_built_code_alone(tmp_path: Path) -> None:
+    if not (SDK / "node_modules").is_dir():
+        pytest.skip("TypeScript is missing: npm ci in client/typescript")
+    copied = tmp_path / "package"
+    shutil.copytree(SDK, copied, ignore=shutil.ignore_patterns("node_modules", "dist"))
+    (copied / "node_modules").symlink_to(SDK / "node_modules")
+    command = [str(node()), str(npm()), "pack", "--dry-run", "--json", "--offline"]
+    environment = {"PATH": f"{node().parent}:/usr/bin:/bin", "HOME": str(tmp_path)}
+    done = subprocess.run(command, cwd=copied, capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
+    assert done.returncode == 0, done.stderr
+    [packed] = json.loads(done.stdout[done.stdout.index("[\n") :])
+    names = {each["path"] for each in packed["files"]}
+    assert {name.partition("/")[0] for name in names} == {"dist", "package.json", "README.md", "LICENSE"}
+    assert {"dist/index.js", "dist/index.d.ts", "dist/node.js", "dist/all.js", "dist/ledger_contract.js"} <= names
 
 
 @pytest.mark.parametrize("count", [500, pytest.param(20_000, marks=pytest.mark.slow)])

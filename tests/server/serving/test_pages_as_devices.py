@@ -220,6 +220,23 @@ def reports(server: Any, campaign: str) -> int:
     return found
 
 
+CONTRACT = """async () => {
+  const { ledgerContract } = await import("/ledger_contract.ts");
+  const found = [];
+  for (const { name, run } of ledgerContract(name => sordino.IndexedDbLedger.open(name))) {
+    found.push(await run().then(() => "kept", error => `${name}: ${error}`));
+  }
+  return found;
+}"""
+
+
+@pytest.mark.slow
+def test_the_ledger_of_a_page_keeps_the_contract(chromium: Any, site: str) -> None:
+    context = chromium.new_context()
+    assert tab(context, site).evaluate(CONTRACT) == ["kept"] * 5
+    context.close()
+
+
 @pytest.mark.slow
 def test_documents_are_judged_in_a_browser_as_everywhere(chromium: Any, site: str) -> None:
     documents = [(name, each["hex"], "ok") for name in TYPES for each in vectors(f"good/{name}")]
