@@ -1,0 +1,101 @@
+"""A CSV becomes a question in the browser: nothing of the file is sent but what the form shows."""
+
+from __future__ import annotations
+
+import random
+import time
+from typing import Any
+from urllib.parse import parse_qs
+
+import pytest
+
+from tests.server.console.browser.conftest import DESKTOP, PHONE, Window
+
+
+def _rows(count: int, separator: str = ",", decimal: str = ".") -> list[str]:
+    drawn = random.Random(7)
+    systems = ["windows"] * 60 + ["mac os"] * 30 + ["linux"] * 9 + ['"rare; ""one"""']
+    rows = [separator.join(("user_id", "start_s", "system", "crashed"))]
+    for number in range(count):
+        start = f"{drawn.lognormvariate(0.2, 0.7):.2f}".replace(".", decimal)
+        rows.append(separator.join((f"u{number:07}", start, drawn.choice(systems), drawn.choice(("yes", "no")))))
+    return rows
+
+
+def _choose(window: Window, content: bytes, said: str) -> list[str]:
+    """Choose a file on the page, and the addresses that were asked for from then on, but that of the page's icon."""
+    asked: list[str] = []
+    window.page.on("request", lambda request: None if request.url.endswith(".svg") else asked.append(request.url))
+    window.page.set_input_files("#file", {"name": "starts.csv", "mimeType": "text/csv", "buffer": content})
+    window.page.get_by_text(said).wait_for()
+    return asked
+
+
+def test_a_file_becomes_a_question_and_stays_in_the_browser(window: Window, running: Any) -> None:
+    page = window.page
+    window.open("/console/new-campaign")
+    content = "\ufeff" + "\r\n".join(_rows(3000, ";", ",")) + "\r\n1;2\r\n"
+    asked = _choose(window, content.encode(), "3,000 rows, 4 columns, read in this browser and not sent")
+    assert page.get_by_text("1 with another number of cells were left out").is_visible()
+    assert page.get_by_label("user_id").is_disabled()
+    assert page.get_by_text("different in each row: identifies people").is_visible()
+    page.get_by_label("start_s").check()
+    form = page.get_by_role("form", name="Question from a file")
+    values = form.get_by_label("Ends of the steps, or labels")
+    edges = [float(each) for each in values.input_value().split(",")]
+    assert 5 <= len(edges) <= 9
+    assert edges == sorted(edges)
+    # A wrong guess of the kind is one choice away, and back.
+    form.get_by_label("Read the column as").select_option("labels")
+    assert "u0" not in values.input_value()
+    form.get_by_label("Read the column as").select_option("edges")
+    assert [float(each) for each in values.input_value().split(",")] == edges
+    page.get_by_label("system").check()
+    assert values.input_value() == 'windows, mac os, linux, rare; "one"'
+    page.get_by_role("button", name="Remove rare").click()
+    assert values.input_value() == "windows, mac os, linux"
+    assert form.get_by_label("it may have another value").is_checked()
+    assert asked == []
+    for size in (DESKTOP, PHONE):
+        page.set_viewport_size(size)
+        assert not window.violations()
+        assert not window.overflow()
+        window.keep(f"question-from-file-{size['width']}")
+    with page.expect_request("**/console/new-campaign") as sent:
+        form.get_by_role("button", name="Request a plan").click()
+    body = parse_qs(sent.value.post_data or "")
+    assert body["values1"] == ["windows, mac os, linux"]
+    assert "u0000001" not in str(body)
+    page.wait_for_url("**/console/plans/*")
+    [request] = running.api.get("/v1/plan-requests").json()["plan_requests"]
+    workload = running.api.get(f"/v1/workloads/{request['workload']}").json()
+    assert "mac os" in str(workload)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "has no row below its first line"),
+        (b"a,b\r\n", "has no row below its first line"),
+        (b"\x89PNG\x00\x00", "is no text: save the table as CSV"),
+    ],
+)
+def test_what_is_no_table_is_said_beside_the_file(window: Window, content: bytes, said: str) -> None:
+    window.open("/console/new-campaign")
+    _choose(window, content, said)
+    assert window.page.get_by_label("CSV file").is_visible()
+    # The other ways stay.
+    assert window.page.get_by_role("form", name="Question as YAML").is_visible()
+
+
+@pytest.mark.slow
+def test_a_million_rows_are_read_and_the_next_one_is_not(window: Window) -> None:
+    window.open("/console/new-campaign")
+    content = "\n".join(_rows(1_000_100)).encode()
+    assert len(content) < 50_000_000
+    begun = time.monotonic()
+    _choose(window, content, "only the first 1,000,000 rows were read")
+    assert time.monotonic() - begun < 60
+    assert window.page.get_by_label("user_id").is_disabled()
+    window.page.get_by_label("start_s").check()
+    assert window.page.get_by_label("Ends of the steps, or labels").input_value().count(",") >= 4
