@@ -35,11 +35,13 @@ def build(target: Path) -> int:
     from docs.site import reference
     from docs.site.staging import stage
 
-    stage(target / "source", listed(), reference.pages(), reference.TOPS)
+    parts = listed()
+    stage(target / "source", parts, reference.pages(), reference.TOPS)
     options = ["-n", "-W", "--keep-going", "-q", "-b", "html", "-c", str(Path(__file__).parent)]
     code = int(build_main([*options, "-d", str(target / "doctrees"), str(target / "source"), str(target / "html")]))
     if not code:
         (target / "html" / "llms.txt").write_text(contents.site_llms(target / "source"), encoding="utf-8")
+        (target / "html" / "llms-full.txt").write_text(contents.llms_full(parts), encoding="utf-8")
     return code
 
 

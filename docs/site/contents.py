@@ -70,6 +70,27 @@ def llms(listed: Sequence[Part], head: str, prefix: str = "docs/") -> str:
     return "\n".join(lines) + "\n"
 
 
+# What a reader of all pages at once can take.
+MOST_FULL_BYTES = 600_000
+# Proofs, measurements and the bytes of the wire have addresses of their own in llms.txt.
+_NOT_IN_FULL = ("Evidence", "protocol.md")
+
+
+def llms_full(listed: Sequence[Part], docs: Path = DOCS) -> str:
+    """The pages of all parts but Evidence, without the protocol, in one text; raises ValueError above the limit."""
+    pieces = ["# sordino: the documentation in one file"]
+    for part in listed:
+        if part.title in _NOT_IN_FULL:
+            continue
+        for entry in part.entries:
+            if entry.target.endswith(".md") and entry.target not in _NOT_IN_FULL:
+                pieces.append(f"<!-- {entry.target} -->\n\n{(docs / entry.target).read_text(encoding='utf-8').strip()}")
+    text = "\n\n".join(pieces) + "\n"
+    if (size := len(text.encode())) > MOST_FULL_BYTES:
+        raise ValueError(f"llms-full.txt has {size:,} bytes, at most {MOST_FULL_BYTES:,}: move a page to Evidence")
+    return text
+
+
 def site_llms(sources: Path) -> str:
     """llms.txt of a built site: all its pages as Markdown, generated ones included, by addresses below its folder."""
     lines = ["# sordino", "", "Each page as Markdown.", ""]

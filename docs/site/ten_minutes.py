@@ -87,7 +87,7 @@ def install(folder: Path, dist: Path) -> Path:
     wheels = [str(_newest(dist, name)) for name in WHEELS]
     subprocess.run([sys.executable, "-m", "venv", folder / "venv"], check=True)
     python = folder / "venv" / "bin" / "python"
-    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--find-links", dist]
+    pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--find-links", str(dist)]
     subprocess.run([*pip, *wheels], check=True, cwd=folder, stderr=subprocess.DEVNULL)
     return python
 
@@ -102,7 +102,7 @@ def _newest(dist: Path, name: str) -> Path:
 def run(python: Path, page: Path, folder: Path) -> str:
     """Run the blocks of a page with that python alone; what went wrong, empty for nothing."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR") if name in os.environ}
-    command = [python, "-I", ROOT / "docs" / "site" / "blocks.py", page]
+    command = [str(python), "-I", str(ROOT / "docs" / "site" / "blocks.py"), str(page)]
     done = subprocess.run(command, cwd=folder, env=kept, capture_output=True, text=True, check=False)
     return "" if done.returncode == 0 else done.stdout + done.stderr
 

@@ -43,3 +43,13 @@ def test_what_does_not_fit_is_said() -> None:
 def test_a_line_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\[A\]\(a.md\)"):
         contents.parts("## Reference\n\n- [A](a.md)\n")
+
+
+def test_all_pages_but_the_evidence_are_one_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = contents.llms_full(PARTS)
+    assert text.count("\n<!-- ") >= 45
+    assert "<!-- sign-off.md -->\n\n<!-- server: yes -->\n# Sign it off" in text
+    assert "<!-- certificates.md -->" not in text
+    monkeypatch.setattr(contents, "MOST_FULL_BYTES", len(text.encode()) - 1)
+    with pytest.raises(ValueError, match="move a page to Evidence"):
+        contents.llms_full(PARTS)
