@@ -108,6 +108,8 @@ def changes_of_domains() -> list[tuple[str, tuple[str | int, ...], list[Any], st
     tokens = [bytes([65 + place // 64, 65 + place % 64]) for place in range(4096)]
     short = bytearray(lengths_of(0))
     short[0] += 1
+    more = bytearray(lengths_of(0))
+    more[0] -= 1
     heavy = [bytes([65 + place // 64, 65 + place % 64]).ljust(64, b"x") for place in range(769)]
     return [
         ("numbers", (*first, "name"), ["", long, " a"], "1 to 200 characters, no blank ends"),
@@ -142,6 +144,7 @@ def changes_of_domains() -> list[tuple[str, tuple[str | int, ...], list[Any], st
                 text | {"tokens": [b"ab"]},
                 text | {"lengths": bytes(258)},
                 text | {"lengths": bytes(short)},
+                text | {"lengths": bytes(more)},
                 text | {"lengths": lengths_of(0) + b"\x01"},
                 text | {"lengths": b"\x21" * 258},
                 text | {"tokens": [*tokens, b"zzz"], "lengths": lengths_of(4097)},

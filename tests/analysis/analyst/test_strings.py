@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -17,6 +18,8 @@ import sordino_analysis as sa
 from sordino_analysis.analyst.arguments import WrongType
 from sordino_analysis.kinds.drawn_rounds import drawn_reports
 from sordino_analysis.kinds.strings import StringsKind
+from sordino_analysis.planning_options import PlanningOptions
+from sordino_analysis.strings.request import StringsRequest
 from sordino_analysis.vectorized.randomness import SeededRandomness
 from sordino_shared.errors import InvalidValue
 
@@ -216,8 +219,14 @@ def test_options_of_other_questions_are_refused() -> None:
     for option in ({"mechanism": "grids"}, {"robust": 0.01, "users": 10_000}):
         with pytest.raises(InvalidValue):
             sa.plan(question, epsilon=4, **option)  # type: ignore[call-overload]
-    with pytest.raises(sa.PlanError, match="expect"):
-        sa.plan(question, epsilon=1, users=50)
+    for epsilon, users, said in ((4, 50, "50 users certify nothing"), (1, 300, "more than half of the devices")):
+        with pytest.raises(sa.PlanError, match=said) as refused:
+            StringsRequest.of(question, PlanningOptions.of(epsilon=epsilon, users=users))
+        # The number that the sentence asks for is enough, and one less is not.
+        needed = int(re.search(r"expect ([\d,]+) users", str(refused.value))[1].replace(",", ""))  # type: ignore[index]
+        StringsRequest.of(question, PlanningOptions.of(epsilon=epsilon, users=needed))
+        with pytest.raises(sa.PlanError, match="expect"):
+            StringsRequest.of(question, PlanningOptions.of(epsilon=epsilon, users=needed - 1))
     with pytest.raises(InvalidValue, match="above 0"):
         words().users_needed(0)
     with pytest.raises(InvalidValue, match="at least 1"):
