@@ -52,6 +52,13 @@ def test_a_bound_is_near_the_claim_where_events_are_frequent() -> None:
     assert found.finds_above == pytest.approx(2 - found.perfect)
 
 
+def test_a_perfect_sampler_is_not_said_to_give_more_than_the_claim() -> None:
+    """With these draws and this seed its own bound is above ε, as up to one run in twenty is."""
+    part = direction_part()
+    found = empirical_bound(part, reference_sampler(part, 8), 40_000)
+    assert found.perfect <= found.claimed <= found.finds_above
+
+
 def test_an_epsilon_that_is_half_again_too_large_is_found() -> None:
     part = part_of(RandomizedResponse.for_guarantee(4, ONE), 4)
     worse = RandomizedResponse.for_guarantee(4, PureEpsilon.of("1.5"))
