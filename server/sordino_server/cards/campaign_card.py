@@ -133,11 +133,19 @@ def _data(facts: CampaignFacts) -> list[CardField]:
         at("answers", "Number of answers", "status:/question/queries", none="of an earlier version"),
         at("rounds", "Rounds", "status:/planned_rounds"),
         *_shown_strings(facts),
-        said("unprotected", "What is not protected", words.UNPROTECTED),
+        *_arms(facts),
+        said("unprotected", "What is not protected", words.UNPROTECTED + (words.ARM if facts.manifest.arms else "")),
         said(
             "randomised", "Is a report personal data", "it may be: a report with much noise is still about one device"
         ),
     ]
+
+
+def _arms(facts: CampaignFacts) -> list[CardField]:
+    """What an experiment compares; nothing of other campaigns."""
+    if not facts.manifest.arms:
+        return []
+    return [facts.sources.field("arms", "Arms of the experiment", "manifest:/arms", words.arms_text)]
 
 
 def _shown_strings(facts: CampaignFacts) -> list[CardField]:

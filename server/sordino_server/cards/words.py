@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from sordino_analysis.percentages import percent
 from sordino_shared.guarantees import NANO, exact_decimal
 from sordino_shared.odds import odds, share
 
@@ -15,6 +16,7 @@ UNPROTECTED = (
     "that a device takes part, when it sends, its network address, and in a series the periods in which it answers; "
     "what all devices together answer"
 )
+ARM = "; which arm of the experiment it drew, which every report says"
 NOT_SUMMED = "campaigns of other servers and other populations, unless the app keeps one ledger for all of them"
 COMPOSITION = "the sum of ε of all campaigns that opened (sequential composition)"
 KEPT = "counts, sums, estimates, the manifest and the plan; ledger and audit log"
@@ -35,6 +37,13 @@ def token_text(needed: bool) -> str:
     if needed:
         return "those of devices with the campaign's upload token, which is the same on all of them"
     return "those of anybody who knows the campaign's id"
+
+
+def arms_text(arms: list[dict[str, Any]]) -> str:
+    """Name and share of each arm."""
+    whole = sum(each["weight"] for each in arms)
+    shares = ", ".join(f"{each['name']} ({percent(each['weight'] / whole, 1)} of devices)" for each in arms)
+    return f"{shares}; a device draws its arm itself"
 
 
 def attributes_text(attributes: list[dict[str, Any]]) -> str:

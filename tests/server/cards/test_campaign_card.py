@@ -18,7 +18,11 @@ from sordino_server.populations.names import identifier_of
 from sordino_shared.odds import odds, share
 from sordino_shared.protocol import Problem
 from sordino_shared.protocol.routes import Route
+from tests.server.campaigns.test_reports_end import WORDS, created
 from tests.server.console.conftest import Browsers
+from tests.server.experiments.test_experiments import order_of
+from tests.server.shuffled.collected import shuffled_campaign
+from tests.server.shuffled.test_shuffled_tokens import GATE
 
 ROOT = Path(__file__).parents[3]
 # By number, as docs/cards.md lists them: the fields that answer each question.
@@ -198,6 +202,36 @@ def test_a_card_and_the_console_say_whose_reports_count(
     assert (said in admitted["text"], admitted["source"]) == (True, source)
     page = unescape(Browsers(running).of(Role.ANALYST).page(f"/console/campaigns/{campaign}"))
     assert ("gate" in terms) is ("<dt>Tokens</dt>" in page) is (admitted["text"] in page)
+
+
+SERIES = {"period_s": 86400, "slots": 3, "answers_max": 2, "value_of": "current", "late_s": 0}
+
+
+@pytest.mark.parametrize("kind", ["strings", "series", "experiment"])
+def test_cards_of_every_kind_are_whole(running: Any, kind: str) -> None:
+    made = {
+        "strings": lambda: created(running, WORDS),
+        "series": lambda: created(running, None, series=SERIES),
+        "experiment": lambda: running.api.post("/v1/campaigns", json=order_of(running)).raise_for_status().json(),
+    }[kind]()
+    card = card_of(running, made["id"])
+    assert differing(card, documents(running, made["id"])) == []
+    found = fields(card)
+    assert [name for name, field in found.items() if field["source"] is None] == ["contact", "audit", "log"]
+    assert ("arms" in found) is ("which arm" in found["unprotected"]["text"]) is (kind == "experiment")
+    if kind == "experiment":
+        assert found["arms"]["text"] == "A (50.0 % of devices), B (50.0 % of devices); a device draws its arm itself"
+
+
+def test_the_card_of_a_campaign_with_a_shuffler_and_tokens_is_whole(migrated_sqlite_url: str, tmp_path: Path) -> None:
+    with shuffled_campaign(migrated_sqlite_url, tmp_path / "keys", changes=GATE) as shuffled:
+        campaign = shuffled.campaign["id"]
+        card = card_of(shuffled.home, campaign)
+        assert differing(card, documents(shuffled.home, campaign)) == []
+    found = fields(card)
+    assert "a network address gets 3 a day" in found["admitted"]["text"]
+    assert "operator of the server: address no" in found["recipients"]["text"]
+    assert "as long as shuffler and collector do not collude" in found["epsilon_collector"]["text"]
 
 
 def test_every_route_has_its_table_of_recipients() -> None:
