@@ -152,6 +152,19 @@ def listed(session: Session, page: Page, chosen: CampaignFilter, sort: CampaignS
     return session.scalars(query.order_by(column, Campaign.id).limit(page.size + 1)).all()
 
 
+def closed_before(session: Session, campaign: Campaign, most: int) -> Sequence[Campaign]:
+    """The last campaigns of the same population and kind of question that closed before this one, or with it."""
+    others = select(Campaign).where(
+        Campaign.population == campaign.population,
+        Campaign.kind == campaign.kind,
+        Campaign.state == CampaignState.CLOSED,
+        Campaign.closed_at <= campaign.closed_at,
+        Campaign.id != campaign.id,
+        Campaign.archived_at.is_(None),
+    )
+    return session.scalars(others.order_by(Campaign.closed_at.desc(), Campaign.id).limit(most)).all()
+
+
 def counts_by_state(session: Session) -> dict[CampaignState, int]:
     """How many campaigns there are in each state, without archived ones."""
     query = select(Campaign.state, func.count()).where(Campaign.archived_at.is_(None)).group_by(Campaign.state)

@@ -55,6 +55,8 @@ from sordino_shared.protocol import (
 
 # What an estimate lists all types of.
 MOST_CELLS = 1 << 16
+# One that is comparable is the month or the week before: an older one is chosen by hand.
+_MOST_COMPARED = 20
 
 
 def create(
@@ -103,6 +105,13 @@ def listed(
 ) -> tuple[Sequence[Campaign], str | None]:
     """A page of the campaigns that the filter chooses, sorted, and the token of the next one."""
     return cut(repository.listed(session, page, chosen, sort), page)
+
+
+def comparable_before(session: Session, campaign: Campaign) -> str | None:
+    """The id of the last campaign that closed before this one and asked the same population about the same values."""
+    domain = Manifest.read(campaign.manifest).domain
+    earlier = repository.closed_before(session, campaign, _MOST_COMPARED)
+    return next((row.id for row in earlier if Manifest.read(row.manifest).domain == domain), None)
 
 
 def counts_by_state(session: Session) -> dict[CampaignState, int]:

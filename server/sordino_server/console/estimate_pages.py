@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from typing import Any
+from urllib.parse import urlencode
 
 import anyio.to_thread
 from fastapi import APIRouter, Request, Response
@@ -73,11 +74,13 @@ def _table(context: Context, campaign_id: str) -> AnswerTable:
 
 def _of_page(request: Request, context: Context, status: CampaignStatus) -> dict[str, Any]:
     address = str(request.base_url)
+    links, compared = _links(context, status.id)
     return {
         "campaign": status,
         "parquet": _has_pyarrow(),
         "copies": _copies(address, status.id),
-        "links": _links(context, status.id),
+        "links": links,
+        "compared": compared,
         "now": context.clock.now(),
     }
 
@@ -89,10 +92,13 @@ def _stored(context: Context, campaign_id: str) -> tuple[bytes, CampaignStatus]:
         return stored_last(session, campaign_id, now), status_of(session, row, now)
 
 
-def _links(context: Context, campaign_id: str) -> list[ShareLinkDocument]:
-    """The links to the result that open, or did."""
-    with context.database.read("console share links") as session:
-        return share_links.listed(session, campaign_id).share_links
+def _links(context: Context, campaign_id: str) -> tuple[list[ShareLinkDocument], str]:
+    """The links to the result that open, or did; and the address that compares it, with the campaign before if any."""
+    with context.database.read("console links of a result") as session:
+        row = campaigns.get(session, campaign_id)
+        before = None if row.closed_at is None else campaigns.comparable_before(session, row)
+        sides = {"left": campaign_id} if before is None else {"left": before, "right": campaign_id}
+        return share_links.listed(session, campaign_id).share_links, f"/console/compare?{urlencode(sides)}"
 
 
 def result_values(content: bytes, rows: int = SHOWN_ROWS) -> dict[str, Any]:

@@ -111,10 +111,10 @@ function labels(column) {
   return [...column.texts].filter(([text, n]) => n >= FEWEST && !text.includes(",")).sort((a, b) => b[1] - a[1]).slice(0, MOST_LABELS);
 }
 function pick(column) {
+  const form = at("of-file"), before = chosen;
   chosen = column;
-  const form = at("of-file");
   form.elements.name1.value = column.name.toLowerCase().replace(/[^a-z0-9]+/g, "_").replace(/^_+|_+$/g, "").replace(/^(?![a-z])/, "v_").slice(0, 40);
-  if (!form.elements.name.value) form.elements.name.value = column.name;
+  if (!form.elements.name.value || form.elements.name.value === before?.name) form.elements.name.value = column.name;
   form.elements.missing1.checked = column.filled < rows;
   as(column.kind);
   at("from-column").hidden = false;
