@@ -22,6 +22,7 @@ import * as sending from "./sending.ts";
 
 export { Account, type AccountCampaign } from "./account.ts";
 export { Client } from "./client.ts";
+export type { OwnerText } from "./documents/extras.ts";
 export { manifestSignatures, openCampaigns } from "./documents/finding.ts";
 export { logEntry } from "./documents/log_entry.ts";
 export { manifest, type Manifest } from "./documents/manifest.ts";

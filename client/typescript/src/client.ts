@@ -4,6 +4,7 @@ import type { Account } from "./account.ts";
 import { answerRound } from "./answering.ts";
 import { load } from "./chunks.ts";
 import { Device } from "./device.ts";
+import type { OwnerText } from "./documents/extras.ts";
 import { LedgerUnavailable, NotJoined, OptedOut, WrongArgument } from "./errors.ts";
 import type { FindOptions, Found } from "./finding.ts";
 import { IndexedDbLedger } from "./ledgers/indexed_db.ts";
@@ -88,6 +89,13 @@ export class Client {
   async arm(campaign: Campaign | string): Promise<string | null> {
     const { arm, optedOut } = await this.device.describe(idOf(campaign));
     return optedOut ? null : arm;
+  }
+
+  /** The text for the owner in the first of their languages that the campaign has; null: `purpose` is what there is. */
+  async text(campaign: Campaign | string, languages: readonly string[]): Promise<OwnerText | null> {
+    const { manifest } = await this.device.session(idOf(campaign));
+    if (!Array.isArray(languages)) throw new WrongArgument('languages are a list of tags such as ["de-CH", "en"]');
+    return manifest.texts.length ? (await load("extras")).textFor(manifest.texts, languages) : null;
   }
 
   /** What an answer would send, for the owner to see; without a value that of the first members. No request, no debit. */

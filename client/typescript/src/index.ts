@@ -4,6 +4,7 @@ import { provide } from "./chunks.ts";
 
 export type { Account, AccountCampaign } from "./account.ts";
 export { Client } from "./client.ts";
+export type { OwnerText } from "./documents/extras.ts";
 export type { Manifest } from "./documents/manifest.ts";
 export * from "./errors.ts";
 export type { FindOptions, Found } from "./finding.ts";

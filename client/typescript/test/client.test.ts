@@ -256,6 +256,19 @@ test("a preview draws, sends and spends nothing", async () => {
   assert.equal(world.bodies[0]!.length, uploadBytes);
 });
 
+test("the owner reads the text of their language", async () => {
+  const text = (language: string) => ({ language, purpose: `in ${language}`, contact: null, link: null });
+  const world = new World({ texts: ["de", "de-AT", "zh-Hant"].map(text) });
+  const client = await opened(world);
+  await client.join(world.campaign);
+  const read = async (...languages: string[]) => (await client.text(world.campaign, languages))?.purpose ?? null;
+  assert.equal(await read("de-CH", "zh"), "in de");
+  assert.equal(await read("DE-at-1996"), "in de-AT");
+  assert.equal(await read("en", "zh-Hant-x-own"), "in zh-Hant");
+  assert.equal(await read("*", "zh", "", "d"), null);
+  await assert.rejects(client.text(world.campaign, "de" as any), errors.WrongArgument);
+});
+
 test("strings are answered", async () => {
   const world = new World({}, "strings");
   const client = await opened(world);

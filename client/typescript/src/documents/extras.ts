@@ -3,7 +3,7 @@
 import { checkDistinct } from "../domains/members.ts";
 import { InvalidValue } from "../errors.ts";
 import { campaignServer } from "./addresses.ts";
-import { array, checked, matching, nullable, record, text, whole } from "./schema.ts";
+import { array, checked, matching, nullable, type Of, record, text, whole } from "./schema.ts";
 import { checkName, purpose } from "./text.ts";
 
 const arm = record({
@@ -38,3 +38,23 @@ export const servers = checked(array(campaignServer, 0, 16), (each) => {
   checkDistinct(each.map((one) => one.name), "names of servers");
   checkDistinct(each.flatMap((one) => one.urls), "addresses of servers");
 });
+export type OwnerText = Of<typeof ownerText>;
+
+/**
+ * The text of the first of the owner's languages that there is one for, by lookup (RFC 4647, section 3.4): of "de-CH" first
+ * "de-CH", then "de". Null where there is none.
+ */
+export function textFor(found: readonly OwnerText[], languages: readonly string[]): OwnerText | null {
+  const byLanguage = new Map(found.map((each) => [each.language.toLowerCase(), each]));
+  for (const wanted of languages) {
+    const subtags = wanted.toLowerCase().split("-");
+    while (subtags.length) {
+      const text = byLanguage.get(subtags.join("-"));
+      if (text) return text;
+      // A single letter or digit is no language without what follows it.
+      do subtags.pop();
+      while (subtags.at(-1)?.length === 1);
+    }
+  }
+  return null;
+}
