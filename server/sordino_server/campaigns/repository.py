@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, exists, func, select, tuple_
@@ -163,6 +163,12 @@ def closed_before(session: Session, campaign: Campaign, most: int) -> Sequence[C
         Campaign.archived_at.is_(None),
     )
     return session.scalars(others.order_by(Campaign.closed_at.desc(), Campaign.id).limit(most)).all()
+
+
+def names_of(session: Session, ids: Collection[str]) -> dict[str, str]:
+    """The names of these campaigns, by their ids."""
+    rows = session.execute(select(Campaign.id, Campaign.name).where(Campaign.id.in_(ids)))
+    return {row.id: row.name for row in rows}
 
 
 def counts_by_state(session: Session) -> dict[CampaignState, int]:

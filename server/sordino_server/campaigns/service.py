@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from sqlalchemy.orm import Session
@@ -105,6 +105,11 @@ def listed(
 ) -> tuple[Sequence[Campaign], str | None]:
     """A page of the campaigns that the filter chooses, sorted, and the token of the next one."""
     return cut(repository.listed(session, page, chosen, sort), page)
+
+
+def names_of(session: Session, ids: Collection[str]) -> dict[str, str]:
+    """The names of these campaigns, by their ids; deleted ones have none."""
+    return repository.names_of(session, ids)
 
 
 def comparable_before(session: Session, campaign: Campaign) -> str | None:

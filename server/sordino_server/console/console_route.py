@@ -72,6 +72,7 @@ _FIRST = (
     Link("/console/questions", "What we know"),
     Link("/console/new-campaign", "New question"),
     Link("/console/populations", "Budget"),
+    Link("/console/activity", "Activity"),
 )
 _READABLE = (
     Link("/console/campaigns", "Campaigns"),

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Depends
 
 from sordino_server.console import (
     action_pages,
+    activity_pages,
     answer_pages,
     campaign_pages,
     card_pages,
@@ -42,6 +43,7 @@ PARTS = (
     card_pages,
     live_counts,
     action_pages,
+    activity_pages,
     estimate_pages,
     share_pages,
     answer_pages,

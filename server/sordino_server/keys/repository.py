@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import select, text, update
+from sqlalchemy import or_, select, text, update
 from sqlalchemy.orm import Session
 
 from sordino_server.kit import pagination
@@ -153,13 +153,15 @@ def newest_entry(session: Session, action: str) -> AuditEntry | None:
 
 
 def listed_entries(
-    session: Session, size: int, before: int | None
+    session: Session, size: int, before: int | None, under: Sequence[str] = ()
 ) -> Sequence[tuple[AuditEntry, Key | None, str | None]]:
     """At most `size` entries of the audit log, newest first, with the key and the link of each; those of a number
-    below `before`.
+    below `before`, and whose path begins with one of `under` if there are any.
     """
     query = select(AuditEntry, Key, AuditLink.sha256).outerjoin(Key, Key.id == AuditEntry.key_id)
     query = query.outerjoin(AuditLink, AuditLink.entry_id == AuditEntry.id).order_by(AuditEntry.id.desc()).limit(size)
     if before is not None:
         query = query.where(AuditEntry.id < before)
+    if under:
+        query = query.where(or_(*(AuditEntry.path.startswith(each, autoescape=True) for each in under)))
     return [(entry, key, sha256) for entry, key, sha256 in session.execute(query)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -344,11 +345,11 @@ def listed(session: Session, page: Page) -> KeyList:
     return KeyList(keys=[KeyDocument.of(row) for row in rows], next_page_token=token)
 
 
-def read_audit_log(session: Session, page: Page) -> AuditLog:
-    """A page of what operators changed, newest first."""
+def read_audit_log(session: Session, page: Page, under: Sequence[str] = ()) -> AuditLog:
+    """A page of what operators changed, newest first; of paths that begin with one of `under` if there are any."""
     # A token holds up to 64 digits, and a database compares numbers of 64 bits.
     before = None if page.after is None else min(int(page.after.id, 16), 2**62)
-    rows = repository.listed_entries(session, page.size + 1, before)
+    rows = repository.listed_entries(session, page.size + 1, before, under)
     entries, token = cut([AuditEntryDocument.of(*row) for row in rows], page)
     return AuditLog(entries=list(entries), next_page_token=token)
 

@@ -35,6 +35,12 @@ def find_for_change(session: Session, identifier: str) -> Population | None:
     return session.get(Population, identifier, with_for_update=FOR_CHANGE, populate_existing=True)
 
 
+def names_of(session: Session, ids: Collection[str]) -> dict[str, str]:
+    """The names of these populations, by their ids."""
+    rows = session.execute(select(Population.id, Population.name).where(Population.id.in_(ids)))
+    return {row.id: row.name for row in rows}
+
+
 def names_without_caps(session: Session, until: int) -> list[str]:
     """Names of populations made until then, without a cap, whose caps were never changed."""
     uncapped = Population.period_nano.is_(None) & Population.lifetime_nano.is_(None)

@@ -8,7 +8,7 @@ when its first campaign opens, without caps; where the mode is `declared` that c
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -196,6 +196,11 @@ def _uses(session: Session, population: Population, charged: CampaignCharge, now
     if population.lifetime_nano is not None:
         before = repository.asked(session, [population.id])[population.id]
         yield CapUse(span="for life", cap=population.lifetime_nano, asked=before, asks=charged.life_nano)
+
+
+def names_of(session: Session, ids: Collection[str]) -> dict[str, str]:
+    """The names of these populations, by their ids."""
+    return repository.names_of(session, ids)
 
 
 def listed(session: Session, page: Page) -> tuple[Sequence[Population], str | None]:

@@ -33,6 +33,7 @@ PICTURE = {None: 401, Role.ANALYST: 200, Role.ADMIN: 200}
 PAGES: dict[str, dict[Role | None, int]] = {
     "/console/questions": READ,
     "/console/words": READ,
+    "/console/activity": READ,
     "/console/campaigns": READ,
     "/console/campaigns/{campaign_id}": READ,
     "/console/campaigns/{campaign_id}/estimate": READ,

@@ -30,6 +30,7 @@ LISTS = {
     "/console/plans": "plan_requests",
     "/console/populations": "populations",
     "/console/populations/{population}": "entries",
+    "/console/activity": "entries",
     "/console/keys": "keys",
     "/console/audit-log": "entries",
     "/console/log": "entries.entries",
@@ -130,6 +131,9 @@ class Rows:
         text = f"The policy of line {number}."
         yield row_of(self._log, LogEntry(moment, bytes(Digest.of(text.encode())), LoggedPolicy(text)).content, number)
         yield models.AuditEntry(key_id=key, action="test", path="/v1/keys", created_at=moment)
+        yield models.AuditEntry(
+            key_id=key, action="open campaign", path=f"/v1/campaigns/{campaign}/open", created_at=moment
+        )
 
     @property
     def population(self) -> str:

@@ -82,7 +82,7 @@ def test_every_job_takes_three_clicks_at_most(visited: Window, running: Any) -> 
 
 @pytest.mark.slow
 def test_what_is_known_fits_every_width(window: Window, running: Any) -> None:
-    may, _ = two(running)
+    may, june = two(running)
     few = answered(running, "late boats", [0] * 9 + [1] * 8)
     shared = running.api.post(f"/v1/campaigns/{may}/share-links", json={"until": None}).json()["path"]
     pages = {
@@ -90,6 +90,8 @@ def test_what_is_known_fits_every_width(window: Window, running: Any) -> None:
         "result-bars": f"/console/campaigns/{may}/estimate",
         "result-few": f"/console/campaigns/{few}/estimate",
         "shared": shared,
+        "activity": "/console/activity",
+        "compare": f"/console/compare?left={may}&right={june}",
     }
     for name, path in pages.items():
         window.open(path)

@@ -1,0 +1,38 @@
+"""Who did what to which question, by name: analysts read it, without keys, sign-ins and hashes."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from sordino_server.models import Role
+from tests.server.console.test_question_pages import seen
+
+
+def test_activity_names_who_did_what_to_which_question(running: Any, browsers: Any) -> None:
+    opened = running.campaign("open", "cancel", name="late <b>trains</b>")["id"]
+    gone = running.campaign(name="late boats")["id"]
+    running.api.delete(f"/v1/campaigns/{gone}").raise_for_status()
+    running.api.post("/v1/keys", json={"name": "another", "role": "analyst"}).raise_for_status()
+    running.clock.advance(86_400)
+    running.campaign(name="late planes")
+    browser = browsers.of(Role.ANALYST)
+    page = browser.page("/console/activity")
+    text = re.sub(r"\s+", " ", seen(page))
+    assert "opened campaign: late <b>trains</b>" in text
+    assert text.index("late planes") < text.index("cancelled campaign") < text.index("opened campaign")
+    assert "deleted campaign: a question" in text
+    assert not re.search(r"[0-9a-f]{12,}", text)
+    # Two days, newest first.
+    days = re.findall(r"<h2>(\d{4}-\d\d-\d\d)</h2>", page)
+    assert days == sorted(days, reverse=True)
+    assert len(days) == 2
+    entries = json.loads(browser.page("/console/activity.json"))["entries"]
+    assert "another" not in str(entries)
+    assert not [each for each in entries if "key" in each["done"] or "sign" in each["done"]]
+    own = json.loads(browser.page(f"/console/activity.json?question={opened}"))["entries"]
+    assert [each["done"] for each in own][:2] == ["cancelled campaign", "opened campaign"]
+    assert {each["name"] for each in own} == {"late <b>trains</b>"}
+    assert f"/console/activity?question={opened}" in browser.page(f"/console/campaigns/{opened}")
+    browser.page("/console/activity?question=%25", 422)
