@@ -100,13 +100,16 @@ def forged(device: DevicePart, text: str, count: int, seed: int, *, held_out: bo
     return reports_of(liar, [text], np.zeros(count, dtype=np.intp), seed)
 
 
-def judged(terms: Terms, pages: list[NDArray[np.uint8]], held: Mapping[str, float]) -> tuple[Row, FoundStrings]:
+def judged(
+    terms: Terms, pages: list[NDArray[np.uint8]], held: Mapping[str, float], watched: Sequence[str] = ()
+) -> tuple[Row, FoundStrings]:
     """What is found, beside the shares of the reporters that hold each text."""
     device, plan = terms.device, terms.plan
     assert isinstance(device.randomizer, Coarsened)
     strings, reports = StringDomain(device.domain, device.randomizer), StringReports.of(device.randomizer, pages)
     before = time.process_time()
-    found = find_strings(strings, reports, plan.beam, plan.error, plan.sought)
+    codes = [strings.text.bits_of(text) for text in watched]
+    found = find_strings(strings, reports, plan.beam, plan.error, plan.sought, watched=codes)
     seconds = time.process_time() - before
     true: dict[int, float] = {}
     for text, share in held.items():
@@ -147,15 +150,19 @@ def natural(terms: Terms, users: int, count: int = 12_000) -> Row:
     return row
 
 
-def nothing(terms: Terms, users: int, alike: int, campaigns: int) -> Row:
-    """Campaigns in which `alike` strings are equally common, or each device has one of its own where 0."""
+def nothing(terms: Terms, users: int, alike: int, campaigns: int, watched: int = 0) -> Row:
+    """Campaigns in which `alike` strings are equally common, or each device has one of its own where 0.
+
+    So many strings are `watched`, which nobody holds.
+    """
+    asked = [f"~{number}" for number in range(watched)]
     wrong, failed, seconds = 0, 0, 0.0
     for number in range(campaigns):
         own = replace(terms, seed=terms.seed + number)
         count = alike or users
         texts = [f"{number:x} {each:x}" for each in range(count)]
         holders = np.arange(users) % count
-        row, _ = judged(own, reports_of(own.device, texts, holders, own.seed), held_shares(texts, holders))
+        row, _ = judged(own, reports_of(own.device, texts, holders, own.seed), held_shares(texts, holders), asked)
         wrong += row["held_by_nobody"] > 0
         right, _, all_of_them = row["intervals_that_hold"].partition(" of ")
         failed += right != all_of_them
@@ -251,6 +258,7 @@ CASES: Mapping[str, Callable[[], Row]] = {
     "3,000 alike, ε = 1": lambda: nothing(Terms("bytes", "1", 48, 300, 1), 50_000, 3000, 100),
     "3,000 alike, ε = 4": lambda: nothing(Terms("bytes", "4", 48, 300, 201), 50_000, 3000, 30),
     "each its own, ε = 1": lambda: nothing(Terms("bytes", "1", 48, 300, 301), 50_000, 0, 30),
+    "3,000 alike, 200 watched": lambda: nothing(Terms("bytes", "4", 48, 100, 401), 20_000, 3000, 200, 200),
     "all hold it": lambda: alone(Terms("bytes", "2", 48, 300, 1), 100_000, 0),
     "all but one hold it": lambda: alone(Terms("bytes", "2", 48, 300, 2), 100_000, 1),
     "one beginning": lambda: beginning(Terms("bytes", "1", 48, 300, 1), _MILLION),
