@@ -28,7 +28,7 @@ from sordino_shared.protocol.log_keys import NoteKey
 _TIME = slice(4, 12)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LogStanding:
     """A log with its key, its newest checkpoint, and each witness's line below its largest one.
 
@@ -45,7 +45,13 @@ class LogStanding:
     def of(cls, session: Session, log: Log, now: int) -> LogStanding:
         """How the log stands at `now`."""
         ending, key = rotation.keys_and_ends(session, log, now)
-        return cls(log, key, ending, repository.newest_checkpoint(session, log), repository.last_lines(session, log))
+        return cls(
+            log=log,
+            key=key,
+            ending=ending,
+            newest=repository.newest_checkpoint(session, log),
+            lines=repository.last_lines(session, log),
+        )
 
     @property
     def size(self) -> int:
