@@ -10,7 +10,7 @@ from sordino_analysis.arrays import Floats
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.decoders import Decoder
 from sordino_analysis.evaluation.answer_moments import AnswerMoments
-from sordino_analysis.evaluation.mean_moves import moved_with_chance
+from sordino_analysis.evaluation.mean_moves import MISSED, moved_with_chance
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.evaluation.weighted_decoder import expand_weighted
 from sordino_analysis.questions.linear import Workload
@@ -36,7 +36,7 @@ class DrawnMoves:
     queries: int
     over: str | None
 
-    def with_chance(self, share: float, reports: int, missed: float = 1e-6) -> float:
+    def with_chance(self, share: float, reports: int, missed: float = MISSED) -> float:
         """How far such a share of so many reports moves any of the answers at most, but for a chance `missed`."""
         return moved_with_chance(self.mean, self.most, share, reports, missed, self.queries)
 

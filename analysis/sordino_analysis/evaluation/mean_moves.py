@@ -14,8 +14,9 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear.operators import Indices
 
-# Coins of which a mean is estimated, and the chance that one of the estimates is below the mean of all coins.
+# Coins of which a mean is estimated.
 COINS = 10_000
+# The chance that one of the estimates is below the mean of all coins, and that fakes move an answer further than said.
 MISSED = 1e-6
 
 

@@ -88,9 +88,7 @@ def serve(
     number = 1 if parent else _processes(processes or settings.processes, database)
     prepare_schema(database, migrate)
     if not parent:
-        check_installed(settings)
-        warn_at_start(settings, database)
-        prepare_log(settings, database)
+        _prepare(settings, database)
     place = settings.host, settings.port if port is None else port
     worker = _worker(settings) if with_worker else nullcontext()
     if parent is not None:
@@ -103,6 +101,13 @@ def serve(
     else:
         _serve_alone(settings, database, listening(*place), worker)
     database.close()
+
+
+def _prepare(settings: Settings, database: Database) -> None:
+    """What the first process does once: checks, warnings and the public log."""
+    check_installed(settings)
+    warn_at_start(settings, database)
+    prepare_log(settings, database)
 
 
 def _processes(number: int, database: Database) -> int:

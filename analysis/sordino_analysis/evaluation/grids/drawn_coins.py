@@ -21,6 +21,8 @@ from sordino_shared.randomness import CoinStream
 _STREAM = b"sordino mean moves v1\0"
 # Queries that are spread over all: neighbours are moved about as far.
 _MOST_QUERIES = 64
+# However dear they are: fewer would say too little of the others.
+_LEAST_QUERIES = 8
 # Products of a cell's sum and a label that are added up for all queries: about a second of a processor.
 _MOST_PRODUCTS = 3_000_000_000
 # Entries of weights and of labels that are held at once: 128 MiB and 8 MiB.
@@ -46,12 +48,12 @@ class DrawnCoins:
 
     @cached_property
     def most_queries(self) -> int:
-        """Queries whose moves are estimated in about a second; at least 8."""
+        """Queries whose moves are estimated in about a second; at least `_LEAST_QUERIES`."""
         each = sum(
             len(words) * math.prod(self._shape(number)) * self.randomizer.levels[number].label.count
             for (number, _), words in self._groups.items()
         )
-        return max(8, min(_MOST_QUERIES, _MOST_PRODUCTS // each, _MOST_WEIGHTS // self.randomizer.size))
+        return max(_LEAST_QUERIES, min(_MOST_QUERIES, _MOST_PRODUCTS // each, _MOST_WEIGHTS // self.randomizer.size))
 
     def sums(self, weights: Floats, constants: Floats, least: Floats, most: Floats) -> tuple[Floats, Floats]:
         """(b,) Σ M(κ) and Σ M(κ)² over the coins, for β (b, k₁, k₂, …), t (b,) and the ends of the queries (b,)."""
