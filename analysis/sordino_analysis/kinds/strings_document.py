@@ -19,6 +19,7 @@ from sordino_analysis.kinds.base import digests_of
 from sordino_analysis.kinds.strings import StringExtras, why_listed
 from sordino_analysis.kinds.strings_periods import known_codes, of_period
 from sordino_analysis.planning.rounds import ClosedRound, EarlierPeriod
+from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_analysis.strings.certification import forged_reach
 from sordino_analysis.strings.labels import kind_of, label_of, legible
 from sordino_analysis.strings.levels import LevelPlan
@@ -48,6 +49,7 @@ def estimated(manifest: Manifest, closed: ClosedRound) -> EstimateDocument:
         blanket=closed.blanket,
         number=closed.number,
         before=closed.before,
+        progress=closed.progress,
         **terms,
     )
 
@@ -60,6 +62,7 @@ def strings_document(
     blanket: int = 0,
     number: int | None = None,
     before: EarlierPeriod | None = None,
+    progress: ProgressCallback = ignore_progress,
     **terms: Cell,
 ) -> EstimateDocument:
     """The document of what is found in (n, width) payloads, with further terms; raises EstimationError.
@@ -79,6 +82,7 @@ def strings_document(
         queries.beam,
         queries.error,
         decoder.sought,
+        progress,
         known=known_codes(before),
         watched=strings.watched_codes(queries.watched),
         spread=reports.count / users,

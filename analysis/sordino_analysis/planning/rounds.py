@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import DevicePart
 
@@ -57,7 +58,7 @@ class ClosedRound:
     """A round that takes no more reports: its plan and the sum of its reports, `blanket` of them a shuffler's.
 
     `payloads` gives the reports themselves, in pages (n, width), to kinds of questions that count in them. Of a series
-    it is the period `number`, and kinds that remember periods get the one `before`.
+    it is the period `number`, and kinds that remember periods get the one `before`. Kinds that search tell `progress`.
     """
 
     plan: RoundPlan
@@ -67,6 +68,7 @@ class ClosedRound:
     _: KW_ONLY
     number: int | None = None
     before: EarlierPeriod | None = None
+    progress: ProgressCallback = ignore_progress
 
 
 class RoundsProtocol(Protocol[Estimate]):

@@ -18,7 +18,7 @@ from sordino_analysis.documents.protocol_plans import AnyProtocolPlan
 from sordino_analysis.kinds.participation import source_warnings
 from sordino_analysis.kinds.registry import kind_named
 from sordino_analysis.planning.rounds import ClosedRound, EarlierPeriod, RoundPlan
-from sordino_analysis.progress import ProgressCallback
+from sordino_analysis.progress import ProgressCallback, ignore_progress
 from sordino_server import rounds
 from sordino_server.aggregates import LogPurged, aggregate, logged_payloads, source_counts
 from sordino_server.answers import repository
@@ -39,12 +39,18 @@ from sordino_shared.randomizers import AnyRandomizer
 
 
 def compute(
-    database: Database, number: int, processes: int = 1, *, keys: RoundKeys | None = None, now: int = 0
+    database: Database,
+    number: int,
+    processes: int = 1,
+    *,
+    keys: RoundKeys | None = None,
+    now: int = 0,
+    progress: ProgressCallback = ignore_progress,
 ) -> Outcome:
     """The estimate after the closed round with row number `number`, or the plan of the next round.
 
     Reports that were not added up when they arrived are added up by so many processes; as many open sealed ones with
-    `keys`, which are logged as of `now`.
+    `keys`, which are logged as of `now`. A search in them tells its `progress`.
 
     Raises EstimationError or InvalidValue where the reports allow neither, AggregateMismatch where they were tampered
     with.
@@ -56,12 +62,14 @@ def compute(
     manifest, last, kind = Manifest.read(campaign.manifest), row.index, kind_named(campaign.kind)
     if isinstance(manifest.assignment, Rotating):
         before = _period_before(database, row) if kind.remembers_periods else None
-        period = replace(_closed_round(database, row, processes), blanket=blanket, number=last, before=before)
+        period = replace(
+            _closed_round(database, row, processes), blanket=blanket, number=last, before=before, progress=progress
+        )
         estimate = kind.follow(manifest, None, (period,), conclude=True)
         assert isinstance(estimate, EstimateDocument), "a series asks what one round answers"
         return EstimateReady(estimate.content(), kind.headline(estimate).content())
     plan, closed = _read(database, manifest, last, processes)
-    closed = (*closed[:-1], replace(closed[-1], blanket=blanket))
+    closed = (*closed[:-1], replace(closed[-1], blanket=blanket, progress=progress))
     remaining = last + 1 < len(manifest.rounds)
     closed_early = remaining and campaign.state == CampaignState.CLOSED
     if closed_early and last > 0 and closed[-1].aggregate.count == 0:
@@ -96,7 +104,7 @@ def compute_at(
     """What `compute` says of the database at `url`, by one process alone: a child process may have none of its own."""
     database = Database(url, connections=1)
     try:
-        return compute(database, number, keys=keys, now=now)
+        return compute(database, number, keys=keys, now=now, progress=progress)
     except SordinoError as error:
         return NoOutcome(str(error))
     finally:

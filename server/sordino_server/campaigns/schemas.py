@@ -185,6 +185,9 @@ class RoundStatus(Opened):
     device_digest: str
     analyst_digest: str
     purged_at: int | None = Field(description="When the reports were deleted; their aggregate stays.")
+    progress: float | None = Field(
+        None, description="Of a closed round whose reports are searched: how far that is, from 0 to 1."
+    )
     error: str | None = Field(description="Why the step after the closed round failed, and what to do.")
     close_after_reports: int | None
     close_after_s: int | None
@@ -209,10 +212,14 @@ class RoundStatus(Opened):
         elsewhere: RoundSources,
         rule: ClosingRule | None,
         batch: BatchStatus | None = None,
+        *,
+        searched: bool = False,
     ) -> Self:
-        """What is shown of a row."""
+        """What is shown of a row; what comes of it may be `searched` for in its reports."""
+        waits = searched and row.state == RoundState.CLOSED and row.error is None
         return cls(
             batch=batch,
+            progress=(row.progress or 0.0) if waits else None,
             index=row.index,
             state=RoundState(row.state),
             reports=reports,

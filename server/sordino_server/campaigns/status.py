@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from sqlalchemy.orm import Session
 
+from sordino_analysis.kinds.registry import kind_named
 from sordino_server import rounds
 from sordino_server.aggregates import counts_by_arm, counts_by_source
 from sordino_server.campaigns.schemas import (
@@ -79,9 +80,10 @@ def _series(
 def _round(
     campaign: Campaign, row: Round, rule: ClosingRule | None, reports: int, elsewhere: RoundSources, batch: Batch | None
 ) -> RoundStatus:
+    searched = kind_named(campaign.kind).reads_reports
     if not row.shuffled:
-        return RoundStatus.of(row, reports, elsewhere, rule)
+        return RoundStatus.of(row, reports, elsewhere, rule, searched=searched)
     shown = BatchStatus.of(Manifest.read(campaign.manifest), row, batch)
     if row.state == RoundState.CLOSED and shown.state is BatchState.RECEIVING:
         elsewhere.waiting_for.append(shown.shuffler)
-    return RoundStatus.of(row, reports, elsewhere, rule, shown)
+    return RoundStatus.of(row, reports, elsewhere, rule, shown, searched=searched)

@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from sordino_analysis.figures import chosen, figure
+from sordino_analysis.percentages import percent
 from sordino_server.cli.gate_option import gate_words
 from sordino_server.cli.output import console, moment, progress_console
 from sordino_shared.quantities import quantity
@@ -49,6 +50,8 @@ def summary_lines(status: dict[str, Any]) -> Iterator[str]:
             yield f"round {each['index']}: {each['batch']['message']}"
         elif each["waiting_for"]:
             yield f"round {each['index']} waits for the sums of {', '.join(each['waiting_for'])}"
+        if each["progress"] is not None:
+            yield f"round {each['index']}: its reports are searched, {percent(each['progress'], 0)}"
         if each["error"]:
             yield f"round {each['index']} failed: {_failure(status, each)}"
 
@@ -75,7 +78,9 @@ def status_lines(status: dict[str, Any]) -> Iterator[str]:
         purged = f", purged {moment(each['purged_at'])}" if each["purged_at"] else ""
         error = f"; {_failure(status, each)}" if each["error"] else ""
         waiting = f", waiting for {', '.join(each['waiting_for'])}" if each["waiting_for"] else ""
-        yield f"round {each['index']}: {each['state']}, {quantity(each['reports'], 'report')}{waiting}{purged}{error}"
+        found = "" if each["progress"] is None else f", searched: {percent(each['progress'], 0)}"
+        counted = quantity(each["reports"], "report")
+        yield f"round {each['index']}: {each['state']}, {counted}{found}{waiting}{purged}{error}"
         if each["batch"]:
             yield f"  batch {each['batch']['state']}: {each['batch']['message']}"
         for one in each["sources"]:

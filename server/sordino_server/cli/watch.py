@@ -13,6 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from sordino_analysis.figures import figure
+from sordino_analysis.percentages import percent
 from sordino_server.cli.remote import Remote
 from sordino_shared.protocol import CampaignState, RoundState
 from sordino_shared.quantities import quantity
@@ -74,7 +75,9 @@ def watch(
 
 
 def _line(seen: Seen) -> str:
-    rounds = ", ".join(f"round {each['index']} {each['state']}{_batch(each)}" for each in seen.status["rounds"])
+    rounds = ", ".join(
+        f"round {each['index']} {each['state']}{_search(each)}{_batch(each)}" for each in seen.status["rounds"]
+    )
     return f"{seen.status['name']}: {seen.status['state']}, {quantity(seen.reports, 'report')}; {rounds}"
 
 
@@ -86,7 +89,7 @@ def _shown(seen: Seen, before: Seen | None) -> Group:
     for heading in ("round", "state", "reports", "closes after"):
         table.add_column(heading, justify="left" if heading == "state" else "right")
     for each in status["rounds"]:
-        table.add_row(str(each["index"]), each["state"], f"{each['reports']:,}", _closing(each))
+        table.add_row(str(each["index"]), each["state"] + _search(each), f"{each['reports']:,}", _closing(each))
     refused = [Text(f"refused, {reason}: {count:,}") for reason, count in status["refusals"].items()]
     failed = [Text(f"round {each['index']} failed: {each['error']}") for each in status["rounds"] if each["error"]]
     batches = [Text(f"round {each['index']}{_batch(each)}") for each in status["rounds"] if each["batch"]]
@@ -95,6 +98,10 @@ def _shown(seen: Seen, before: Seen | None) -> Group:
 
 def _batch(status: Mapping[str, Any]) -> str:
     return f": {status['batch']['message']}" if status["batch"] else ""
+
+
+def _search(status: Mapping[str, Any]) -> str:
+    return "" if status["progress"] is None else f", searched: {percent(status['progress'], 0)}"
 
 
 def _closing(status: Mapping[str, Any]) -> str:

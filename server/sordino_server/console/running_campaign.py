@@ -81,8 +81,9 @@ class RunningCampaign:
 
     @property
     def changing(self) -> bool:
-        """Whether its page asks for the counts again: it is live, or waits for a batch or for its opening."""
-        return self.live or any(_is_unfinished(each) for each in self.campaign.rounds)
+        """Whether its page asks for the counts again: it is live, or waits for a batch, its opening or a search."""
+        waits = any(_is_unfinished(each) or each.progress is not None for each in self.campaign.rounds)
+        return self.live or waits
 
     @property
     def closing(self) -> list[str]:

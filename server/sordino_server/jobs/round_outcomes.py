@@ -34,7 +34,7 @@ def outcome_of(
     """
     keys = None if settings.round_keys is None else RoundKeys(settings.round_keys)
     if search is None or not next_step.reads_reports(database, number):
-        return next_step.compute(database, number, settings.processes_that_add_up, keys=keys, now=now)
+        return next_step.compute(database, number, settings.processes_that_add_up, keys=keys, now=now, progress=watch)
     url = database.url.render_as_string(hide_password=False)
     found = search.run(watch, next_step.compute_at, url, number, keys, now)
     if isinstance(found, next_step.NoOutcome):

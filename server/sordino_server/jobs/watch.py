@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
 
+from sqlalchemy.orm import Session
+
 from sordino_analysis.progress import Progress, ProgressCallback
+from sordino_server import rounds
 from sordino_server.kit import leases
 from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.kit.db import Database
@@ -20,6 +24,8 @@ _PROGRESS_EVERY_S = 0.25
 # Work that nobody wants any more goes on for at most this long.
 _CHECK_EVERY_S = 1.0
 
+# Stores a fraction in a row that the owner holds.
+Report = Callable[[Session, int, str, float], None]
 Table = type[Round] | type[PlanRequestRow] | type[Release] | type[StringSearch]
 
 
@@ -57,22 +63,25 @@ class Watch:
 
     def widening(self, number: int) -> ProgressCallback:
         """Stores the progress of a wider search."""
-        watch, shown = self.searching(StringSearch, number), 0.0
+        return self._searching(StringSearch, number, searches.report_progress)
+
+    def estimating(self, number: int) -> ProgressCallback:
+        """Stores the progress of the search in the reports of a closed round."""
+        return self._searching(Round, number, rounds.report_progress)
+
+    def _searching(self, table: Table, number: int, report: Report) -> ProgressCallback:
+        watch, shown = self._watching(table, number), 0.0
 
         def progress(step: Progress) -> None:
             nonlocal shown
             watch(step)
             if step.fraction > shown:
                 shown = step.fraction
-                self.database.run(
-                    "report progress",
-                    lambda session: searches.report_progress(session, number, self.owner, step.fraction),
-                )
+                self.database.run("report progress", lambda session: report(session, number, self.owner, shown))
 
         return progress
 
-    def searching(self, table: Table, key: int | str) -> ProgressCallback:
-        """Of work whose progress nobody reads."""
+    def _watching(self, table: Table, key: int) -> ProgressCallback:
         checked_at = monotonic()
 
         def watch(_: Progress) -> None:

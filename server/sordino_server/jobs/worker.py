@@ -209,7 +209,7 @@ class Worker:
         with self._work_on("round", Round, number, fail):
             from sordino_server.jobs.round_outcomes import outcome_of
 
-            watch = self._watch.searching(Round, number)
+            watch = self._watch.estimating(number)
             try:
                 outcome = outcome_of(self.database, self.settings, self.search, number, self.clock.now(), watch)
             except Stopped:

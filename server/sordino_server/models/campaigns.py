@@ -93,7 +93,7 @@ class Round(Leased, Base):
     neither can be had. From `purged_at` on the reports are gone, and what they add up to is one accumulator. A closed
     round waits for the sums of every source until the campaign's deadline, or until `sources_waived_at`; one that is
     `shuffled` takes no report of a device and waits for its batch. `arms` is 0 where the campaign has none. Of a round
-    `with_tokens` one report counts for each token.
+    `with_tokens` one report counts for each token. `progress` is that of a search in the reports of a closed round.
     """
 
     __tablename__ = "rounds"
@@ -118,6 +118,7 @@ class Round(Leased, Base):
     closed_at: Mapped[int | None] = mapped_column(BigInteger)
     purged_at: Mapped[int | None] = mapped_column(BigInteger)
     sources_waived_at: Mapped[int | None] = mapped_column(BigInteger)
+    progress: Mapped[float | None]
     error: Mapped[str | None] = mapped_column(Text)
 
 

@@ -145,7 +145,16 @@ def _close_due(database: Database, campaign: str, index: int, now: int) -> bool:
 def claim_closed_round(session: Session, *, owner: str, now: int, seconds: int) -> Round | None:
     """A closed round that something is to come of, held by `owner` for `seconds`; None if there is none."""
     give_up(session, now)
-    return leases.claim(session, Round, repository.to_go_on(now), Round.id, owner=owner, now=now, seconds=seconds)
+    row = leases.claim(session, Round, repository.to_go_on(now), Round.id, owner=owner, now=now, seconds=seconds)
+    if row is not None and row.progress is not None:
+        # Another worker began, and left it.
+        row.progress = None
+    return row
+
+
+def report_progress(session: Session, number: int, owner: str, progress: float) -> None:
+    """Show how far a search in the reports of a closed round is; raises `LeaseLost`."""
+    leases.hold(session, Round, number, owner).progress = min(1.0, max(0.0, progress))
 
 
 def give_up(session: Session, now: int) -> None:

@@ -77,6 +77,42 @@ def test_a_wider_search_goes_the_whole_way(server: Any) -> None:
     assert (gone.status_code, "purged" in gone.text) == (409, True)
 
 
+def test_the_search_of_the_estimate_shows_how_far_it_is(running: Any) -> None:
+    campaign = campaign_of(running, "open")
+    path = f"/v1/campaigns/{campaign['id']}"
+    assert report_texts(running, campaign, ["common"] * 3000).status_code == 200
+    environment = {"SORDINO_SERVER": running.address, "SORDINO_KEY": running.admin_key, "COLUMNS": "200"}
+    seen: list[tuple[float | None, str]] = []
+
+    def look() -> None:
+        status = running.api.get(f"{path}/status").json()
+        printed = CliRunner().invoke(app, ["campaigns", "show", campaign["id"]], env=environment)
+        seen.append((status["rounds"][0]["progress"], printed.stdout))
+
+    class Watched(SearchProcess):
+        def run(self, progress: Any, work: Any, *given: Any) -> Any:
+            def watch(told: Progress) -> None:
+                progress(told)
+                if told.fraction > 0 and len(seen) == 2:
+                    look()
+
+            return super().run(watch, work, *given)
+
+    look()
+    running.api.post(f"{path}/close").raise_for_status()
+    look()
+    assert replace(running.worker(), search=Watched(2048, 60)).step()
+    look()
+    assert [fraction for fraction, _ in seen[:2]] == [None, 0.0]
+    assert 0 < (seen[2][0] or 0) < 1
+    assert seen[-1][0] is None
+    assert [", 0 %" in seen[1][1], "reports are searched" in seen[2][1], "searched" in seen[3][1]] == [
+        True,
+        True,
+        False,
+    ]
+
+
 def test_what_is_no_wider_search_is_refused(running: Any) -> None:
     path = estimated(running)
     for body, said in (
