@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "202611280325"
-down_revision = "202611280220"
+down_revision = "202611280320"
 branch_labels = None
 depends_on = None
 
