@@ -79,9 +79,7 @@ def strings_document(
     found = find_strings(
         strings,
         reports,
-        queries.beam,
-        queries.error,
-        decoder.sought,
+        *(queries.beam, queries.error, decoder.sought),
         progress,
         known=known_codes(before),
         watched=strings.watched_codes(queries.watched),
