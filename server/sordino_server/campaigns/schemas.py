@@ -13,17 +13,17 @@ from sordino_analysis.strict_model import Listed, StrictModel
 from sordino_server.campaigns.arm_terms import ArmTerms, ExperimentTerms
 from sordino_server.campaigns.gate_terms import GateTerms
 from sordino_server.campaigns.question import CampaignError, Question
+from sordino_server.campaigns.round_status import RoundStatus
 from sordino_server.campaigns.series_terms import SeriesOrder
 from sordino_server.campaigns.server_terms import ServerTerms
 from sordino_server.campaigns.text_terms import OwnerTextTerms
 from sordino_server.identifiers import RequestText
 from sordino_server.kit.times import Created, Opened, iso_8601_or_none
-from sordino_server.models import BatchState, Campaign, ClosingRule, Round, SeriesRow
-from sordino_server.shuffled.schemas import BatchStatus, RouteOrder
-from sordino_server.sources.schemas import RoundSources, SourceStatus
+from sordino_server.models import BatchState, Campaign, SeriesRow
+from sordino_server.shuffled.schemas import RouteOrder
 from sordino_shared.errors import InvalidValue
 from sordino_shared.guarantees import NANO
-from sordino_shared.protocol import Arm, CampaignState, Manifest, RoundState, ValueOf
+from sordino_shared.protocol import Arm, CampaignState, Manifest, ValueOf
 from sordino_shared.protocol.experiments import MAX_ARMS
 from sordino_shared.protocol.owner_texts import MAX_TEXTS
 from sordino_shared.protocol.routes import WHOLE_ATTO, ShuffledRoute
@@ -170,70 +170,6 @@ class CampaignEntry(Created, Opened):
     def of(cls, row: Campaign) -> Self:
         """What a list shows of a row."""
         return cls.model_validate(row, from_attributes=True)
-
-
-class RoundStatus(Opened):
-    """A round and how many reports were counted in it."""
-
-    index: int
-    state: RoundState
-    reports: int = Field(description="Reports counted, those of sources too.")
-    sources: list[SourceStatus] = Field(description="Sums that came from elsewhere.")
-    waiting_for: list[str] = Field(
-        description="Of a closed round: sources without whose sums nothing comes of it before the campaign's deadline."
-    )
-    device_digest: str
-    analyst_digest: str
-    purged_at: int | None = Field(description="When the reports were deleted; their aggregate stays.")
-    progress: float | None = Field(
-        None, description="Of a closed round whose reports are searched: how far that is, from 0 to 1."
-    )
-    error: str | None = Field(description="Why the step after the closed round failed, and what to do.")
-    close_after_reports: int | None
-    close_after_s: int | None
-    batch: BatchStatus | None = Field(None, description="Of a shuffled round: how far its batch is.")
-
-    @computed_field
-    def purged(self) -> str | None:
-        return iso_8601_or_none(self.purged_at)
-
-    @computed_field  # type: ignore[prop-decorator]  # mypy knows no property under it
-    @property
-    def users(self) -> int:
-        """Reports of devices: those counted, less the random ones of a shuffler once its batch is counted."""
-        random = self.batch.blanket if self.batch is not None and self.batch.state is BatchState.COUNTED else 0
-        return max(0, self.reports - random)
-
-    @classmethod
-    def of(
-        cls,
-        row: Round,
-        reports: int,
-        elsewhere: RoundSources,
-        rule: ClosingRule | None,
-        batch: BatchStatus | None = None,
-        *,
-        searched: bool = False,
-    ) -> Self:
-        """What is shown of a row; what comes of it may be `searched` for in its reports."""
-        waits = searched and row.state == RoundState.CLOSED and row.error is None
-        return cls(
-            batch=batch,
-            progress=(row.progress or 0.0) if waits else None,
-            index=row.index,
-            state=RoundState(row.state),
-            reports=reports,
-            sources=elsewhere.came,
-            waiting_for=elsewhere.waiting_for,
-            device_digest=row.device_digest,
-            analyst_digest=row.analyst_digest,
-            opened_at=row.opened_at,
-            closed_at=row.closed_at,
-            purged_at=row.purged_at,
-            error=row.error,
-            close_after_reports=rule and rule.after_reports,
-            close_after_s=rule and rule.after_s,
-        )
 
 
 class CollectorGuarantee(BaseModel):

@@ -9,11 +9,11 @@ from sqlalchemy.orm import Session
 from sordino_analysis.kinds.registry import kind_named
 from sordino_server import rounds
 from sordino_server.aggregates import counts_by_arm, counts_by_source
+from sordino_server.campaigns.round_status import RoundStatus
 from sordino_server.campaigns.schemas import (
     SHOWN_PERIODS,
     CampaignStatus,
     CollectorGuarantee,
-    RoundStatus,
     SeriesStatus,
 )
 from sordino_server.models import Batch, BatchState, Campaign, ClosingRule, Round, SeriesRow

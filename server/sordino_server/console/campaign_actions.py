@@ -9,7 +9,8 @@ from sqlalchemy.orm import Session
 
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.actions import OF_CAMPAIGN, OF_ROUND, CampaignChange, Target
-from sordino_server.campaigns.schemas import CampaignStatus, RoundStatus
+from sordino_server.campaigns.round_status import RoundStatus
+from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.console.rendering import Link
 from sordino_server.models import Campaign
 from sordino_shared.protocol import CampaignState, RoundState

@@ -11,7 +11,8 @@ from time import monotonic
 from sordino_analysis.figures import figure
 from sordino_analysis.kinds.participation import participation_warnings
 from sordino_analysis.percentages import percent
-from sordino_server.campaigns.schemas import CampaignStatus, RoundStatus
+from sordino_server.campaigns.round_status import RoundStatus
+from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.kit.clock import iso_8601
 from sordino_server.models import BatchState
 from sordino_server.shuffled.schemas import BatchStatus

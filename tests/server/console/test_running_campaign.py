@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from sordino_server.campaigns.question import CampaignError
-from sordino_server.campaigns.schemas import CampaignStatus, RoundStatus
+from sordino_server.campaigns.round_status import RoundStatus
+from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.console.running_campaign import RunningCampaign, lasting
 from sordino_shared.protocol import CampaignState, RoundState
 
