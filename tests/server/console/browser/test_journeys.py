@@ -93,6 +93,9 @@ def test_what_is_known_fits_every_width(window: Window, running: Any) -> None:
         "activity": "/console/activity",
         "compare": f"/console/compare?left={may}&right={june}",
     }
+    window.open("/console/questions")
+    window.page.get_by_role("button", name="Menu of").click()
+    window.keep("menu-1440-light")
     for name, path in pages.items():
         window.open(path)
         for width in WIDTHS:
