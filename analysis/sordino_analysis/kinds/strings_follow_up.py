@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from sordino_analysis.answers.document import EstimateDocument
-from sordino_analysis.kinds.strings import StringExtras
+from sordino_analysis.kinds.strings import StringExtras, certified_rows
 from sordino_analysis.strings.labels import text_of
 from sordino_shared.domains import Categorical
 from sordino_shared.errors import InvalidValue
@@ -65,11 +65,15 @@ def follow_up(estimate: EstimateDocument, attribute: str) -> FollowUp:
 def _judged(estimate: EstimateDocument, attribute: str) -> Iterator[tuple[str, str | None, str]]:
     """Each row's label, its text if it is a whole string, and why it is no category."""
     table = estimate.table
-    for kind, label in zip(table.cells("kind"), table.cells("label"), strict=True):
+    rows = zip(table.cells("kind"), table.cells("label"), certified_rows(table), strict=True)
+    for kind, label, certified in rows:
         shown = str(label)
         if kind == "no text":
             # Those devices answer that it is missing.
             yield shown, None, ""
+        elif not certified:
+            # Devices read what they are asked about, and nothing of what is watched.
+            yield shown, None, "it is watched, and not certified"
         elif kind != "string":
             yield shown, None, "its code is cut, so that its end is not known: collect more bits of code"
         else:

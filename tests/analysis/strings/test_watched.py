@@ -14,6 +14,7 @@ from sordino_analysis.analyst.arguments import WrongType
 from sordino_analysis.documents.string_queries import StringQueries
 from sordino_analysis.kinds.strings import StringExtras, StringsKind
 from sordino_analysis.kinds.strings_document import strings_document
+from sordino_analysis.kinds.strings_follow_up import follow_up
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.strings.audit import audit_strings
 from sordino_analysis.strings.certification import certify, weights_of
@@ -104,6 +105,9 @@ def test_a_watched_string_is_in_the_table_whether_it_is_certified_or_not() -> No
     told = dict(zip([row[0] for row in shown.rows], [row[-1] for row in shown.rows], strict=True))
     assert told == {label: row["sentence"] for label, row in rows.items()}
     assert not any("above 0" in row[-2] for row in shown.rows if row[0] in ("if", "is"))
+    asked = follow_up(estimate, "word")
+    assert asked.workload["domain"][0]["labels"] == ["the", "of"]
+    assert {each.label: each.reason for each in asked.left_out}["if"] == "it is watched, and not certified"
     head, *sentences = kind.statements(estimate)
     assert head == "2 strings certified of 4 candidates"
     assert any("3 strings watched" in each and "half of the error" in each for each in sentences)
