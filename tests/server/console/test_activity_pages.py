@@ -20,7 +20,7 @@ def test_activity_names_who_did_what_to_which_question(running: Any, browsers: A
     browser = browsers.of(Role.ANALYST)
     page = browser.page("/console/activity")
     text = re.sub(r"\s+", " ", seen(page))
-    assert "opened campaign: late <b>trains</b>" in text
+    assert re.search(r"opened campaign: late <b>trains</b> \d\d:\d\d UTC", text)
     assert text.index("late planes") < text.index("cancelled campaign") < text.index("opened campaign")
     assert "deleted campaign: a question" in text
     assert not re.search(r"[0-9a-f]{12,}", text)
