@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -345,7 +344,7 @@ def listed(session: Session, page: Page) -> KeyList:
     return KeyList(keys=[KeyDocument.of(row) for row in rows], next_page_token=token)
 
 
-def read_audit_log(session: Session, page: Page, under: Sequence[str] = ()) -> AuditLog:
+def read_audit_log(session: Session, page: Page, under: tuple[str, ...] = ()) -> AuditLog:
     """A page of what operators changed, newest first; of paths that begin with one of `under` if there are any."""
     # A token holds up to 64 digits, and a database compares numbers of 64 bits.
     before = None if page.after is None else min(int(page.after.id, 16), 2**62)
