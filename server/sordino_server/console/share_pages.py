@@ -28,7 +28,7 @@ router = APIRouter(route_class=ConsoleRoute)
 ENDS = {"30": 30, "7": 7, "revoked": None}
 _DAY_S = 86_400
 _SHOWN_ROWS = 100
-# Whoever holds the address may read the page: it is in no cache, no index, and no other site's log.
+# Anyone who has the address may read the page: it is in no cache, no index, and no other site's log.
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
 
 _Token = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{43}$")]
@@ -69,7 +69,7 @@ def take_back(visitor: Analyst, context: Injected, campaign_id: DigestPath, link
 
 @router.get("/shared/{token}")
 def read_shared(context: Injected, token: _Token) -> Response:
-    """The result, for whoever holds the link: sentences, picture and table, and no way into the console."""
+    """The result, for anyone with the link: sentences, picture and table, and no way into the console."""
     now = context.clock.now()
     with context.database.read("shared result") as session:
         result = service.opened(session, token, now)

@@ -21,7 +21,7 @@ from sordino_shared.protocol import CampaignState, Problem
 _TOKEN_BYTES = 32
 # More links of one result are forgotten ones: take some back.
 MOST_ALIVE = 100
-_GONE = "this link was taken back, has ended, or was never made: ask whoever sent it for another one"
+_GONE = "this link was taken back, has ended, or was never made: ask its sender for another one"
 
 
 @dataclass(frozen=True, kw_only=True)

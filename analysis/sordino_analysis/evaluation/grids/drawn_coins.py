@@ -21,7 +21,7 @@ from sordino_shared.randomness import CoinStream
 _STREAM = b"sordino mean moves v1\0"
 # Queries that are spread over all: neighbours are moved about as far.
 _MOST_QUERIES = 64
-# However dear they are: fewer would say too little of the others.
+# However long they take: fewer would say too little of the others.
 _LEAST_QUERIES = 8
 # Products of a cell's sum and a label that are added up for all queries: about a second of a processor.
 _MOST_PRODUCTS = 3_000_000_000
