@@ -16,7 +16,10 @@ TUTORIALS = ("first-estimate", "first-campaign", "first-app", "weekly", "sign-of
 # Those of the others take up to ten seconds of a processor. `test_examples.py` runs the README's block.
 QUICK = (DOCS / "first-estimate.md",)
 # How-tos whose blocks all run as they stand.
-TASKS = ("find-strings", "hide-who-sends", "read-an-answer", "offline", "show-and-stop", "check-the-log")
+TASKS = (
+    "find-strings", "hide-who-sends", "read-an-answer", "offline", "show-and-stop", "check-the-log", "medians",
+    "keep-and-delete", "backups",
+)  # fmt: skip
 SERVED = tuple(DOCS / f"{name}.md" for name in (*TUTORIALS[1:], *TASKS))
 # One block in so many may be left out.
 LEAST_FOR_ONE = 20
