@@ -476,3 +476,18 @@ def test_a_quota_forgets_addresses_beyond_its_room() -> None:
     assert [quota.take("c", str(n), 1, bytes([n]), 0) for n in range(3)] == [None] * 3
     assert quota.take("c", "2", 1, b"x", 0) == 86_400
     assert quota.take("c", "0", 1, b"x", 0) is None
+
+
+def test_a_quota_forgets_addresses_with_many_tokens() -> None:
+    """100,000 addresses of 10,000 tokens each would be 150 GB."""
+    quota = AddressQuota(most_tokens=5)
+    asked = [(str(address), bytes([token])) for address in range(3) for token in range(3)]
+    assert [quota.take("c", address, 3, token, 0) for address, token in asked] == [None] * 9
+    # The last address that asked has all of its tokens, and those before it were forgotten.
+    assert quota.take("c", "2", 3, b"x", 0) == 86_400
+    assert quota.take("c", "2", 3, b"\0", 0) is None
+    assert [quota.take("c", "0", 3, bytes([token]), 0) for token in (7, 8)] == [None] * 2
+    # One address is held to its quota, however large that is.
+    assert [quota.take("c", "9", 9, bytes([token]), 0) for token in range(9)] == [None] * 9
+    assert quota.take("c", "9", 9, b"x", 0) == 86_400
+    assert quota.take("c", "9", 9, b"x", 86_400) is None
