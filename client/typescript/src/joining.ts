@@ -112,6 +112,8 @@ async function fetchAhead(device: Device, id: string, manifest: Manifest, isNeed
     const digest = task.deviceParts[round]!;
     const bytes = await fetchPart(device.transport, digest, device.options.largestPart);
     checkPart((await withCode(() => verifyPart(bytes, digest))).part, manifest, round);
+    // What is kept is not asked about again.
+    if (!manifest.rounds[round]!.plan) await device.log?.checkPlan(id, round, digest);
     ahead.part = { digest, content: bytes };
   } catch (error) {
     const isUnavailable = error instanceof PlanUnavailable || error instanceof PlanRefused;

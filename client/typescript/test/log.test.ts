@@ -19,7 +19,7 @@ import { Caps } from "../src/rules/caps.ts";
 import { checkSigned } from "../src/signatures.ts";
 import { manifestSignatures } from "../src/documents/finding.ts";
 import { bytesOf, vectors } from "./vectors.ts";
-import { ADDRESS, World } from "./world.ts";
+import { ADDRESS, NOW, World } from "./world.ts";
 
 const GOOD = vectors("good/log_proof");
 const BAD = vectors("bad/log_proof");
@@ -129,4 +129,21 @@ test("a manifest is joined where a pinned key signed it", async () => {
   for (const wrong of [{ manifestKeys: ["AB"] }, { quorum: 1 }, { log: "x" }, { log: GOOD.pins.log, logPolicy: "perhaps" as any }]) {
     await assert.rejects(Client.open({ ...options, ledger: new MemoryLedger(), ...wrong }), errors.WrongArgument);
   }
+});
+
+test("the plan of a later round is in the log, whether it is fetched at the answer or by joining", async () => {
+  const { deviceGuarantee, rounds } = manifest.read(new World().manifest);
+  const nano = 2n * deviceGuarantee.nano;
+  const more = { ...rounds[0]!, plan: null };
+  const world = new World({ deviceGuarantee: { ...deviceGuarantee, nano }, rounds: [rounds[0]!, more] });
+  world.task = { ...world.task, round: 1, deviceParts: [world.task.deviceParts[0]!, world.task.deviceParts[0]!] };
+  const lie = () => new Response("a plan for this device alone", { headers: { "content-type": "text/plain" } });
+  world.instead = (path) => (path.endsWith("/rounds/1/log-proof") || path.startsWith("/v1/log/days") ? lie() : null);
+  const caps = Caps.of({ perPeriod: "4", periodDays: 28, lifetime: "12" });
+  const ledger = new MemoryLedger();
+  const options = { server: ADDRESS, caps, fetch: world.fetch, now: () => NOW, ledger };
+  const client = await Client.open({ ...options, log: GOOD.pins.log, logPolicy: "prefer" });
+  await client.join(world.campaign);
+  await assert.rejects(client.answer(world.campaign, "yes"), /log proof/);
+  assert.equal((await client.account()).lifetime, 0n);
 });
