@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { rotating } from "../src/documents/series.ts";
 import { BudgetExceeded } from "../src/errors.ts";
 import { emptyState, type SeriesState } from "../src/ledgers/ledger.ts";
-import { record } from "../src/rules/answering.ts";
+import { leave, record } from "../src/rules/answering.ts";
 import { Caps, debitTime, spending } from "../src/rules/caps.ts";
 import { serverTime } from "../src/rules/http_dates.ts";
 import {
@@ -125,4 +125,13 @@ test("caps are decimal text, rounded down", () => {
     assert.throws(() => Caps.of({ perPeriod: wrong, periodDays: 28, lifetime: "12" }), { code: "wrong-argument" });
   }
   assert.throws(() => Caps.of({ perPeriod: "13", periodDays: 28, lifetime: "12" }), /above the cap for life/);
+});
+
+test("who leaves a campaign keeps no token of it", () => {
+  const drawn = { secret: "00", blind: "01", token: null };
+  const [left, other] = ["a".repeat(64), "b".repeat(64)];
+  const state = { ...emptyState(), tokens: { [`${left} 0`]: drawn, [`${left} 11`]: drawn, [`${other} 0`]: drawn } };
+  leave(state, left, 0);
+  assert.deepEqual(Object.keys(state.tokens), [`${other} 0`]);
+  leave(emptyState(), left, 0);
 });

@@ -118,9 +118,10 @@ export function expire(state: LedgerState, clock: number): void {
   }
 }
 
-/** Leaves a campaign: its reports are deleted, its debits stay, and it is never answered again. */
+/** Leaves a campaign: its reports and tokens are deleted, its debits stay, and it is never answered again. */
 export function leave(state: LedgerState, campaign: string, clock: number): void {
   const left = state.campaigns[campaign];
   if (left) left.leftAt ??= Math.floor(clock);
   state.reports = state.reports.filter((report) => report.campaign !== campaign);
+  for (const name in state.tokens) if (name.startsWith(campaign)) delete state.tokens[name];
 }
