@@ -1,11 +1,15 @@
 /** What this device joined, spent and left, for its owner. */
 
 import { decimal } from "./bytes.ts";
+import { load } from "./chunks.ts";
 import type { Manifest } from "./documents/manifest.ts";
 import type { Device } from "./device.ts";
-import type { Ledger, LedgerState } from "./ledgers/ledger.ts";
+import type { Joined, Ledger, LedgerState } from "./ledgers/ledger.ts";
 import { expire } from "./rules/answering.ts";
 import { type Caps, debitTime, spending } from "./rules/caps.ts";
+import type { MixedGuarantee } from "./shuffled/reports.ts";
+
+const UNITS = [[604_800, "week"], [86_400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]] as const;
 
 /** One campaign of the account; ε in nano-ε. */
 export interface AccountCampaign {
@@ -15,6 +19,16 @@ export interface AccountCampaign {
   readonly answers: number;
   readonly waiting: number;
   readonly optedOut: boolean;
+  /** How often a series asks, in words; null for any other campaign. */
+  readonly series: string | null;
+  /** What holds against the collector alone, about one answer, where a shuffler mixes random answers in. */
+  readonly mixed: MixedGuarantee | null;
+}
+
+/** A campaign's manifest, and what is mixed in. */
+interface Terms {
+  readonly manifest: Manifest;
+  readonly mixed: MixedGuarantee | null;
 }
 
 /** The account of a device's ledger, now. */
@@ -23,9 +37,13 @@ export async function accountOf(device: Device): Promise<Account> {
     expire(each, device.clock());
     return structuredClone(each);
   });
-  const names = new Map<string, Manifest>();
-  for (const [id, joined] of Object.entries(state.campaigns)) names.set(id, await device.manifestOf(id, joined));
-  return new Account(state, names, device.options.caps, device.clock(), device.ledger);
+  const terms = new Map<string, Terms>();
+  for (const [id, joined] of Object.entries(state.campaigns)) {
+    const manifest = await device.manifestOf(id, joined);
+    const mixed = manifest.route.kind === "shuffled" ? (await load("shuffled")).mixedGuarantee(manifest) : null;
+    terms.set(id, { manifest, mixed });
+  }
+  return new Account(state, terms, device.options.caps, device.clock(), device.ledger);
 }
 
 /** The whole account; `String(account)` is for people. */
@@ -37,30 +55,60 @@ export class Account {
   readonly optedOutOfAll: boolean;
   readonly persistence: Ledger["persistence"];
 
-  constructor(state: LedgerState, names: Map<string, Manifest>, caps: Caps, clock: number, ledger: Ledger) {
+  constructor(state: LedgerState, terms: Map<string, Terms>, caps: Caps, clock: number, ledger: Ledger) {
     this.caps = caps;
     this.persistence = ledger.persistence;
     this.optedOutOfAll = state.leftAllAt !== null;
     [, this.period, this.lifetime] = spending(state, "", caps, debitTime(state, clock));
-    this.campaigns = Object.entries(state.campaigns).map(([campaign, { leftAt }]) => ({
+    this.campaigns = Object.entries(state.campaigns).map(([campaign, joined]) => ({
       campaign,
-      name: names.get(campaign)!.name,
+      name: terms.get(campaign)!.manifest.name,
       spent: spending(state, campaign, caps, 0)[0],
       answers: state.debits.filter((debit) => debit.campaign === campaign).length,
       waiting: state.reports.filter((report) => report.campaign === campaign).length,
-      optedOut: leftAt !== null || this.optedOutOfAll,
+      optedOut: joined.leftAt !== null || this.optedOutOfAll,
+      series: seriesLine(terms.get(campaign)!.manifest, joined),
+      mixed: terms.get(campaign)!.mixed,
     }));
   }
 
   toString(): string {
     const { perPeriod, periodDays, lifetime } = this.caps;
     const kept = { durable: "", evictable: "The browser may delete this account.", memory: "This account is not kept." };
-    const lines = this.campaigns.map(
-      ({ name, spent, answers, waiting, optedOut }) =>
-        `${name}: ε ${decimal(spent)} in ${answers} answers, ${waiting} waiting${optedOut ? ", left" : ""}`,
-    );
+    const lines = this.campaigns.flatMap(({ name, spent, answers, waiting, optedOut, series, mixed }) => [
+      `${name}: ε ${decimal(spent)} in ${answers} answers, ${waiting} waiting${optedOut ? ", left" : ""}`,
+      ...(series && !optedOut ? [`  series: ${series}`] : []),
+      ...(mixed ? [`  each answer: ${mixed}`] : []),
+    ]);
     lines.push(`in ${periodDays} days: ε ${decimal(this.period)} of ${decimal(perPeriod)}`);
     lines.push(`for life: ε ${decimal(this.lifetime)} of ${decimal(lifetime)}`);
     return [...lines, ...(kept[this.persistence] ? [kept[this.persistence]] : [])].join("\n");
   }
+}
+
+/** How often a series asks: at most so much ε about any of its turns, and how many answers it has had. */
+function seriesLine({ assignment, rounds }: Manifest, { series }: Joined): string | null {
+  if (assignment.kind !== "rotating" || !series) return null;
+  const { periodS, slots, answersMax, valueOf, lateS } = assignment;
+  const unit = UNITS.find(([seconds]) => seconds === periodS && seconds > 60)?.[1];
+  const turn =
+    slots === 1
+      ? `any ${unit ?? `period of ${duration(periodS)}`}`
+      : `any ${unit ? quantity(slots, unit) : `${slots} periods of ${duration(periodS)}`} in a row`;
+  // A late answer may come before an early one.
+  const apartS = (slots - 1) * periodS - (valueOf === "previous" && slots > 1 ? lateS : 0);
+  const apart = apartS ? `, at least ${duration(apartS)} apart` : "";
+  const isOver = series.ended || series.replacedBy !== undefined || series.answers >= answersMax;
+  const given = `${series.answers} of ${quantity(answersMax, "answer")} given${isOver ? " (over)" : ""}`;
+  return `at most ε ${decimal(rounds[0]!.guarantee.nano)} about ${turn}${apart}, ${given}`;
+}
+
+/** In the largest unit up to days of which it is a whole number: 30 days, 36 hours. */
+function duration(seconds: number): string {
+  const [size, unit] = UNITS.find(([each]) => each <= 86_400 && seconds % each === 0)!;
+  return quantity(seconds / size, unit);
+}
+
+function quantity(count: number, noun: string): string {
+  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 }

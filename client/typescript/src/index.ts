@@ -11,13 +11,14 @@ export type { FindOptions, Found } from "./finding.ts";
 export { IndexedDbLedger } from "./ledgers/indexed_db.ts";
 export type { Ledger, LedgerState } from "./ledgers/ledger.ts";
 export { MemoryLedger } from "./ledgers/memory.ts";
-export type { Answer, Campaign, ClientOptions } from "./options.ts";
+export type { Answer, AppCall, Campaign, ClientOptions } from "./options.ts";
 export type { Preview } from "./preview.ts";
 export { type Randomness, SystemRandomness } from "./randomizers/random.ts";
 export type { AnswerStatus } from "./rules/answering.ts";
 export { Caps } from "./rules/caps.ts";
 export type { Period } from "./rules/series.ts";
 export type { Flushed } from "./sending.ts";
+export type { MixedGuarantee } from "./shuffled/reports.ts";
 export { TransportFailed } from "./transport.ts";
 
 provide({

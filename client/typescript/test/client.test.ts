@@ -193,7 +193,10 @@ test("a series is answered once in its turn", async () => {
   assert.deepEqual(statuses.slice(first, first + 5), [
     "recorded", "not_this_period", "recorded", "not_this_period", "recorded",
   ]);
-  assert.equal((await client.account()).campaigns[0]!.waiting, 0);
+  const account = await client.account();
+  assert.equal(account.campaigns[0]!.waiting, 0);
+  const told = "series: at most ε 1 about any 2 periods of 100 seconds in a row, at least 100 seconds apart, 3 of 3 answers given (over)";
+  assert.ok(String(account).includes(`\n  ${told}\n`), String(account));
   assert.equal((await client.flush({ patienceS: 0 })).delivered, 0, "they expired with their periods");
 });
 

@@ -77,6 +77,7 @@ test("a shuffled campaign is joined at its shuffler alone, where the platform ca
   const { world, client } = await joinedWorld();
   const { mixed } = await client.join(world.campaign);
   assert.match(String(mixed), /^\(ε .+, δ .+\) against the collector as long as telemetry\.example mixes in 20 random answers/);
+  assert.ok(String(await client.account()).includes(`\n  each answer: ${mixed}\n`));
   const elsewhere = shuffledWorld(["https://mix.example"]).world;
   await assert.rejects((await opened(elsewhere)).join(elsewhere.campaign), /names the shuffler of the campaign/);
   const other = await opened(world);
