@@ -14,7 +14,8 @@ const CONTEXT = new TextEncoder().encode("sordino manifest v1\0");
 
 /** Throws WrongArgument unless these are up to four public keys. */
 export function checkKeys(keys: readonly string[]): void {
-  const isWritten = keys.every((key) => /^[0-9a-f]{64}$/.test(key));
+  // A page without types may give one key alone.
+  const isWritten = Array.isArray(keys) && keys.every((key) => typeof key === "string" && /^[0-9a-f]{64}$/.test(key));
   if (!isWritten || keys.length > 4 || new Set(keys).size < keys.length) {
     throw new WrongArgument("manifestKeys are up to 4 different Ed25519 keys of 64 hexadecimal digits");
   }

@@ -126,7 +126,7 @@ test("a manifest is joined where a pinned key signed it", async () => {
   const options = { server: ADDRESS, caps, fetch: world.fetch };
   const client = await Client.open({ ...options, ledger: new MemoryLedger(), manifestKeys: [found[0].key] });
   await assert.rejects(client.join(world.campaign), /nobody signed the manifest/);
-  for (const wrong of [{ manifestKeys: ["AB"] }, { quorum: 1 }, { log: "x" }, { log: GOOD.pins.log, logPolicy: "perhaps" as any }]) {
+  for (const wrong of [{ manifestKeys: ["AB"] }, { manifestKeys: found[0].key }, { quorum: 1 }, { log: "x" }, { log: GOOD.pins.log, logPolicy: "perhaps" as any }]) {
     await assert.rejects(Client.open({ ...options, ledger: new MemoryLedger(), ...wrong }), errors.WrongArgument);
   }
 });
