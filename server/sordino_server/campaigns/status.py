@@ -80,7 +80,8 @@ def _series(
 def _round(
     campaign: Campaign, row: Round, rule: ClosingRule | None, reports: int, elsewhere: RoundSources, batch: Batch | None
 ) -> RoundStatus:
-    searched = kind_named(campaign.kind).reads_reports
+    # A collector estimates nothing: it knows no kind.
+    searched = campaign.kind is not None and kind_named(campaign.kind).reads_reports
     if not row.shuffled:
         return RoundStatus.of(row, reports, elsewhere, rule, searched=searched)
     shown = BatchStatus.of(Manifest.read(campaign.manifest), row, batch)
