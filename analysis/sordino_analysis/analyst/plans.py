@@ -169,9 +169,10 @@ class Plan(PublishedPlan):
         """The same of reports with tokens, whose coins are drawn: `mean` d and `most` c, the largest of all queries.
 
         A share f of tokens moves an answer by at most f·d in the mean; `with_chance(f, reports)` is a bound that holds
-        but for a chance of 10⁻⁶. Of grids with many queries d is that of some, which `over` says.
+        but for a chance of 10⁻⁶. Of grids with many queries d is that of some, which `over` says: of the others only
+        `manipulation` is a bound.
         """
-        return drawn_manipulation(self.device, self.analyst, self._whole)
+        return self._drawn
 
     @takes(reports=WHOLE, delta=NUMBER | TEXT, fake=NUMBER | TEXT)
     def shuffled(
@@ -216,6 +217,10 @@ class Plan(PublishedPlan):
         )
 
     @cached_property
+    def _drawn(self) -> DrawnMoves:
+        return drawn_manipulation(self.device, self.analyst, self._whole)
+
+    @cached_property
     def _moments(self) -> AnswerMoments:
         return answer_moments(self.device.randomizer, self.analyst.decoder, self._whole)
 
@@ -230,6 +235,14 @@ class Plan(PublishedPlan):
         unit = units.pop() if len(units) == 1 else ""
         return amount(error, unit) if unit else figure(error, 3)
 
+    def _moved(self) -> str:
+        """By how much fake reports move an answer, with chosen and with drawn coins."""
+        chosen_coins = f"a share f moves an answer by at most {figure(self._drawn.most)}·f"
+        if not self.device.randomizer.has_coin:
+            return f"{chosen_coins}, also with tokens: no coin"
+        some = f" ({self._drawn.over})" if self._drawn.over else ""
+        return f"{chosen_coins}, with tokens {figure(self._drawn.mean)}·f in the mean{some}"
+
     def _facts(self) -> tuple[str, list[tuple[str, str]]]:
         title = (
             f"Plan of {self.analyst.workload}: {quantity(self._whole.asked, 'query')} over "
@@ -242,6 +255,7 @@ class Plan(PublishedPlan):
             (f"variance ({self.objective})", f"{figure(self.variance)} for each user"),
             ("lower bound", above),
             (f"error, {_USERS_SHOWN:,} users", f"at most {self._largest_error()} rms"),
+            ("fake reports", self._moved()),
             ("device part", f"{len(self.device.content):,} bytes"),
             *(("warning", warning) for warning in self.warnings()),
         ]

@@ -17,6 +17,7 @@ from sordino_analysis.documents.strings_summary import StringsSummary
 from sordino_analysis.documents.summary_parts import (
     AverageCaseFigures,
     BlanketSummary,
+    DrawnManipulation,
     FormBoundSummary,
     FormManipulation,
     MechanismRow,
@@ -104,6 +105,9 @@ class LinearSummary(BaseSummary):
     )
     largest_variance: float = Field(description="Of any query, without the weights of a stack's parts.")
     manipulation: float = Field(description="Times a share of fake reports: how far they move an answer at most.")
+    drawn_manipulation: DrawnManipulation | None = Field(
+        None, exclude_if=is_none, description="The same with tokens, in the mean; absent in plans of before."
+    )
     lower_bound_max: float
     lower_bound_mean: float
     ratio_max: float | None = Field(description="Null where no bound above 0 was proved.")

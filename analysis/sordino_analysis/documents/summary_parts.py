@@ -157,6 +157,18 @@ class FormBoundSummary(SummaryPart):
     any_rounds: bool = Field(description="Whether the bound holds for any number of rounds; else for one.")
 
 
+class DrawnManipulation(SummaryPart):
+    """A share f of fake reports with tokens, whose coins are drawn, moves an answer by at most mean·f, in the mean.
+
+    `over` says of which queries that holds, unless of all: of the others only `manipulation` is a bound. Without
+    `has_coin` reports have no public coin, and tokens change nothing.
+    """
+
+    mean: float
+    over: str | None = Field(None, exclude_if=is_none)
+    has_coin: bool
+
+
 class FormManipulation(SummaryPart):
     """A share f of fake reports in every round moves the value of a form by at most linear·f + quadratic·f²."""
 

@@ -14,10 +14,17 @@ import numpy as np
 from sordino_analysis.arrays import Floats
 from sordino_analysis.questions.linear.operators import Indices
 
-# Coins of which a mean is estimated.
+# Coins of which a mean is estimated at most.
 COINS = 10_000
+# Of many types fewer coins, each of which takes longer: so many types of all coins, and the fewest coins.
+_TYPES_OF_COINS, _FEWEST_COINS = 25_000_000, 500
 # The chance that one of the estimates is below the mean of all coins, and that fakes move an answer further than said.
 MISSED = 1e-6
+
+
+def coins_of(size: int) -> int:
+    """How many coins of grids over so many types are drawn: of 2,500 at most 10,000, of 10,000 2,500."""
+    return min(COINS, max(_FEWEST_COINS, _TYPES_OF_COINS // size))
 
 
 @dataclass(frozen=True, eq=False)

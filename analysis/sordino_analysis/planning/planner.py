@@ -14,9 +14,15 @@ from sordino_analysis.documents.certificate import Certificate
 from sordino_analysis.documents.crowd_size import CrowdFigures
 from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.documents.queries import RuleQueries
-from sordino_analysis.documents.summary_parts import BlanketSummary, MechanismRow, PartDigests, PredictedError
+from sordino_analysis.documents.summary_parts import (
+    BlanketSummary,
+    DrawnManipulation,
+    MechanismRow,
+    PartDigests,
+    PredictedError,
+)
 from sordino_analysis.evaluation.answer_moments import ErrorProfile
-from sordino_analysis.evaluation.manipulation import manipulation
+from sordino_analysis.evaluation.manipulation import drawn_manipulation, manipulation
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.guarantees.shuffled import FAKE_SHARE
 from sordino_analysis.mechanisms.mechanism import Mechanism, SharedWork
@@ -88,6 +94,7 @@ class CompiledPlan:
             uniform_mean_variance=figures.uniform_mean_variance,
             largest_variance=self.profile.largest_variance,
             manipulation=self._manipulation,
+            drawn_manipulation=self._drawn,
             **asdict(bounds_summary(figures, self.analyst.certificate)),
             outputs=for_randomizer(self.device.randomizer).counted_outputs,
             device_bytes=len(self.device.content),
@@ -148,6 +155,14 @@ class CompiledPlan:
         if moves is not None:
             return moves
         return float(manipulation(self.device, self.analyst, self.request.workload).max())
+
+    @property
+    def _drawn(self) -> DrawnManipulation:
+        has_coin = self.device.randomizer.has_coin
+        if not has_coin:
+            return DrawnManipulation(mean=self._manipulation, has_coin=False)
+        found = drawn_manipulation(self.device, self.analyst, self.request.workload)
+        return DrawnManipulation(mean=found.mean, over=found.over, has_coin=True)
 
     def _row(self, candidate: MechanismReport) -> MechanismRow:
         row = candidate.row()

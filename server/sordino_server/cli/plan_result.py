@@ -127,6 +127,7 @@ def _result(summary: LinearSummary) -> Iterator[str]:
     if summary.average_case is not None:
         yield from _average_case(summary.average_case)
     yield f"  {fake_reports('an answer', summary.manipulation, unit=summary.unit)}"
+    yield from _drawn(summary)
     yield from (f"warning: {warning}" for warning in summary.warnings)
     if summary.price_of_locality is not None:
         yield from price_lines(summary.price_of_locality)
@@ -197,6 +198,16 @@ def _average_case(figures: AverageCaseFigures) -> Iterator[str]:
     yield f"    for an answer that holds for each database: {figures.worst_case_users:,}"
     least = f"fewer than {figures.least_users:,} users, by the paper's bound {figures.least_users_of_paper:,}"
     yield f"    no scheme tells all from none with {least} (Forster's bound {figure(figures.forster_bound)})"
+
+
+def _drawn(summary: LinearSummary) -> Iterator[str]:
+    """The same with tokens; nothing where reports have no coin, which tokens would draw."""
+    drawn = summary.drawn_manipulation
+    if drawn is not None and drawn.has_coin:
+        moved = 0.01 * drawn.mean
+        most = figure(moved, 3) if summary.unit is None else amount(moved, summary.unit)
+        yield f"  with tokens, whose coins are drawn, by up to {most} in the mean"
+        yield from _over(drawn.over)
 
 
 def _over(queries: str | None) -> Iterator[str]:

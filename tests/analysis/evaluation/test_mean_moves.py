@@ -10,7 +10,8 @@ import pytest
 from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.evaluation.manipulation import DrawnMoves, drawn_manipulation, manipulation
-from sordino_analysis.evaluation.mean_moves import upper_mean
+from sordino_analysis.evaluation.mean_moves import COINS as MOST_COINS
+from sordino_analysis.evaluation.mean_moves import coins_of, upper_mean
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
@@ -92,6 +93,10 @@ def test_means_of_draws_are_below_their_bounds_and_a_hundred_are_not_enough() ->
         bounds = upper_mean(draws.sum(axis=1), (draws**2).sum(axis=1), count, most, 2000)
         assert bounds.min() > 0.3
         assert bounds.max() < 0.3 + margin + 1e-9
+
+
+def test_many_types_have_fewer_coins_and_never_too_few_for_a_margin() -> None:
+    assert [coins_of(size) for size in (2, 2_500, 10_000, 2**40)] == [MOST_COINS, MOST_COINS, 2_500, 500]
 
 
 def test_a_share_moves_by_its_mean_and_hardly_more() -> None:

@@ -29,7 +29,7 @@ SUMMARY = {
     "workload", "k", "queries", "epsilon", "objective", "mechanism", "max_variance", "mean_variance", "bias_bound",
     "largest_variance",
     "lower_bound_max", "lower_bound_mean", "ratio_max", "ratio_mean", "outputs", "device_bytes", "device_memory",
-    "analyst_bytes", "digests", "seconds", "cut_short", "candidates", "manipulation",
+    "analyst_bytes", "digests", "seconds", "cut_short", "candidates", "manipulation", "drawn_manipulation",
     "warnings", "crowd",
 }  # fmt: skip
 

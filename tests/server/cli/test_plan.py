@@ -10,6 +10,7 @@ import pytest
 from sordino_analysis import read_plan
 from sordino_analysis.documents.analyst_part import AnalystPart
 from sordino_analysis.documents.protocol_plan import ProtocolPlan
+from sordino_analysis.figures import figure
 from sordino_analysis.pairwise.one_round import OneRound
 from sordino_analysis.pairwise.pairwise_request import PairwiseRequest
 from sordino_analysis.planning.linear_request import LinearRequest
@@ -146,8 +147,27 @@ def test_the_result_comes_first_and_fits_the_window(run_command, json_of):
     assert "users needed for an error of 0.1" in text
     moved = json_of(*PREFIX)["manipulation"] / 100
     assert f"1 % of fake reports can move an answer by up to {moved:.3g}" in text
-    assert len(lines) < 16
+    drawn = json_of(*PREFIX)["drawn_manipulation"]
+    assert drawn["has_coin"]
+    assert "over" not in drawn
+    assert 0 < drawn["mean"] / 100 < 0.95 * moved
+    told = f"  with tokens, whose coins are drawn, by up to {figure(drawn['mean'] / 100, 3)} in the mean"
+    assert lines[[line.startswith("  1 % of fake") for line in lines].index(True) + 1] == told
+    assert len(lines) < 17
     assert max(map(len, lines)) <= 80
+
+
+def test_drawn_coins_of_some_queries_are_said_to_be_of_some(run_command, json_of):
+    order = ("plan", "--workload", "prefix", "--size", "100", "--epsilon", "1", "--mechanism", "shifted_grids")
+    order += ("--effort", "quick")
+    drawn = json_of(*order)["drawn_manipulation"]
+    assert drawn["over"] == "64 of 99 queries"
+    text = run_command(*order).stdout
+    assert f"by up to {figure(drawn['mean'] / 100, 3)} in the mean\n    of 64 of 99 queries\n" in text
+    order = ("plan", "--workload", "histogram", "--size", "4", "--epsilon", "1")
+    summary = json_of(*order)
+    assert summary["drawn_manipulation"] == {"mean": summary["manipulation"], "has_coin": False}
+    assert "with tokens" not in run_command(*order).stdout
 
 
 def test_a_target_error_ends_with_the_price_of_locality(run_command, json_of):

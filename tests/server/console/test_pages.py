@@ -15,7 +15,7 @@ import pytest
 from fastapi.routing import APIRoute
 
 from sordino_analysis.answers.parquet import read_parquet
-from sordino_analysis.figures import SHARE, amount
+from sordino_analysis.figures import SHARE, amount, figure
 from sordino_server.console import person_sign_in
 from sordino_server.console.rendering import POLICY, _moment
 from sordino_server.console.routes import PARTS
@@ -278,6 +278,11 @@ def test_the_data_of_a_page_is_that_of_the_api(running: Any, browsers: Any, know
     assert candidates == [each["name"] for each in plan["summary"]["candidates"]]
     size = running.api.get(f"/v1/plan-requests/{plan['id']}/sample-size?margin=0.01").json()
     assert f"{size['users']:,}</td>" in browser.page(f"/console/plans/{plan['id']}?margin=0.01")
+    drawn, told = plan["summary"]["drawn_manipulation"], browser.page(f"/console/plans/{plan['id']}")
+    moved = (
+        f"at most {figure(drawn['mean'])} times\nthe share in the mean" if drawn["has_coin"] else "a report has no coin"
+    )
+    assert moved in told[told.index("With tokens") :]
     ledger = running.api.get(f"/v1/populations/{known['population_id']}/ledger").json()["entries"]
     shown = browser.http.get(f"/console/populations/{known['population_id']}.json").json()
     assert shown["entries"] == ledger

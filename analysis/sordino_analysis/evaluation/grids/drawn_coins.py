@@ -12,7 +12,7 @@ import numpy as np
 
 from sordino_analysis.arrays import Floats
 from sordino_analysis.evaluation.grids.levels import CellLevel, Shape
-from sordino_analysis.evaluation.mean_moves import COINS, moves_of_ends
+from sordino_analysis.evaluation.mean_moves import coins_of, moves_of_ends
 from sordino_analysis.vectorized.coarsened.labels import labels_of, minus
 from sordino_shared.randomizers import Coarsened, GridPartition, Level
 from sordino_shared.randomness import CoinStream
@@ -31,17 +31,22 @@ _MOST_WEIGHTS, _MOST_LABELS = 1 << 24, 1 << 20
 
 @dataclass(frozen=True, eq=False)
 class DrawnCoins:
-    """10,000 coins of a randomizer, its `levels` as likelihoods and the `factors` that their reports count."""
+    """`count` coins of a randomizer, its `levels` as likelihoods and the `factors` that their reports count."""
 
     randomizer: Coarsened
     levels: Sequence[CellLevel]
     factors: Sequence[float]
 
+    @property
+    def count(self) -> int:
+        """How many coins are drawn."""
+        return coins_of(self.randomizer.size)
+
     @cached_property
     def _groups(self) -> dict[tuple[int, tuple[int, ...]], list[list[int]]]:
         """Words of the labels by level and offsets."""
         coin, found = CoinStream(_STREAM), defaultdict[tuple[int, tuple[int, ...]], list[list[int]]](list)
-        for _ in range(COINS):
+        for _ in range(self.count):
             number, public, words = self.randomizer.draw_public(coin)
             found[number, tuple(public)].append(words)
         return found

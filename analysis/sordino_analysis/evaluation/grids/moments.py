@@ -22,7 +22,7 @@ from sordino_analysis.evaluation.grids.contributions import DRAWN_FROM, DrawnLaw
 from sordino_analysis.evaluation.grids.drawn_coins import DrawnCoins
 from sordino_analysis.evaluation.grids.law import GridLaw, PlaneLaw
 from sordino_analysis.evaluation.grids.levels import CellLevel, Shape
-from sordino_analysis.evaluation.mean_moves import COINS, MeanMoves, moves_of_ends, upper_mean
+from sordino_analysis.evaluation.mean_moves import MeanMoves, moves_of_ends, upper_mean
 from sordino_analysis.questions.linear import Workload
 from sordino_analysis.questions.linear.boxes import Box
 from sordino_analysis.questions.linear.operators import Indices, LinearMap
@@ -123,7 +123,7 @@ class GridMoments(AnswerMoments):
     def mean_moves(self, least: Floats, most: Floats) -> MeanMoves:
         """Of all listed queries whose answers lie in `least` (Q,) to `most` (Q,), or of some that are spread over all.
 
-        Estimated from 10,000 coins, and above the mean of all with a chance of 1 − 10⁻⁶.
+        Estimated from at most 10,000 coins, and above the mean of all with a chance of 1 − 10⁻⁶.
         """
         coins = DrawnCoins(self.randomizer, self._levels, self.law.factors)
         alike = np.unique(self._twins)
@@ -139,7 +139,7 @@ class GridMoments(AnswerMoments):
         sums = coins.sums(np.concatenate(tables), np.concatenate(constants), least[alike], most[alike])
         chosen = moves_of_ends(low[alike], high[alike], least[alike], most[alike])
         found = np.zeros(self.workload.queries)
-        found[alike] = upper_mean(*sums, COINS, chosen, len(alike))
+        found[alike] = upper_mean(*sums, coins.count, chosen, len(alike))
         rows = np.flatnonzero(np.isin(self._twins, alike))
         return MeanMoves(rows, found[self._twins[rows]], self.workload.queries)
 
