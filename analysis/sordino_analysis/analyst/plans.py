@@ -169,8 +169,8 @@ class Plan(PublishedPlan):
         """The same of reports with tokens, whose coins are drawn: `mean` d and `most` c, the largest of all queries.
 
         A share f of tokens moves an answer by at most f·d in the mean; `with_chance(f, reports)` is a bound that holds
-        but for a chance of 10⁻⁶. Of grids with many queries d is that of some, which `over` says: of the others only
-        `manipulation` is a bound.
+        but for a chance of 10⁻⁶. Of grids with many queries d is that of some, which `over` says: it is no bound on
+        the others.
         """
         return self._drawn
 

@@ -160,8 +160,8 @@ class FormBoundSummary(SummaryPart):
 class DrawnManipulation(SummaryPart):
     """A share f of fake reports with tokens, whose coins are drawn, moves an answer by at most mean·f, in the mean.
 
-    `over` says of which queries that holds, unless of all: of the others only `manipulation` is a bound. Without
-    `has_coin` reports have no public coin, and tokens change nothing.
+    `over` says of which queries that holds, unless of all: it is no bound on the others. Without `has_coin` reports
+    have no public coin, and tokens change nothing.
     """
 
     mean: float

@@ -54,7 +54,7 @@ def drawn_manipulation(device: DevicePart, analyst: AnalystPart, workload: Workl
         return DrawnMoves(most, most, len(moves), None)
     varying = moves[found.rows] > 0
     drawn = np.minimum(found.moves + analyst.figures.bias_bound, moves[found.rows])[varying]
-    return DrawnMoves(float(drawn.max(initial=0.0)), most, len(moves), found.over)
+    return DrawnMoves(float(drawn.max(initial=0.0)), most, len(moves), found.over(workload.asked))
 
 
 def largest_moves(

@@ -29,16 +29,14 @@ def coins_of(size: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class MeanMoves:
-    """Upper bounds (m,) of E M_q(κ) for the listed queries `rows` (m,); of how many queries these are some."""
+    """Upper bounds (m,) of E M_q(κ) for the listed queries `rows` (m,)."""
 
     rows: Indices
     moves: Floats
-    queries: int
 
-    @property
-    def over(self) -> str | None:
-        """In words of which queries the largest is that of all; None where they are all."""
-        return None if len(self.rows) == self.queries else f"{len(self.rows)} of {self.queries} queries"
+    def over(self, asked: int) -> str | None:
+        """In words of which of the queries `asked` the largest is meant; None where they are all, listed or not."""
+        return None if len(self.rows) == asked else f"{len(self.rows)} of {asked} queries"
 
 
 def upper_mean(total: Floats, squares: Floats, count: int, most: Floats, estimates: int) -> Floats:

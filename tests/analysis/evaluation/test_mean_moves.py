@@ -11,7 +11,7 @@ from sordino_analysis.estimation.linear import LinearEstimator
 from sordino_analysis.evaluation.accumulate import Aggregate, accumulate
 from sordino_analysis.evaluation.manipulation import DrawnMoves, drawn_manipulation, manipulation
 from sordino_analysis.evaluation.mean_moves import COINS as MOST_COINS
-from sordino_analysis.evaluation.mean_moves import coins_of, upper_mean
+from sordino_analysis.evaluation.mean_moves import MeanMoves, coins_of, upper_mean
 from sordino_analysis.evaluation.randomizers import for_randomizer
 from sordino_analysis.planning.planner import PlanRequest, compile_plan
 from sordino_analysis.planning_options import PlanningOptions
@@ -97,6 +97,11 @@ def test_means_of_draws_are_below_their_bounds_and_a_hundred_are_not_enough() ->
 
 def test_many_types_have_fewer_coins_and_never_too_few_for_a_margin() -> None:
     assert [coins_of(size) for size in (2, 2_500, 10_000, 2**40)] == [MOST_COINS, MOST_COINS, 2_500, 500]
+
+
+def test_queries_that_are_not_listed_are_not_bounded() -> None:
+    found = MeanMoves(rows=np.arange(64), moves=np.ones(64))
+    assert (found.over(64), found.over(9_999)) == (None, "64 of 9999 queries")
 
 
 def test_a_share_moves_by_its_mean_and_hardly_more() -> None:

@@ -141,7 +141,7 @@ class GridMoments(AnswerMoments):
         found = np.zeros(self.workload.queries)
         found[alike] = upper_mean(*sums, coins.count, chosen, len(alike))
         rows = np.flatnonzero(np.isin(self._twins, alike))
-        return MeanMoves(rows, found[self._twins[rows]], self.workload.queries)
+        return MeanMoves(rows, found[self._twins[rows]])
 
     @cached_property
     def _by_type(self) -> Floats:

@@ -125,7 +125,7 @@ class CharacterHalf(ServerHalf):
                 known[number, first] = list(law.coin_ends(number, first))
             low, high, chances = np.array(known[number, first]).T
             found[query] = float(chances @ moves_of_ends(low, high, least[query], most[query]))
-        return MeanMoves(np.arange(workload.queries), found, workload.queries)
+        return MeanMoves(np.arange(workload.queries), found)
 
     def contribution_laws(
         self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]

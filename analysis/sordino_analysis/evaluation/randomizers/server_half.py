@@ -130,7 +130,7 @@ class ServerHalf(ABC):
         if self.mean_reach is None:
             return None
         low, high = self.extreme_contributions(decoder, workload, self.mean_reach)
-        return MeanMoves(np.arange(len(low)), moves_of_ends(low, high, least, most), len(low))
+        return MeanMoves(np.arange(len(low)), moves_of_ends(low, high, least, most))
 
     def contribution_laws(
         self, decoder: PlainDecoder, workload: Workload, histogram: Floats, queries: list[int]
