@@ -186,10 +186,9 @@ class StringsKind(KindOfQuestion):
             else "of so few reports even a string that all devices hold is listed with less than 90 %"
         )
         one, counted = (percent(_FORGED * each, 2) for each in (of.forged, of.forged_held_out))
-        forged = (
-            f"1 % of forged reports can add up to {one} to one string ({counted} to one that is listed anyway), and "
-            f"can put a string on the list from {percent(of.found / of.forged, 2)} on"
-        )
+        forged = f"1 % of forged reports can add up to {one} to one string ({counted} to one that is listed anyway)"
+        if of.found < 1:
+            forged += f", and can put a string on the list from {percent(of.found / of.forged, 2)} on"
         return (head, claim, found, *_of_watched(of), forged)
 
     def notes(self, estimate: EstimateDocument) -> Sequence[str]:
@@ -223,10 +222,14 @@ class StringsKind(KindOfQuestion):
 def _of_watched(of: StringExtras) -> Iterator[str]:
     """How watched strings are candidates; nothing where none is."""
     if of.found_watched is not None:
+        certified = (
+            f"one that {percent(of.found_watched, 2)} of the devices hold is certified with 90 %"
+            if of.found_watched < 1
+            else "of so few reports even one that all devices hold is certified with less than 90 %"
+        )
         yield (
             f"{quantity(of.watched, 'string')} watched, and in the table also where nothing is certified of it: the "
-            "interval of each holds with all others, and together they have half of the error; one that "
-            f"{percent(of.found_watched, 2)} of the devices hold is certified with 90 %"
+            f"interval of each holds with all others, and together they have half of the error; {certified}"
         )
 
 

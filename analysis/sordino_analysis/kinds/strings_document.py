@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from sordino_analysis.answers.columns import Cell
 from sordino_analysis.answers.document import EstimateDocument, ends
 from sordino_analysis.documents.analyst_part import AnalystPart
-from sordino_analysis.documents.string_queries import StringQueries, StringsDecoder
+from sordino_analysis.documents.string_queries import StringQueries, StringsDecoder, reports_alone
 from sordino_analysis.estimation.linear import EstimationError
 from sordino_analysis.figures import SHARE
 from sordino_analysis.kinds.base import digests_of
@@ -96,7 +97,7 @@ def strings_document(
         forged=forged[0],
         forged_held_out=forged[1],
         blanket=blanket or None,
-        **_of_found(strings, queries, found, share / decoder.found),
+        **_of_found(strings, queries, found, math.sqrt(decoder.variance / reports_alone(users, blanket))),
         **series.extras,
     )
     return EstimateDocument.of_columns(

@@ -128,6 +128,17 @@ def test_found_and_watched_candidates_are_one_each_and_both_are_compared_with_a_
     assert [labels[each] for each in compared(found)] == [*labels[:2], "is", "if"]
 
 
+def test_few_reports_promise_nothing_of_a_watched_string() -> None:
+    campaign = DrawnStrings(epsilon="0.5", beam=2)
+    codes = np.array([campaign.device.domain.codes("the")] * 100, dtype=np.uint64)
+    payloads = randomize_part(campaign.device, codes, SeededRandomness(5))
+    estimate = document_of(campaign, payloads, "of")
+    assert (estimate.extras.found, estimate.extras.found_watched) == (1, 1)
+    said = " ".join(StringsKind().statements(estimate))
+    assert "even one that all devices hold is certified with less than 90 %" in said
+    assert "on the list from" not in said
+
+
 def test_strings_below_the_least_share_are_not_shown_unless_they_are_watched() -> None:
     campaign, payloads = drawn()
     campaign = replace(campaign, beam=40)
