@@ -81,8 +81,10 @@ def _check_answers(server: Any, path: str) -> None:
     assert asked["label"] == ["<b>x", "never", "a long …[0111]", "a<U+202E>b"]
     assert asked["kind"] == ["string", "string", "begins with", "string"]
     assert max(asked["band_upper"]) < 1
-    assert asked["lower"][0] < 520 / 3761 < asked["upper"][0]
-    assert asked["lower"][1] == asked["band_lower"][1] == 0
+    # The band, whose error is 2^-64 of the interval's: an interval of 95 % misses in one run of 20.
+    assert asked["band_lower"][0] < 520 / 3761 < asked["band_upper"][0]
+    assert asked["band_lower"][1] == 0
+    assert asked["lower"][1] < 0.03
     assert all(low <= each for low, each in zip(asked["band_lower"], asked["lower"], strict=True))
     refused = server.api.get(f"{path}/answers", params={"cell": "x"})
     assert (refused.status_code, "no linear queries" in refused.text) == (422, True)
