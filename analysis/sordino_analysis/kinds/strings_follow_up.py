@@ -9,7 +9,7 @@ from typing import Any
 
 from sordino_analysis.answers.document import EstimateDocument
 from sordino_analysis.kinds.strings import StringExtras, certified_rows
-from sordino_analysis.strings.labels import text_of
+from sordino_analysis.strings.labels import legible, text_of
 from sordino_shared.domains import Categorical
 from sordino_shared.errors import InvalidValue
 
@@ -89,5 +89,9 @@ def _why_not(attribute: str, text: str) -> str:
 
 
 def _text(value: object) -> str:
-    """JSON, which is YAML too."""
-    return json.dumps(value, ensure_ascii=False)
+    """JSON, which is YAML too; what JSON has as it is and YAML does not, or what no reader sees, by its number."""
+    return "".join(_written(each) for each in json.dumps(value, ensure_ascii=False))
+
+
+def _written(character: str) -> str:
+    return character if legible(character) == character else f"\\U{ord(character):08X}"

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
 from scipy.stats import binom
 
 import sordino_analysis as sa
@@ -14,7 +15,7 @@ from sordino_analysis.analyst.arguments import WrongType
 from sordino_analysis.documents.string_queries import StringQueries
 from sordino_analysis.kinds.strings import StringExtras, StringsKind
 from sordino_analysis.kinds.strings_document import strings_document
-from sordino_analysis.kinds.strings_follow_up import follow_up
+from sordino_analysis.kinds.strings_follow_up import FollowUp, follow_up
 from sordino_analysis.questions.linear.workload import WorkloadError
 from sordino_analysis.strings.audit import audit_strings
 from sordino_analysis.strings.certification import certify, weights_of
@@ -126,6 +127,13 @@ def test_found_and_watched_candidates_are_one_each_and_both_are_compared_with_a_
     assert [label for label, watched in zip(labels, found.watched, strict=True) if watched] == ["the", "is", "if"]
     # What was known is read from the earlier period; what is watched is not.
     assert [labels[each] for each in compared(found)] == [*labels[:2], "is", "if"]
+
+
+def test_a_question_for_what_was_found_is_read_back_with_every_character() -> None:
+    labels = ["a\ufffe", "a\u00a0b", "\U0001f600", '"\\ <U+0041>']
+    written = FollowUp({"name": "x", "domain": [{"name": "word", "labels": labels}]}, ()).yaml()
+    assert yaml.safe_load(written)["domain"][0]["labels"] == labels
+    assert "\u00a0" not in written
 
 
 def test_few_reports_promise_nothing_of_a_watched_string() -> None:
