@@ -57,7 +57,9 @@ class RoundStatus(Opened):
         searched: bool = False,
     ) -> Self:
         """What is shown of a row; what comes of it may be `searched` for in its reports."""
-        waits = searched and row.state == RoundState.CLOSED and row.error is None
+        # There is nothing to search in before a shuffler's batch is whole.
+        comes = batch is not None and batch.state is BatchState.RECEIVING
+        waits = searched and row.state == RoundState.CLOSED and row.error is None and not comes
         return cls(
             batch=batch,
             progress=(row.progress or 0.0) if waits else None,
