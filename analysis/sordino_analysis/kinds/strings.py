@@ -173,8 +173,9 @@ class StringsKind(KindOfQuestion):
         of = estimate.extras
         assert isinstance(of, StringExtras)
         level = percent(estimate.table.level)
-        listed = sum(certified_rows(estimate.table))
-        head = f"{quantity(listed, 'string')} certified of {quantity(of.candidates, 'candidate')}"
+        # What is certified and not shown is told apart in a note.
+        certified = sum(certified_rows(estimate.table)) + of.hidden
+        head = f"{quantity(certified, 'string')} certified of {quantity(of.candidates, 'candidate')}"
         claim = (
             "each string listed is held by at least one device that reported, and its share lies in its interval: "
             f"with probability {level} or more both hold for all strings of this list, whatever the devices hold, if "

@@ -37,7 +37,8 @@ def strings(
         sordino campaigns strings PAGES --beam 3000
 
     Lists likely strings without shares, and certifies none: the reports that certify were read once, for the estimate,
-    which stays as it is. Ask for a share with `sordino campaigns answers --string`.
+    which stays as it is. Without shares, `least_share` hides none of them: a string that the estimate does not show may
+    be here. Ask for a share with `sordino campaigns answers --string`.
     """
     path = f"/v1/campaigns/{remote.campaign_id(campaign)}/strings"
     document = remote.post(path, {"beam": beam})

@@ -158,6 +158,8 @@ def test_strings_below_the_least_share_are_not_shown_unless_they_are_watched() -
     high = document_of(campaign, payloads, "of", least_share=0.48)
     assert list(high.table.cells("label")) == ["the", "of"]
     assert (high.extras.hidden, high.extras.seen) == (len(every.table) - 2, ())
+    told = [StringsKind().statements(each)[0].partition(" certified of")[0] for each in (high, every)]
+    assert told == [f"{len(every.table)} strings"] * 2
     assert any("no guarantee" in note for note in StringsKind().notes(high))
     assert not any("least_share" in note for note in StringsKind().notes(every))
 
