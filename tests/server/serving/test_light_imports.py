@@ -58,15 +58,15 @@ def of_the_libraries() -> int:
     return measure(LIBRARIES)[0]
 
 
-def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of_the_libraries: int) -> None:
+def test_the_api_imports_little_more_than_its_libraries_and_fits_into_102_mib(of_the_libraries: int) -> None:
     calls, mebibytes, modules = measure(API)
     assert not SOLVERS & modules
     assert "sordino_analysis" in modules
     assert not {"yaml", "httpx", "rich"} & modules
-    # 98.6, of which cards, strings, the public log, people and tokens take 3.4.
-    assert mebibytes <= 99.5
-    # 2.56 with questions, strings, experiments, arms, accounts, texts, people, the log, tokens; the planner 3.1.
-    assert calls <= 2.60 * of_the_libraries
+    # 100.8, of which cards, strings, the public log, people, tokens, findings and shared results take 5.6.
+    assert mebibytes <= 102
+    # 2.63 with questions, strings, experiments, accounts, people, the log, tokens, shared results; the planner 3.1.
+    assert calls <= 2.68 * of_the_libraries
 
 
 @pytest.mark.parametrize(
@@ -75,9 +75,9 @@ def test_the_api_imports_little_more_than_its_libraries_and_fits_into_100_mib(of
         (
             SERVE,
             SOLVERS | {"httpx"},
-            2.70,
-        ),  # 2.66 with strings, batches, kinds of answers, experiments, accounts, the log, tokens
-        (WORKER, SOLVERS | {"httpx", "fastapi"}, 1.65),  # 1.63, with the mathematics of its jobs 2.8
+            2.77,
+        ),  # 2.72 with strings, batches, kinds of answers, experiments, the log, tokens, shared results
+        (WORKER, SOLVERS | {"httpx", "fastapi"}, 1.70),  # 1.66, with the mathematics of its jobs 2.8
         (CAMPAIGNS, SOLVERS | {"fastapi", "sqlalchemy", "structlog"}, 0.75),  # 0.43, with the audit of plans 1.6
         (PLANNER, {"cvxpy", "fastapi", "sqlalchemy", "httpx"}, 1.90),  # 1.88, with cvxpy 3.2
     ],
