@@ -35,6 +35,7 @@ RETURNED = {
         "sordino_analysis.answers.table.AnswerTable",
         "sordino_analysis.comparisons.difference.Difference",
         "sordino_analysis.comparisons.measures.MeasuresDifference",
+        "sordino_analysis.evaluation.manipulation.DrawnMoves",
         "sordino_analysis.panel.period_answers.Change",
         "sordino_analysis.panel.period_answers.PeriodAnswers",
         "sordino_analysis.planning.audit.Check",
