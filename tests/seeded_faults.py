@@ -116,16 +116,16 @@ FAULTS = (
     Fault(
         "8. One batch a round, with its blanket",
         "shuffler/sordino_shuffler/rounds.py",
-        "for _ in range(route.blanket)\n",
-        "for _ in range(route.blanket - 1)\n",
+        "for _ in range(route.blanket)]\n",
+        "for _ in range(route.blanket - 1)]\n",
         ("tests/shuffler/test_rounds.py::test_a_batch_holds_every_report_and_the_blanket",),
     ),
     # The random reports of every arm in the first one.
     Fault(
         "8. One batch a round, with its blanket",
         "shuffler/sordino_shuffler/rounds.py",
-        "sealed_plaintext(arm, arms, draw_blanket_report(",
-        "sealed_plaintext(0, arms, draw_blanket_report(",
+        "sealed_plaintext(arm, arms, payload + token)",
+        "sealed_plaintext(0, arms, payload + token)",
         ("tests/shuffler/test_rounds.py::test_each_arm_has_a_blanket_of_its_own",),
     ),
     # An order that tells.

@@ -55,6 +55,6 @@ class QueriesKind(KindOfQuestion):
         return scale_and_unit(question.build())
 
     def held_domain(self, question: Any) -> Domain:
-        """The attributes of the workload, those that its indicators are made of, and numbers not rounded yet."""
-        domain: Domain = question.build().held_domain
+        """The attributes of the workload, and those that its indicators are made of."""
+        domain: Domain = question.build().domain
         return held_domain(domain)

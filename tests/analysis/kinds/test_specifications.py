@@ -13,7 +13,6 @@ from pydantic import TypeAdapter, ValidationError
 from sordino_analysis.kinds.specifications import Specification, load_question, parse_question
 from sordino_analysis.questions.linear import WorkloadError, WorkloadSpecification, load_specification
 from sordino_analysis.questions.pairwise import PairwiseSpecification
-from sordino_analysis.requests import kind_of_question
 
 HEAD = "name: test\ndomain: [{name: delay, kind: ordinal, edges: [0, 15]}]\n"
 LINE = {"name": "delay", "kind": "ordinal", "edges": [0, 15]}
@@ -32,16 +31,6 @@ def write(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
-
-
-@pytest.mark.parametrize(
-    "kind", [{"kind": "number", "low": 0, "high": 100}, {"kind": "integers", "low": 0, "high": 99}]
-)
-def test_devices_hold_numbers_before_they_are_rounded(kind: dict[str, Any]) -> None:
-    """Else a file's line with a number out of range would be taken as the last bin."""
-    asked = parse_question({"name": "mean age", "domain": [{"name": "age", **kind}], "queries": {"age": "mean"}})
-    [held] = kind_of_question(asked).held_domain(asked).attributes
-    assert (held.kind, held.low, held.high) == (kind["kind"], kind["low"], kind["high"])
 
 
 def test_both_forms_are_read(write: Callable[..., Path]) -> None:

@@ -190,7 +190,7 @@ def test_too_many_types_are_refused_with_a_number_that_is_planned() -> None:
     reason = PlaneCategoryGridsMechanism().reason_against(SharedWork(request))
     assert reason is not None
     assert "3 categories × 2000 × 100 types are 600000, and at most 262144 are planned" in reason
-    assert "for example 100 and 873 of them" in reason
+    assert "for example 873 and 100 of them" in reason
 
 
 def test_three_ordered_attributes_are_refused_in_words() -> None:

@@ -51,12 +51,12 @@ def test_a_population_that_nobody_made_is_refused_before_the_planning(
     monkeypatch.setitem(vars(running.app.state.context.settings), "populations", "declared")
     file = tmp_path / "delays.yaml"
     file.write_text("name: d\ndomain:\n  - {name: d, kind: ordinal, edges: [0, 15]}\nqueries: prefix\n")
-    command = ("campaigns", "create", "--name", "d", "--population", "a/b & c", "--purpose", "We ask.")
+    command = ("campaigns", "create", "--name", "d", "--population", "a-b & c", "--purpose", "We ask.")
     command += ("--workload", str(file), "--epsilon", "1", "--timeout", "0")
     refused = " ".join(run_command(*command, code=2, **operator).stderr.split())
-    assert "population 'a/b & c' was made by no admin" in refused
+    assert "population 'a-b & c' was made by no admin" in refused
     assert running.api.get("/v1/plan-requests").json()["plan_requests"] == []
-    run_command("populations", "create", "a/b & c", "--no-cap", **operator)
+    run_command("populations", "create", "a-b & c", "--no-cap", **operator)
     assert "nothing is ready after 0 s" in " ".join(run_command(*command, code=2, **operator).stderr.split())
     assert len(running.api.get("/v1/plan-requests").json()["plan_requests"]) == 1
 

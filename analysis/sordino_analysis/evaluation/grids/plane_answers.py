@@ -76,16 +76,16 @@ class PlaneAnswers(GridMoments):
         return found
 
     @cached_property
-    def _solved(self) -> dict[int, Floats]:
-        """β of the listed queries by the first row of those that were solved together."""
+    def _solved(self) -> dict[bytes, Floats]:
+        """β of the listed queries by the rows that were solved together."""
         return {}
 
     def _weights(self, rows: Indices, queries: Floats) -> Floats:
         """β (b, k₁, k₂), kept: each is a system of all types."""
-        first = int(rows[0])
-        if first not in self._solved:
-            self._solved[first] = self.law.weights(queries)
-        return self._solved[first]
+        together = rows.tobytes()
+        if together not in self._solved:
+            self._solved[together] = self.law.weights(queries)
+        return self._solved[together]
 
     def profile(self, progress: ProgressCallback = ignore_progress) -> ErrorProfile:
         count, ends = self.workload.queries, self._different_ends

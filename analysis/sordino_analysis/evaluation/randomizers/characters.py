@@ -115,7 +115,7 @@ class CharacterHalf(ServerHalf):
         return low, high
 
     def mean_moves(self, decoder: PlainDecoder, workload: Workload, least: Floats, most: Floats) -> MeanMoves:
-        """Exact: of every row and every way in which its slots hold attributes of a query."""
+        """Exact, for `least` and `most` (Q,): of every row and every way in which slots hold attributes of a query."""
         law = self.answer_moments(decoder, workload)
         known: dict[tuple[int, int], list[tuple[float, float, float]]] = {}
         found = np.zeros(workload.queries)

@@ -92,7 +92,7 @@ class CoarsenedHalf(ServerHalf):
         return self._answers(decoder, workload).extremes()
 
     def mean_moves(self, decoder: PlainDecoder, workload: Workload, least: Floats, most: Floats) -> MeanMoves | None:
-        """Of grids; of items None: with any label words some y holds an item, and some does not."""
+        """Of grids, for `least` and `most` (Q,); of items None: whatever the label words, some y holds an item."""
         answers = self._answers(decoder, workload)
         return answers.mean_moves(least, most) if isinstance(answers, GridMoments) else None
 
