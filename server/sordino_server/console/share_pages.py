@@ -13,14 +13,15 @@ from sordino_server.console.console_route import Analyst, ConsoleRoute, Form
 from sordino_server.console.estimate_pages import result_values
 from sordino_server.console.form_once import FormOnce
 from sordino_server.console.rendering import render
-from sordino_server.context import Injected
+from sordino_server.context import Context, Injected
+from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
 from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.share_links import service
 from sordino_server.share_links.endpoints import LinkPath, path_of
 from sordino_shared.errors import InvalidValue
-from sordino_shared.protocol import Manifest
+from sordino_shared.protocol import Manifest, Problem
 
 router = APIRouter(route_class=ConsoleRoute)
 
@@ -31,7 +32,7 @@ _SHOWN_ROWS = 100
 # Anyone who has the address may read the page: it is in no cache, no index, and no other site's log.
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
 
-_Token = Annotated[str, Path(pattern="^[A-Za-z0-9_-]{43}$")]
+_Token = Annotated[str, Path(description="What a link is opened with.")]
 
 
 @router.post("/console/campaigns/{campaign_id}/share-links")
@@ -70,6 +71,19 @@ def take_back(visitor: Analyst, context: Injected, campaign_id: DigestPath, link
 @router.get("/shared/{token}")
 def read_shared(context: Injected, token: _Token) -> Response:
     """The result, for anyone with the link: sentences, picture and table, and no way into the console."""
+    try:
+        response = _result(context, token)
+    except ServerError as error:
+        if error.problem is not Problem.NOT_FOUND:
+            raise
+        # A page like the result's: whoever holds an ended link has no key either, and is offered no sign-in.
+        response = render("shared_gone.html", "This link shows no result", status=404, detail=error.detail)
+    response.headers.update(_HEADERS)
+    return response
+
+
+def _result(context: Context, token: str) -> Response:
+    """The page of a link that opens; raises `not-found` for any other one."""
     now = context.clock.now()
     with context.database.read("shared result") as session:
         result = service.opened(session, token, now)
@@ -80,6 +94,4 @@ def read_shared(context: Injected, token: _Token) -> Response:
     # What all arms answered together says nothing of their difference: an experiment shows its verdict alone.
     values = {} if result.content is None or is_experiment else result_values(result.content, _SHOWN_ROWS)
     shown = {"campaign": result.campaign, "verdict": told, "cancelled": result.content is None}
-    response = render("shared.html", result.campaign.name, **{"finding": None, **shown, **values})
-    response.headers.update(_HEADERS)
-    return response
+    return render("shared.html", result.campaign.name, **{"finding": None, **shown, **values})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ from sordino_shared.protocol import CampaignState, Problem
 
 # 256 bits, as a session has: nobody guesses one.
 _TOKEN_BYTES = 32
+_TOKEN = re.compile("[A-Za-z0-9_-]{43}")
 # More links of one result are forgotten ones: take some back.
 MOST_ALIVE = 100
 _GONE = "this link was taken back, has ended, or was never made: ask its sender for another one"
@@ -77,7 +79,7 @@ def revoke(session: Session, campaign: str, number: int, now: int) -> tuple[Shar
 
 def opened(session: Session, token: str, now: int) -> SharedResult:
     """What the link shows; raises `not-found` for one that was taken back or has ended."""
-    link = repository.find_by_token(session, _hash(token))
+    link = repository.find_by_token(session, _hash(token)) if _TOKEN.fullmatch(token) else None
     if link is None or link.revoked_at is not None or (link.until is not None and link.until <= now):
         raise ServerError(Problem.NOT_FOUND, _GONE)
     campaign = campaigns.get(session, link.campaign_id)

@@ -14,6 +14,7 @@ from tests.server.answers.test_comparisons_api import Check
 from tests.server.console.test_question_pages import answered
 from tests.server.series.conftest import begin
 
+_SECRET = ("cache-control", "referrer-policy", "x-robots-tag", "content-security-policy")
 CELLS = [0] * 600 + [1] * 300 + [3] * 100
 
 
@@ -54,6 +55,9 @@ def test_a_link_opens_until_it_is_taken_back(engine: str, request: pytest.Fixtur
         assert revoked.json()["revoked_at"] == running.clock.now()
     gone = running.anonymous.get(lasting["path"])
     assert (gone.status_code, "was taken back" in gone.text) == (404, True)
+    # Whoever holds it has no key: the page leads nowhere, and its address is as secret as before.
+    assert not re.search(r"<a |<header|/console/(?!static/)|[Ss]ign in", gone.text)
+    assert {each: gone.headers[each] for each in _SECRET} == {each: page.headers[each] for each in _SECRET}
     entries = running.api.get("/v1/audit-log").json()["entries"]
     assert [each["action"] for each in entries[:2]] == ["revoke share link", "create share link"]
 
@@ -74,7 +78,9 @@ def test_what_cannot_be_shared_is_refused_in_words(running: Any, check_problem: 
     assert running.client(running.key(Role.UPLOADER)).post(done, json={"until": None}).status_code == 403
     assert running.anonymous.post(done, json={"until": None}).status_code == 401
     for token in ("A" * 43, "A", made["path"][8:-1] + "!"):
-        assert running.anonymous.get(f"/shared/{token}").status_code in (404, 422)
+        unknown = running.anonymous.get(f"/shared/{token}")
+        assert (unknown.status_code, "was never made" in unknown.text) == (404, True)
+        assert "sign-in" not in unknown.text
     running.api.post(f"/v1/campaigns/{campaign}/cancel").raise_for_status()
     check_problem(running.api.post(links, json={"until": None}), Problem.ILLEGAL_TRANSITION)
 
