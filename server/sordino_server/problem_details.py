@@ -41,6 +41,10 @@ _OF_STATUS = {
 }
 
 
+# Where a share link leads, as the log has it.
+_SHARED = "/shared/{token}"
+
+
 class ProblemDocument(BaseModel):
     """A problem document; problem types may add members of their own."""
 
@@ -97,14 +101,14 @@ def answer(error: ServerError, path: str) -> Response:
     if error.problem.status >= 500 and (times := _failed.times(error.problem)):
         # What was raised for no other error was foreseen, and where it was says nothing.
         trace = error if error.__cause__ else None
-        said = {"path": path, "problem": error.problem.slug, "detail": error.detail, "times": times}
+        said = {"path": _logged(path), "problem": error.problem.slug, "detail": error.detail, "times": times}
         log.error("request failed", **said, exc_info=trace)
     return problem_response(error.problem, error.detail, path, error.extra)
 
 
 def answer_to_bug(error: Exception, path: str) -> Response:
     """The answer to a request for `path` that ended with an error nobody foresaw, which is logged."""
-    log.error("bug", path=path, exc_info=error)
+    log.error("bug", path=_logged(path), exc_info=error)
     detail = "the server made a mistake, which is in its log; nothing was changed"
     return problem_response(Problem.INTERNAL_ERROR, detail, path)
 
@@ -141,7 +145,7 @@ async def _of_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     problem = _OF_STATUS.get(error.status_code)
     if problem is None:
-        log.error("unexpected status", path=request.url.path, status=error.status_code)
+        log.error("unexpected status", path=_logged(request.url.path), status=error.status_code)
         problem = Problem.INTERNAL_ERROR
     if problem is Problem.METHOD_NOT_ALLOWED:
         response = _answer(request, problem, f"{request.method} is not known here")
@@ -149,6 +153,11 @@ async def _of_http_exception(request: Request, error: Exception) -> Response:
         return response
     details = {Problem.NOT_FOUND: "the path names nothing on this server"}
     return _answer(request, problem, details.get(problem, error.detail))
+
+
+def _logged(path: str) -> str:
+    """The path without the secret of a share link, which opens a result for whoever reads the log."""
+    return _SHARED if path.startswith("/shared/") else path
 
 
 def _known_methods(request: Request) -> list[str]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
+import structlog
 from sqlalchemy import text
 
+from sordino_server.errors import ServerError
 from sordino_server.models import Role
+from sordino_server.share_links import service
 from sordino_shared.protocol import Problem
 from tests.server.answers.test_comparisons_api import Check
 from tests.server.console.test_question_pages import answered
@@ -102,3 +106,22 @@ def test_a_link_to_a_series_keeps_its_period_and_tells_of_its_end(running: Any) 
     told = running.anonymous.get(shown[0]).text
     assert "was cancelled after the link was made" in told
     assert "%" not in told
+
+
+def test_the_secret_of_a_link_is_in_no_log(running: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = running.api.post(
+        f"/v1/campaigns/{answered(running, 'delays', CELLS)}/share-links", json={"until": None}
+    ).json()
+
+    def failing_with(failure: Exception) -> Callable[..., None]:
+        def fail(*_: object) -> None:
+            raise failure
+
+        return fail
+
+    for failure in (RuntimeError("a bug"), ServerError(Problem.UNAVAILABLE, "not now")):
+        monkeypatch.setattr(service, "opened", failing_with(failure))
+        with structlog.testing.capture_logs() as events:
+            assert running.anonymous.get(made["path"]).status_code >= 500
+        assert [each["path"] for each in events if "path" in each] == ["/shared/{token}"]
+        assert made["path"] not in f"{events}"
