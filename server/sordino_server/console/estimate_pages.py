@@ -30,12 +30,14 @@ from sordino_server.errors import ServerError
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.share_links import service as share_links
 from sordino_server.share_links.schemas import ShareLinkDocument
-from sordino_shared.protocol import Problem
+from sordino_shared.protocol import CampaignState, Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
 # More rows are read by nobody; the CSV has all.
 SHOWN_ROWS = 500
+# Links that no longer open are never deleted: a page with all of them would grow without end.
+_SHOWN_ENDED = 10
 
 
 @page(router, "/campaigns/{campaign_id}/estimate", "estimate.html")
@@ -74,14 +76,18 @@ def _table(context: Context, campaign_id: str) -> AnswerTable:
 
 def _of_page(request: Request, context: Context, status: CampaignStatus) -> dict[str, Any]:
     address = str(request.base_url)
+    now = context.clock.now()
     links, compared = _links(context, status.id)
+    shown = _shown_links(links, now)
     return {
         "campaign": status,
+        "cancelled": status.state is CampaignState.CANCELLED,
         "parquet": _has_pyarrow(),
         "copies": _copies(address, status.id),
-        "links": links,
+        "links": shown,
+        "hidden_links": len(links) - len(shown),
         "compared": compared,
-        "now": context.clock.now(),
+        "now": now,
     }
 
 
@@ -99,6 +105,13 @@ def _links(context: Context, campaign_id: str) -> tuple[list[ShareLinkDocument],
         before = None if row.closed_at is None else campaigns.comparable_before(session, row)
         sides = {"left": campaign_id} if before is None else {"left": before, "right": campaign_id}
         return share_links.listed(session, campaign_id).share_links, f"/console/compare?{urlencode(sides)}"
+
+
+def _shown_links(links: list[ShareLinkDocument], now: int) -> list[ShareLinkDocument]:
+    """Those that open, which somebody may want to revoke, and the newest of the others; in the order given."""
+    opens = [each.revoked_at is None and (each.until is None or each.until > now) for each in links]
+    ended = [each.id for each, is_open in zip(links, opens, strict=True) if not is_open][:_SHOWN_ENDED]
+    return [each for each, is_open in zip(links, opens, strict=True) if is_open or each.id in ended]
 
 
 def result_values(content: bytes, rows: int = SHOWN_ROWS) -> dict[str, Any]:
