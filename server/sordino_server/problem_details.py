@@ -156,7 +156,7 @@ async def _of_http_exception(request: Request, error: Exception) -> Response:
 
 
 def _logged(path: str) -> str:
-    """The path without the secret of a share link, which opens a result for whoever reads the log."""
+    """The path without the secret of a share link, which opens a result for anyone who reads the log."""
     return _SHARED if path.startswith("/shared/") else path
 
 

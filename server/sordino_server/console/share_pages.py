@@ -76,7 +76,7 @@ def read_shared(context: Injected, token: _Token) -> Response:
     except ServerError as error:
         if error.problem is not Problem.NOT_FOUND:
             raise
-        # A page like the result's: whoever holds an ended link has no key either, and is offered no sign-in.
+        # A page like the result's: anyone who holds an ended link has no key either, and is offered no sign-in.
         response = render("shared_gone.html", "This link shows no result", status=404, detail=error.detail)
     response.headers.update(_HEADERS)
     return response
