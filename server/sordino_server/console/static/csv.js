@@ -2,7 +2,7 @@
 // form shows is.
 const MOST_BYTES = 50e6, MOST_ROWS = 1e6, SAMPLE = 20000, SEEN = 20000, MOST_TEXTS = 2000, MOST_LABELS = 20, FEWEST = 5;
 const at = (id) => document.getElementById(id), count = (n) => n.toLocaleString("en");
-let columns = [], rows = 0, chosen = null;
+let columns = [], rows = 0, chosen = null, reading = 0;
 
 // One column: how many cells are empty or numbers, a sample of the numbers, how often each text occurs.
 class Column {
@@ -61,7 +61,10 @@ class Cells {
 async function read(file) {
   if (!file) return;
   columns = []; rows = 0; chosen = null; at("columns").replaceChildren(); at("from-column").hidden = true;
+  at("columns-field").hidden = true;
   let odd = 0, stopped = "", bytes = 0;
+  // A file chosen meanwhile ends this one: both would fill the same columns.
+  const mine = reading += 1;
   const cells = new Cells((row, comma) => {
     if (!columns.length) { columns = row.map((name, i) => new Column(name || `column ${i + 1}`)); return true; }
     if (row.length !== columns.length) { odd += 1; return true; }
@@ -74,8 +77,10 @@ async function read(file) {
   const decoder = new TextDecoder("utf-8"), reader = file.stream().getReader();
   for (;;) {
     const { done, value } = await reader.read();
+    if (mine !== reading) return reader.cancel();
     const text = done ? decoder.decode() : decoder.decode(value, { stream: true });
     if (text.includes("\0")) return tell(`${file.name} is no text: save the table as CSV and choose it again.`, true);
+    if (text.includes("\uFFFD")) return tell(`${file.name} is not in UTF-8: save the table as CSV in UTF-8 and choose it again.`, true);
     bytes += done ? 0 : value.length;
     if (!cells.take(text, done) || done) break;
     if (bytes > MOST_BYTES) { stopped = `only the first ${MOST_BYTES / 1e6} MB were read`; break; }

@@ -78,6 +78,8 @@ def test_a_file_becomes_a_question_and_stays_in_the_browser(window: Window, runn
         (b"", "has no row below its first line"),
         (b"a,b\r\n", "has no row below its first line"),
         (b"\x89PNG\x00\x00", "is no text: save the table as CSV"),
+        ("city\nMünchen\n".encode("latin-1"), "is not in UTF-8: save the table as CSV in UTF-8"),
+        ("city\nMünchen\n".encode("utf-16"), "is no text: save the table as CSV"),
     ],
 )
 def test_what_is_no_table_is_said_beside_the_file(window: Window, content: bytes, said: str) -> None:
@@ -86,6 +88,27 @@ def test_what_is_no_table_is_said_beside_the_file(window: Window, content: bytes
     assert window.page.get_by_label("CSV file").is_visible()
     # The other ways stay.
     assert window.page.get_by_role("form", name="Question as YAML").is_visible()
+
+
+# Two files in one turn of the page's loop: the second is chosen before the first was read.
+_TWO_FILES = """() => {
+  const field = document.getElementById("file");
+  const files = [["first.csv", "a,b\\n" + "1,2\\n".repeat(9)], ["second.csv", "c,d\\n" + "x,y\\n".repeat(7)]];
+  for (const [name, text] of files) {
+    const chosen = new DataTransfer();
+    chosen.items.add(new File([text], name));
+    field.files = chosen.files;
+    field.dispatchEvent(new Event("change", { bubbles: true }));
+  }
+}"""
+
+
+def test_a_file_chosen_while_another_is_read_ends_that_one(window: Window) -> None:
+    window.open("/console/new-campaign")
+    page = window.page
+    page.evaluate(_TWO_FILES)
+    page.get_by_text("second.csv: 7 rows, 2 columns").wait_for(timeout=10_000)
+    assert page.locator("#columns label").all_text_contents() == ["c1 different values", "d1 different values"]
 
 
 @pytest.mark.slow
