@@ -167,6 +167,12 @@ class SmallCollector:
         assert isinstance(route, ShuffledRoute)
         return sealing.seal(route.key_of(number), info, sealed_plaintext(arm, len(self.arms), payload))
 
+    def documents(self) -> dict[str, bytes]:
+        """What devices are told, by its path."""
+        campaign = f"/v1/campaigns/{self.campaign}"
+        told = {campaign: self.manifest, f"{campaign}/task": self.task, f"/v1/plans/{PART.digest}": PART}
+        return {path: document.content for path, document in told.items()}
+
     def log_texts(self) -> dict[str, str]:
         """Proof and days of the log by their paths."""
         if self.log is None:
@@ -266,12 +272,7 @@ def _handler(collector: SmallCollector) -> type[BaseHTTPRequestHandler]:
 
         def do_GET(self) -> None:
             self._note()
-            documents = {
-                campaign: collector.manifest.content,
-                f"{campaign}/task": collector.task.content,
-                f"/v1/plans/{PART.digest}": PART.content,
-            }
-            content = documents.get(self.path)
+            content = collector.documents().get(self.path)
             if "log" in self.path and (text := collector.log_texts().get(self.path)) is not None:
                 self._answer(200, text.encode(), "text/plain; charset=utf-8")
                 return

@@ -58,7 +58,7 @@ def test_every_job_takes_three_clicks_at_most(visited: Window, running: Any) -> 
     share.click("link", "june")
     share.click("button", "Share")
     share.click("button", "Make the link")
-    share.sees("Whoever has this address may read the result")
+    share.sees("Anyone who has this address may read the result")
     assert share.clicks == 3
     path = visited.page.locator("pre code").inner_text()
     assert sentence in running.anonymous.get(path).text
