@@ -137,7 +137,7 @@ def test_intervals_that_are_a_seventh_too_narrow_are_noticed(question: str) -> N
     assert found["mean of load_ms"] < 0.95 - WITHIN
 
 
-@pytest.mark.parametrize("question", ["spread in a country", "part", "missing"])
+@pytest.mark.parametrize("question", ["spread in a country", pytest.param("part", marks=pytest.mark.slow), "missing"])
 def test_intervals_of_further_measures_hold_as_often_as_they_say(question: str) -> None:
     """40 campaigns: four standard errors are .138, a false alarm of one seed in 10,000 for each measure."""
     for label, share in covered("left", 40, question).items():

@@ -108,6 +108,7 @@ def test_large_domains_and_items_are_compared_by_normal_errors() -> None:
     assert sa.compare(*chosen).verdicts in {("lower", "higher"), ("undecided", "undecided")}
 
 
+@pytest.mark.slow
 def test_means_of_numbers_are_compared_whatever_levels_their_plans_round_to() -> None:
     domain = [
         {"name": "load_ms", "kind": "number", "low": 0, "high": 10_000, "unit": "ms"},

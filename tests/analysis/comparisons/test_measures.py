@@ -131,7 +131,10 @@ def test_a_category_that_its_interval_alone_tells_from_nobody_has_a_band_of_all_
         np.testing.assert_allclose(found.band, [[-np.hypot(1, 1), np.hypot(1, 1)], [-np.hypot(6, 3), np.hypot(6, 3)]])
 
 
-@pytest.mark.parametrize(("measure", "ends"), [("mean", (0, 10_000)), ("sd", (0, 5000)), ("variance", (0, 25e6))])
+@pytest.mark.parametrize(
+    ("measure", "ends"),
+    [("mean", (0, 10_000)), ("sd", (0, 5000)), pytest.param("variance", (0, 25e6), marks=pytest.mark.slow)],
+)
 def test_the_reach_of_a_measure_is_what_its_numbers_can_be(measure: str, ends: tuple[float, float]) -> None:
     asked = planned(4, measure, by_country=True).workload
     for shown in measures_of(asked).shown:
@@ -143,6 +146,7 @@ def test_the_reach_of_a_measure_is_what_its_numbers_can_be(measure: str, ends: t
     assert measure == "mean" or most == pytest.approx(ends[1])
 
 
+@pytest.mark.slow
 def test_measures_of_one_side_alone_are_counted_and_those_in_common_compared() -> None:
     rng = np.random.default_rng(8)
     sides = [

@@ -59,7 +59,10 @@ def drawn(plan: sa.Plan, mean: float, seed: int) -> sa.Simulation:
 
 @pytest.mark.parametrize(
     ("queries", "mechanism", "bins"),
-    [({"quantile": 0.5, "bins": 64}, "shifted_grids", 64), (["mean", {"quantile": [0.5], "bins": 12}], None, 12)],
+    [
+        ({"quantile": 0.5, "bins": 64}, "shifted_grids", 64),
+        pytest.param(["mean", {"quantile": [0.5], "bins": 12}], None, 12, marks=pytest.mark.slow),
+    ],
 )
 def test_quantiles_of_numbers_are_shifted(queries: object, mechanism: str | None, bins: int) -> None:
     """Medians are 9,000 ms apart, and their bins 938 and 5,000 ms wide: a false alarm of one seed in 20 at most."""

@@ -56,6 +56,7 @@ def test_plans_reach_their_targets(kind: str, count: int) -> None:
     assert summary.bias_bound < 1e-9
 
 
+@pytest.mark.slow
 def test_a_plan_at_a_larger_epsilon_descends_the_exact_variance() -> None:
     summary = planned("prefix", 4096, epsilon=2.0).summary
     # 7.29 without the descent.

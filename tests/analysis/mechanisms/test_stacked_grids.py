@@ -59,6 +59,7 @@ def test_the_largest_variance_says_which_queries_it_is_about() -> None:
     assert over == "645 of 8191 queries spread over all, and 64 near the worst"
 
 
+@pytest.mark.slow
 def test_the_worst_queries_of_both_parts_are_alike_where_the_worst_counts() -> None:
     workload = stacked(1024, ("prefix", 1.0), ("histogram", 4.0))
     family = family_of(workload)

@@ -66,10 +66,10 @@ ROWS = {"matrix": np.random.default_rng(3).random((3, 256)).round(3).tolist()}
     ("domain", "queries", "epsilon", "objective"),
     [
         (LINE, "prefix", 6.0, "max"),
-        (LINE, WEIGHED, 5.0, "mean"),
         *(
             pytest.param(*case, marks=pytest.mark.slow)
             for case in [
+                (LINE, WEIGHED, 5.0, "mean"),
                 (LINE, "prefix", 6.0, "mean"),
                 (LINE, WEIGHED, 5.0, "max"),
                 ([integers("delay", 256)], ROWS, 5.0, "max"),

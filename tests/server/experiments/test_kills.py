@@ -91,7 +91,7 @@ def test_an_arm_that_was_told_is_told_after_every_kill(running: Any, tmp_path: P
             assert file.execute("SELECT count(*), count(arm) FROM campaigns").fetchone() == (1, 1)
 
 
-@pytest.mark.parametrize("engine", ["running", "running_on_postgres"])
+@pytest.mark.parametrize("engine", ["running", pytest.param("running_on_postgres", marks=pytest.mark.slow)])
 def test_a_look_is_made_once_though_workers_are_killed_in_it(request: pytest.FixtureRequest, engine: str) -> None:
     running = request.getfixturevalue(engine)
     campaign = opened(running)
