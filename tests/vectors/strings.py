@@ -84,41 +84,25 @@ def number_values() -> list[Any]:
     return [*near, 60_000, 60_000.00000000001, *forms, {"load": 5}, [1, "yes"], [None, "no"], {"answer": "yes"}]
 
 
+_FIRST = ("domain", "attributes", 0)
+_LONG = "x" * 201
+
+
 def changes_of_domains() -> list[tuple[str, tuple[str | int, ...], list[Any], str]]:
     """(example, place, wrong values, why) of the fields of numbers, texts and prefixes."""
-    first = ("domain", "attributes", 0)
+    return [*_changes_of_numbers(), *_changes_of_texts(), *_changes_of_prefixes()]
+
+
+def _changes_of_numbers() -> list[tuple[str, tuple[str | int, ...], list[Any], str]]:
     number = {"kind": "number", "name": "n", "low": 0.0, "high": 1.0, "unit": ""}
-    long = "x" * 201
-    token = {"tokens": [b"ab", b"abc"], "lengths": lengths_of(2)}
-    text = {
-        "kind": "text",
-        "name": "t",
-        "normal": "nfc",
-        "depth": 24,
-        "salt": bytes(16),
-        "tokens": [],
-        "lengths": lengths_of(0),
-    }
-    one, two = (
-        {"kind": "prefix", "name": "a", "first": 0, "last": 13},
-        {"kind": "prefix", "name": "b", "first": 13, "last": 24},
-    )
-    label = {"kind": "categorical", "name": "c", "categories": ["x", "y"]}
-    many = [two | {"name": f"p{place}", "first": place, "last": place + 1} for place in range(64)]
-    tokens = [bytes([65 + place // 64, 65 + place % 64]) for place in range(4096)]
-    short = bytearray(lengths_of(0))
-    short[0] += 1
-    more = bytearray(lengths_of(0))
-    more[0] -= 1
-    heavy = [bytes([65 + place // 64, 65 + place % 64]).ljust(64, b"x") for place in range(769)]
     return [
-        ("numbers", (*first, "name"), ["", long, " a"], "1 to 200 characters, no blank ends"),
-        ("numbers", (*first, "unit"), [long, "a "], "0 to 200 characters, no blank ends"),
-        ("numbers", (*first, "low"), [60_000.0, 60_001.0, 0, "0"], "a float below high"),
-        ("numbers", (*first, "high"), [-0.5, -1.0, 1, None], "a float above low"),
+        ("numbers", (*_FIRST, "name"), ["", _LONG, " a"], "1 to 200 characters, no blank ends"),
+        ("numbers", (*_FIRST, "unit"), [_LONG, "a "], "0 to 200 characters, no blank ends"),
+        ("numbers", (*_FIRST, "low"), [60_000.0, 60_001.0, 0, "0"], "a float below high"),
+        ("numbers", (*_FIRST, "high"), [-0.5, -1.0, 1, None], "a float above low"),
         (
             "numbers",
-            first,
+            _FIRST,
             [
                 number | {"low": -1.7e308, "high": 1.7e308},
                 number | {"other": True},
@@ -127,31 +111,68 @@ def changes_of_domains() -> list[tuple[str, tuple[str | int, ...], list[Any], st
             ],
             "a finite difference, no member for other values, and no field for steps",
         ),
-        ("strings", (*first, "name"), ["", long], "1 to 200 characters"),
-        ("strings", (*first, "normal"), ["nfd", "", "NFC"], "nfc or none"),
-        ("strings", (*first, "depth"), [7, 513, 23, 25], "8 to 512, where the last prefix ends"),
-        ("strings", (*first, "salt"), [b"", bytes(15), bytes(17)], "a salt has 16 bytes"),
+    ]
+
+
+def _text() -> dict[str, Any]:
+    return {
+        "kind": "text",
+        "name": "t",
+        "normal": "nfc",
+        "depth": 24,
+        "salt": bytes(16),
+        "tokens": [],
+        "lengths": lengths_of(0),
+    }
+
+
+def _changes_of_texts() -> list[tuple[str, tuple[str | int, ...], list[Any], str]]:
+    text = _text()
+    return [
+        ("strings", (*_FIRST, "name"), ["", _LONG], "1 to 200 characters"),
+        ("strings", (*_FIRST, "normal"), ["nfd", "", "NFC"], "nfc or none"),
+        ("strings", (*_FIRST, "depth"), [7, 513, 23, 25], "8 to 512, where the last prefix ends"),
+        ("strings", (*_FIRST, "salt"), [b"", bytes(15), bytes(17)], "a salt has 16 bytes"),
         (
             "strings",
-            first,
-            [
-                text | {"missing": True},
-                text | {"other": True},
-                text | token | {"tokens": [b"abc", b"ab"]},
-                text | token | {"tokens": [b"ab", b"ab"]},
-                text | token | {"tokens": [b"a", b"ab"]},
-                text | token | {"tokens": [b"ab", b"x" * 65]},
-                text | {"tokens": [b"ab"]},
-                text | {"lengths": bytes(258)},
-                text | {"lengths": bytes(short)},
-                text | {"lengths": bytes(more)},
-                text | {"lengths": lengths_of(0) + b"\x01"},
-                text | {"lengths": b"\x21" * 258},
-                text | {"tokens": [*tokens, b"zzz"], "lengths": lengths_of(4097)},
-                text | {"tokens": heavy, "lengths": lengths_of(769)},
-            ],
+            _FIRST,
+            [text | {"missing": True}, text | {"other": True}, *(text | each for each in _wrong_codes())],
             "ascending tokens of 2 to 64 bytes, at most 4096 and 48 KiB, whose words are a whole code",
         ),
+    ]
+
+
+def _wrong_codes() -> list[dict[str, Any]]:
+    """Tokens and lengths of words that are no code, or are more than one may be."""
+    two = {"lengths": lengths_of(2)}
+    tokens = [bytes([65 + place // 64, 65 + place % 64]) for place in range(4096)]
+    heavy = [each.ljust(64, b"x") for each in tokens[:769]]
+    short, more = bytearray(lengths_of(0)), bytearray(lengths_of(0))
+    short[0] += 1
+    more[0] -= 1
+    return [
+        {"tokens": [b"abc", b"ab"]} | two,
+        {"tokens": [b"ab", b"ab"]} | two,
+        {"tokens": [b"a", b"ab"]} | two,
+        {"tokens": [b"ab", b"x" * 65]} | two,
+        {"tokens": [b"ab"]},
+        {"lengths": bytes(258)},
+        {"lengths": bytes(short)},
+        {"lengths": bytes(more)},
+        {"lengths": lengths_of(0) + b"\x01"},
+        {"lengths": b"\x21" * 258},
+        {"tokens": [*tokens, b"zzz"], "lengths": lengths_of(4097)},
+        {"tokens": heavy, "lengths": lengths_of(769)},
+    ]
+
+
+def _changes_of_prefixes() -> list[tuple[str, tuple[str | int, ...], list[Any], str]]:
+    text = _text()
+    one: dict[str, Any] = {"kind": "prefix", "name": "a", "first": 0, "last": 13}
+    two: dict[str, Any] = {"kind": "prefix", "name": "b", "first": 13, "last": 24}
+    label = {"kind": "categorical", "name": "c", "categories": ["x", "y"]}
+    many = [two | {"name": f"p{place}", "first": place, "last": place + 1} for place in range(64)]
+    return [
         (
             "strings",
             ("domain", "attributes"),

@@ -152,13 +152,15 @@ class LogPins:
         """Who vouched for a checkpoint of the log at `now`, in Unix seconds.
 
         Raises `TooFewWitnesses` unless enough did, and `InvalidValue` where no pinned key signed it. A witness counts
-        once, however often it signed, and not by a time that is more than a day ahead.
+        once, whichever of its keys signed and however often, and not by a time that is more than a day ahead.
         """
         if checkpoint.origin != self.log.name:
             raise InvalidValue(f"the checkpoint is one of {checkpoint.origin}, not of {self.log.name}", checkpoint)
         if not any(each.signed(checkpoint) for each in self.keys):
             raise InvalidValue(f"the checkpoint has no valid signature of {self.log.name}", checkpoint)
-        times = {each.name: each.cosigned_at(checkpoint) for each in self.witnesses}
+        times: dict[str, list[int]] = {}
+        for each in self.witnesses:
+            times.setdefault(each.name, []).extend(each.cosigned_at(checkpoint))
         usable = {name: [time for time in found if time <= now + MOST_AHEAD_S] for name, found in times.items()}
         names = tuple(name for name, found in usable.items() if found)
         if len(names) < self.quorum:

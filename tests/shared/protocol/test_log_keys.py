@@ -67,6 +67,18 @@ def test_pins_accept_what_the_vectors_say(vectors: dict[str, Any]) -> None:
         pins.accept(ahead, file["time"])
 
 
+def test_a_witness_counts_by_either_of_its_keys(vectors: dict[str, Any]) -> None:
+    """A witness that changes its key is pinned with both for a while; the order of the pins does not matter."""
+    file = vectors["good/log_proof"]
+    log, witness = (NoteKey.parse(file["pins"][name]) for name in ("log", "witness"))
+    retired = NoteKey(witness.name, witness.kind, log.key)
+    note = next(read_checkpoint(case["note"]) for case in file["trust"] if case["witnesses"])
+    for witnesses in ((witness, retired), (retired, witness)):
+        found = LogPins(log=log, witnesses=witnesses, quorum=1).accept(note, file["time"])
+        assert found.witnesses == (witness.name,)
+        assert found.at > 0
+
+
 def test_another_log_is_refused(vectors: dict[str, Any]) -> None:
     file = vectors["good/log_proof"]
     log = NoteKey.parse(file["pins"]["log"])
