@@ -219,10 +219,15 @@ class LinearSummary(BaseSummary):
         """Half of the width of the band."""
         answers = "losses" if self.asks_rules else "answers"
         if self.scale is not None:
-            quantile = _two_sided(_LEVEL, max(1, self.queries))
+            quantile = two_sided(_LEVEL, max(1, self.queries))
             share = quantile * math.sqrt(self.relative(self.max_variance) / users)
             return f"expected band over all answers ± {percent(share, 2)} of the range at most"
         return f"expected band over all {answers} ± {self.reach(_LEVEL, users):.3g} at most"
+
+    @property
+    def band_variance(self) -> float:
+        """Of an answer as estimates state it, for each user of all rounds: `reach` is of it."""
+        return self._variance_of_statements / self.first_share
 
     @property
     def _variance_of_statements(self) -> float:
@@ -241,13 +246,13 @@ class LinearSummary(BaseSummary):
     def certified_reach(self, level: float, users: int) -> float:
         """Half of the width, at most, of the interval for one rule whose mistakes cost 1, from the last round."""
         answering = users * (1.0 if self.shares is None else self.shares[-1])
-        return _two_sided(level, 1) / (2 * math.tanh(self.epsilon / 2) * math.sqrt(answering))
+        return two_sided(level, 1) / (2 * math.tanh(self.epsilon / 2) * math.sqrt(answering))
 
     def reach(self, level: float, users: int) -> float:
         """Half of the width of the band that holds all answers of `users` at once, at `level` (Šidák 1967)."""
         answering = users * self.first_share
         return (
-            _two_sided(level, max(1, self.queries)) * math.sqrt(self._variance_among(users) / answering)
+            two_sided(level, max(1, self.queries)) * math.sqrt(self._variance_among(users) / answering)
             + self.bias_bound
         )
 
@@ -268,7 +273,7 @@ class LinearSummary(BaseSummary):
             return None
         largest = self._variance_of_statements / self.first_share
         one, every = (
-            self._users(campaigns * _squared(_two_sided(level, queries) / room), largest)
+            self._users(campaigns * _squared(two_sided(level, queries) / room), largest)
             for queries in (1, max(1, self.queries))
         )
         if every > _MOST_USERS:
@@ -288,7 +293,8 @@ def _squared(number: float) -> float:
     return number * number
 
 
-def _two_sided(level: float, queries: int) -> float:
+def two_sided(level: float, queries: int) -> float:
+    """z with P(|Z| ≤ z)^queries = level: half of the width, in standard errors, that holds all answers (Šidák 1967)."""
     # The tail, since 1 less so small a number may round to 1.
     return -NormalDist().inv_cdf(-math.expm1(math.log(level) / queries) / 2)
 

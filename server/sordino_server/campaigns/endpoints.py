@@ -13,6 +13,7 @@ from sordino_server.campaigns import finding, service, tasks
 from sordino_server.campaigns.actions import OF_CAMPAIGN, OF_ROUND, CampaignChange, Target
 from sordino_server.campaigns.campaign_filter import CampaignFilter
 from sordino_server.campaigns.primary_check import PlanContents, check_primary, contents_of_plan
+from sordino_server.campaigns.progress import CampaignProgress, progress_of, rate_of
 from sordino_server.campaigns.reports_end import reports_end
 from sordino_server.campaigns.schemas import (
     CampaignEntry,
@@ -169,6 +170,15 @@ def get_status(context: Injected, _: Analyst, campaign_id: DigestPath) -> Campai
     """State, rounds with the reports counted so far, and refused reports by reason."""
     with context.database.read("get campaign status") as session:
         return status_of(session, service.get(session, campaign_id), context.clock.now())
+
+
+@router.get("/{campaign_id}/progress")
+def get_progress(context: Injected, _: Analyst, campaign_id: DigestPath) -> CampaignProgress:
+    """Devices counted and wanted, when it closes at this rate, and the error by the number of devices."""
+    with context.database.read("get campaign progress") as session:
+        now = context.clock.now()
+        status = status_of(session, service.get(session, campaign_id), now)
+        return progress_of(status, rate_of(session, status, now), now)
 
 
 def _add_action(word: str, change: CampaignChange) -> None:

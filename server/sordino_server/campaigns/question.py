@@ -8,9 +8,12 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary
+from sordino_analysis.documents.plan_summary import LinearSummary, PairwiseSummary, two_sided
 from sordino_analysis.documents.strings_summary import StringsSummary
 from sordino_analysis.documents.summary_parts import BlanketSummary
+
+# The level of every band.
+LEVEL = 0.95
 
 
 class Question(BaseModel):
@@ -30,6 +33,11 @@ class Question(BaseModel):
     predicted_rmse: float | None = Field(description="For `users` users: the worst query's, or the statistic's.")
     blanket: BlanketSummary | None = Field(None, description="Of a plan for a shuffler: the random reports it adds.")
     shown: str | None = Field(None, description="Of common strings: which of them people see, in words.")
+    band_variance: float | None = Field(
+        None, description="Of one report, for the band; null where it is `variance`, and for a pairwise statistic."
+    )
+    scale: float | None = Field(None, description="Of means of numbers: the range that they are of; null for shares.")
+    unit: str | None = Field(None, description="Of means of numbers that all have this unit.")
 
     def rmse(self, users: int) -> float | None:
         """√(variance/users + bias²), at least the worst query's error, with what random reports add; None: unknown."""
@@ -37,6 +45,17 @@ class Question(BaseModel):
             variance = self.variance + (0.0 if self.blanket is None else self.blanket.noise(users))
             return math.sqrt(variance / users + self.bias_bound**2)
         return self.predicted_rmse if users == self.users else None
+
+    def band(self, users: int) -> float | None:
+        """Half of the width, at most, of the band that holds all answers of `users` at once, in 19 of 20 results.
+
+        z·√((V + what random reports add)/users) + bias, with z of all answers (Šidák 1967); None: unknown.
+        """
+        variance = self.variance if self.band_variance is None else self.band_variance
+        if variance is None or users < 1:
+            return None
+        noise = 0.0 if self.blanket is None else self.blanket.noise(users)
+        return two_sided(LEVEL, max(1, self.queries)) * math.sqrt((variance + noise) / users) + self.bias_bound
 
 
 @singledispatch
@@ -58,6 +77,9 @@ def _(summary: LinearSummary, plan_request: str, workload: str) -> Question:
         bias_bound=summary.bias_bound,
         predicted_rmse=summary.predicted_max_rmse,
         blanket=summary.blanket,
+        band_variance=summary.band_variance,
+        scale=summary.scale,
+        unit=summary.unit,
     )
 
 

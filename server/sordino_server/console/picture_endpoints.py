@@ -26,7 +26,7 @@ from sordino_server.errors import ServerError
 from sordino_server.kit.path_parameters import DigestPath, RequestPath
 from sordino_server.plans import service as plans
 from sordino_server.populations import service as populations
-from sordino_server.populations.service import history
+from sordino_server.populations.charges import charges_of, history
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import Problem
 from sordino_shared.quantities import quantity
@@ -116,8 +116,8 @@ def draw_ledger(_: Analyst, context: Injected, population_id: DigestPath) -> Res
     with context.database.read("picture of ledger") as session:
         now = context.clock.now()
         population = populations.get(session, population_id)
-        found = history(session, population, now)
         shown = populations.document(session, population, now)
+        found = history(charges_of(session, population), round(shown.asked * NANO), now)
     if not found:
         raise ServerError(Problem.NOT_FOUND, "no campaign opened for this population yet")
     curves = [StepCurve("ε for life", "truth", [(moment, life / NANO) for moment, _, life in found])]

@@ -15,8 +15,11 @@ from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.kit.page_parameters import PageQuery
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.populations import service
+from sordino_server.populations.budget import budget
+from sordino_server.populations.charges import charges_of
 from sordino_server.populations.schemas import (
     LedgerPage,
+    PopulationBudget,
     PopulationCaps,
     PopulationDocument,
     PopulationEntry,
@@ -50,12 +53,12 @@ def list_populations(context: Injected, _: Analyst, page: PageQuery) -> Populati
 
 
 @router.get("/{population_id}")
-def get_population(context: Injected, _: Analyst, population_id: DigestPath, response: Response) -> PopulationDocument:
-    """A population's caps and the ε used per device, with the ETag that a change requires."""
+def get_population(context: Injected, _: Analyst, population_id: DigestPath, response: Response) -> PopulationBudget:
+    """A population's caps, the ε used per device and what is left of it, with the ETag that a change requires."""
     with context.database.read("get population") as session:
         population = service.get(session, population_id)
         response.headers["ETag"] = service.etag_of(population)
-        return service.document(session, population, context.clock.now())
+        return budget(session, population, charges_of(session, population), context.clock.now())
 
 
 @router.patch("/{population_id}")

@@ -94,7 +94,15 @@ def listed(session: Session, page: Page) -> tuple[Sequence[Population], str | No
     return pagination.listed(session, select(Population), Population.created_at, Population.id, page)
 
 
-def ledger(session: Session, identifier: str, page: Page) -> tuple[Sequence[AskedEpsilon], str | None]:
-    """A page of a population's ledger, newest first, and the token of the next one."""
+def ledger(
+    session: Session, identifier: str, page: Page
+) -> tuple[Sequence[tuple[AskedEpsilon, Campaign, SeriesRow | None]], str | None]:
+    """A page of a population's ledger, newest first, with campaigns and their series, and the token of the next one."""
     query = select(AskedEpsilon).where(AskedEpsilon.population_id == identifier)
-    return pagination.listed(session, query, AskedEpsilon.created_at, AskedEpsilon.id, page)
+    rows, token = pagination.listed(session, query, AskedEpsilon.created_at, AskedEpsilon.id, page)
+    known = select(Campaign, SeriesRow).outerjoin(SeriesRow, SeriesRow.campaign_id == Campaign.id)
+    found = {
+        row.id: (row, series)
+        for row, series in session.execute(known.where(Campaign.id.in_([each.id for each in rows])))
+    }
+    return [(row, *found[row.id]) for row in rows], token

@@ -77,6 +77,40 @@ class PopulationDocument(Created):
         )
 
 
+class Room(BaseModel):
+    """When more may be asked than now, as something leaves the period."""
+
+    at: int = Field(description="Unix seconds.")
+    epsilon: float = Field(description="The largest ε of one question then.")
+
+    @computed_field
+    def on(self) -> str:
+        return iso_8601(self.at)
+
+
+class Fit(BaseModel):
+    """What still fits below the caps at one ε of an answer."""
+
+    epsilon: float
+    questions: int = Field(description="How many questions that ask once fit now.")
+    weekly_slots: int | None = Field(
+        description="A question of every week fits if each device answers once in so many weeks; null where none does."
+    )
+    weekly_answers: int | None = Field(
+        description="So many answers of each device the cap for life leaves to it; null without such a cap."
+    )
+
+
+class PopulationBudget(PopulationDocument):
+    """A population with what may still be asked of each of its devices."""
+
+    left: float | None = Field(description="The largest ε of a question that opens now; null without caps.")
+    left_in_period: float | None = Field(description="ε left of the cap of the period; null without one.")
+    left_for_life: float | None = Field(description="ε left of the cap for life; null without one.")
+    room: Room | None = Field(description="When more may be asked; null where nothing leaves the period by itself.")
+    fits: list[Fit] = Field(description="What fits at ε = 0.25, 0.5, 1, 2 and 4, as far as they are left.")
+
+
 class PopulationEntry(Created):
     """A population in a list."""
 
@@ -114,19 +148,32 @@ class LedgerEntry(BaseModel):
     """A campaign that opened, and the ε that it asked of every device."""
 
     campaign: str
+    name: str = Field(description="Name of the campaign.")
     guarantee: Literal["pure_epsilon"] = Field(description="Kind of the guarantee of the devices.")
     epsilon: float = Field(description="Its ε in the caps.")
     opened_at: int
+    answers_max: int | None = Field(description="Of a series, the most answers of a device; null where it asks once.")
+    counts_until: int | None = Field(
+        description="Until when it counts in the cap of the period, in Unix seconds; null where none ends it."
+    )
 
     @computed_field
     def opened(self) -> str:
         return iso_8601(self.opened_at)
 
     @classmethod
-    def of(cls, row: AskedEpsilon) -> Self:
+    def of(cls, row: AskedEpsilon, name: str, answers_max: int | None, counts_until: int | None) -> Self:
         """What is shown of a row."""
         epsilon = BasicComposition().price(restore(row.kind, row.nano)) / NANO
-        return cls(campaign=row.id, guarantee="pure_epsilon", epsilon=epsilon, opened_at=row.created_at)
+        return cls(
+            campaign=row.id,
+            name=name,
+            guarantee="pure_epsilon",
+            epsilon=epsilon,
+            opened_at=row.created_at,
+            answers_max=answers_max,
+            counts_until=counts_until,
+        )
 
 
 class LedgerPage(BaseModel):

@@ -17,8 +17,9 @@ from sordino_analysis.guarantees import Accountant, BasicComposition, Guarantee,
 from sordino_server.config import PopulationMode
 from sordino_server.errors import ServerError, found
 from sordino_server.kit.pagination import Page
-from sordino_server.models import AskedEpsilon, KeptDefault, Population, SeriesRow
+from sordino_server.models import AskedEpsilon, Campaign, KeptDefault, Population, SeriesRow
 from sordino_server.populations import repository
+from sordino_server.populations.charges import DAY_S, Charge, price_within
 from sordino_server.populations.names import check_population, identifier_of
 from sordino_server.populations.schemas import (
     LedgerEntry,
@@ -32,7 +33,6 @@ from sordino_shared.guarantees import NANO
 from sordino_shared.protocol import Problem
 from sordino_shared.quantities import quantity
 
-DAY_S = 86400
 # The name under which a migration keeps when the newest population was made whose caps nobody had chosen.
 WITHOUT_CAPS = "populations_without_caps"
 # Prices what campaigns ask, in the unit of the caps.
@@ -210,9 +210,16 @@ def listed(session: Session, page: Page) -> tuple[Sequence[Population], str | No
 
 def ledger(session: Session, identifier: str, page: Page) -> LedgerPage:
     """A page of what was asked of a population, newest first; raises `not-found`."""
-    get(session, identifier)
+    days = get(session, identifier).period_days
     rows, token = repository.ledger(session, identifier, page)
-    return LedgerPage(entries=[LedgerEntry.of(row) for row in rows], next_page_token=token)
+    return LedgerPage(entries=[_entry(*row, days) for row in rows], next_page_token=token)
+
+
+def _entry(row: AskedEpsilon, campaign: Campaign, series: SeriesRow | None, days: int | None) -> LedgerEntry:
+    end = Charge.of(row, series, campaign.closed_at, days).end
+    ends = days is not None and end < math.inf
+    answers = None if series is None else series.answers_max
+    return LedgerEntry.of(row, campaign.name, answers, int(end) if ends else None)
 
 
 def document(session: Session, population: Population, now: int) -> PopulationDocument:
@@ -245,11 +252,6 @@ def _asked_in_periods(session: Session, populations: Sequence[Population], now: 
     return asked
 
 
-def price_within(series: SeriesRow, days: int) -> int:
-    """ε of the most answers that a device draws in any so many days, see `Rotating.most_drawn`."""
-    return series.nano * series.law.most_drawn(days * DAY_S)
-
-
 def _without_caps(name: str, now: int) -> Population:
     return Population(id=identifier_of(name), name=name, version=1, declared=False, created_at=now)
 
@@ -262,44 +264,3 @@ def _set(population: Population, caps: PopulationCaps) -> None:
     lifetime = population.lifetime_nano
     if population.period_nano is not None and lifetime is not None and population.period_nano > lifetime:
         raise InvalidValue("epsilon_per_period is above epsilon_lifetime: it could never be reached", caps)
-
-
-MOST_CHARGES = 1000
-
-
-def history(session: Session, population: Population, now: int) -> list[tuple[int, int, int]]:
-    """(Unix time, nano-ε asked in the period that ends then, and for life) whenever one of them changed until `now`.
-
-    Of the newest `MOST_CHARGES` entries of the ledger; what was asked before them counts in the second from the start.
-    """
-    found, span = repository.charges(session, population.id, MOST_CHARGES), DAY_S * (population.period_days or 0)
-    charges = [_Charge.of(entry, series, closed, population.period_days or 1, span) for entry, series, closed in found]
-    before = repository.asked(session, [population.id])[population.id] - sum(each.life_nano for each in charges)
-    ends = {int(each.end) for each in charges if each.end <= now}
-    moments = sorted({each.begin for each in charges} | ends)
-    return [
-        (
-            moment,
-            sum(each.period_nano for each in charges if each.begin <= moment < each.end),
-            before + sum(each.life_nano for each in charges if each.begin <= moment),
-        )
-        for moment in moments
-    ]
-
-
-@dataclass(frozen=True)
-class _Charge:
-    """What a campaign counts in the period from `begin` until before `end`, and from `begin` on for life."""
-
-    begin: int
-    end: float
-    period_nano: int
-    life_nano: int
-
-    @classmethod
-    def of(cls, entry: AskedEpsilon, series: SeriesRow | None, closed: int | None, days: int, span: int) -> _Charge:
-        """A series counts until so many seconds after it closed, any other campaign after it opened."""
-        begin = entry.created_at
-        if series is None:
-            return cls(begin, begin + span, entry.nano, entry.nano)
-        return cls(begin, math.inf if closed is None else closed + span, price_within(series, days), entry.nano)

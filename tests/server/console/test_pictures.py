@@ -14,7 +14,7 @@ from sordino_server.answers import picture
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.models import Role
 from sordino_server.populations import service as populations
-from sordino_server.populations.service import history
+from sordino_server.populations.charges import charges_of, history
 from sordino_shared.guarantees import NANO
 from tests.server.console.conftest import Browsers
 
@@ -64,8 +64,8 @@ def test_the_ledger_over_time_ends_with_what_the_population_says(running: Any, b
     now = running.clock.now()
     with running.database.read("test") as session:
         population = populations.get(session, identifier)
-        steps = history(session, population, now)
         shown = populations.document(session, population, now)
+        steps = history(charges_of(session, population), round(shown.asked * NANO), now)
     found = [((moment - start) // DAY, period // NANO, life // NANO) for moment, period, life in steps]
     days = [(0, 1, 1), (4, 2, 2), (7, 1, 2), (8, 2, 3), (11, 1, 3)]
     assert found == days

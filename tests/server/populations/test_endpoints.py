@@ -118,9 +118,10 @@ def test_a_population_that_nobody_made_has_no_cap_and_a_ledger(server: Any, chec
     page = server.api.get(f"{PATH}/ledger", params={"page_size": 1}).json()
     rest = server.api.get(f"{PATH}/ledger", params={"page_token": page["next_page_token"]}).json()
     now = server.clock.now()
-    alike = {"guarantee": "pure_epsilon", "epsilon": 1}
+    alike = {"guarantee": "pure_epsilon", "epsilon": 1, "answers_max": None, "counts_until": None}
     times = [{"opened_at": at, "opened": iso_8601(at)} for at in (now, now - 1)]
-    expected = [{"campaign": each} | alike | at for each, at in zip((known[1], known[0]), times, strict=True)]
+    named = [{"campaign": known[number], "name": f"campaign {number}"} for number in (1, 0)]
+    expected = [each | alike | at for each, at in zip(named, times, strict=True)]
     assert page["entries"] + rest["entries"] == expected
     assert rest["next_page_token"] is None
     assert [each["name"] for each in server.api.get("/v1/populations").json()["populations"]] == ["travellers"]
