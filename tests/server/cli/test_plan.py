@@ -111,10 +111,10 @@ def test_what_no_shuffler_can_promise_is_refused_in_words(run_command, options, 
 
 
 def test_the_table_marks_the_choice_and_says_what_was_not_taken(run_command):
-    arguments = ("plan", "--workload", "prefix", "--size", "3000", "--epsilon", "1", "--users", "50")
+    arguments = ("plan", "--workload", "prefix", "--size", "600", "--epsilon", "1", "--users", "50")
     text = run_command(*arguments, "--verbose").stdout
     assert "→ shifted_grids" in text
-    assert "factorization was not taken: 3000 types" in text
+    assert "factorization was not taken: 600 types" in text
     assert re.search(r"^  factorization +≥ \d+", text, re.MULTILINE)
     assert "manipulation" in text.splitlines()[0]
     assert "predicted error of the worst query with 50 users" in text
