@@ -42,6 +42,7 @@ COMMANDS = (
     "pool",
     "populations",
     "publish",
+    "questions",
     "release",
     "series",
     "serve",

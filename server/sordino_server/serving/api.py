@@ -25,6 +25,7 @@ from sordino_server.plans import endpoints as plans
 from sordino_server.populations import endpoints as populations
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.public_log import endpoints as public_log
+from sordino_server.questions import endpoints as questions
 from sordino_server.releases import endpoints as releases
 from sordino_server.reports import endpoints as reports
 from sordino_server.serving import docs_page, health
@@ -50,6 +51,7 @@ for noun in (
     plans,
     populations,
     campaigns,
+    questions,
     sources,
     shuffled,
     answers,
