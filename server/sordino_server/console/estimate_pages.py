@@ -22,6 +22,7 @@ from sordino_server.answers.views import table_text
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.campaigns.status import status_of
+from sordino_server.console.activity_entries import ActivityEntry, newest_of
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.inline_pictures import MOST_BARS, MOST_STEPS, PAGE, PHONE, bars, curve, steps_of
 from sordino_server.console.pages import ConsolePage, page
@@ -37,6 +38,7 @@ router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 # More rows are read by nobody; the CSV has all.
 SHOWN_ROWS = 500
 # Links that no longer open are never deleted: a page with all of them would grow without end.
+_SHOWN_ENTRIES = 6
 _SHOWN_ENDED = 10
 
 
@@ -77,7 +79,7 @@ def _table(context: Context, campaign_id: str) -> AnswerTable:
 def _of_page(request: Request, context: Context, status: CampaignStatus) -> dict[str, Any]:
     address = str(request.base_url)
     now = context.clock.now()
-    links, compared = _links(context, status.id)
+    links, compared, happened = _around(context, status.id)
     shown = _shown_links(links, now)
     return {
         "campaign": status,
@@ -87,6 +89,7 @@ def _of_page(request: Request, context: Context, status: CampaignStatus) -> dict
         "links": shown,
         "hidden_links": len(links) - len(shown),
         "compared": compared,
+        "happened": happened,
         "now": now,
     }
 
@@ -98,13 +101,16 @@ def _stored(context: Context, campaign_id: str) -> tuple[bytes, CampaignStatus]:
         return stored_last(session, campaign_id, now), status_of(session, row, now)
 
 
-def _links(context: Context, campaign_id: str) -> tuple[list[ShareLinkDocument], str]:
-    """The links to the result that open, or did; and the address that compares it, with the campaign before if any."""
+def _around(context: Context, campaign_id: str) -> tuple[list[ShareLinkDocument], str, list[ActivityEntry]]:
+    """The links to the result that open, or did; the address that compares it, with the campaign before if any; and
+    what was done to the question last.
+    """
     with context.database.read("console links of a result") as session:
         row = campaigns.get(session, campaign_id)
         before = None if row.closed_at is None else campaigns.comparable_before(session, row)
         sides = {"left": campaign_id} if before is None else {"left": before, "right": campaign_id}
-        return share_links.listed(session, campaign_id).share_links, f"/console/compare?{urlencode(sides)}"
+        links = share_links.listed(session, campaign_id).share_links
+        return links, f"/console/compare?{urlencode(sides)}", newest_of(session, campaign_id, _SHOWN_ENTRIES)
 
 
 def _shown_links(links: list[ShareLinkDocument], now: int) -> list[ShareLinkDocument]:

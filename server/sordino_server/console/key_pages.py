@@ -14,6 +14,8 @@ from sordino_server.console.pages import ConsolePage, page
 from sordino_server.console.rendering import render
 from sordino_server.context import Injected
 from sordino_server.keys import WARNED_S, service
+from sordino_server.keys.audit_log import AuditFilter
+from sordino_server.keys.audit_log import read_audit_log as read_entries
 from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.keys.schemas import KeyDocument
 from sordino_server.kit.page_parameters import PageQuery
@@ -77,7 +79,7 @@ def revoke_key(visitor: Admin, context: Injected, key_id: _KeyPath, form: Form) 
 def read_audit_log(_: Admin, context: Injected, requested: PageQuery) -> ConsolePage:
     """What operators changed, newest first."""
     with context.database.read("console audit log") as session:
-        document = service.read_audit_log(session, requested)
+        document = read_entries(session, requested, Role.ADMIN, AuditFilter())
     return ConsolePage(title="Audit log", document=document, rows=document.entries)
 
 

@@ -18,6 +18,7 @@ from sordino_analysis.planning.finished_plan import FinishedPlan
 from sordino_analysis.planning.planning_request import PlanningRequest
 from sordino_analysis.progress import ProgressCallback
 from sordino_server import rounds
+from sordino_server.campaigns.closings import note_closing
 from sordino_server.collecting import mirroring, repository, sending
 from sordino_server.collecting.home import Home, HomeUnreachable
 from sordino_server.collecting.mirroring import Fetched
@@ -136,7 +137,7 @@ class Collector(Worker):
         before = self.clock.now() - self.settings.collect_offline_s
         with self.database.read("find silent rounds") as session:
             found = repository.out_of_touch(session, before)
-        closed = close_rounds(self.database, found, self.clock.now())
+        closed = close_rounds(self.database, found, self.clock.now(), note_closing)
         for campaign, index in closed:
             log.warning("round closed without its home, which was silent for too long", campaign=campaign, round=index)
         return bool(closed)

@@ -24,6 +24,7 @@ from sordino_analysis.progress import ProgressCallback
 from sordino_analysis.requests import StoredRequest
 from sordino_server import rounds
 from sordino_server.campaigns import retention
+from sordino_server.campaigns.closings import close_due
 from sordino_server.campaigns.retention import OldReports
 from sordino_server.config import Settings
 from sordino_server.datasets.sealing import sealer_of
@@ -42,8 +43,7 @@ from sordino_server.models import PlanRequestRow, Release, Round, StringSearch
 from sordino_server.plans import service as plans
 from sordino_server.plans.schemas import PlanOrder
 from sordino_server.releases import service as releases
-from sordino_server.rounds.periods import close_due_periods
-from sordino_server.rounds.round_lifecycle import close_due_rounds, finish
+from sordino_server.rounds.round_lifecycle import finish
 from sordino_server.shuffled.key_ends import delete_ended_keys
 from sordino_server.shuffled.round_keys import RoundKeys
 from sordino_server.string_searches import lifecycle as searches
@@ -181,7 +181,7 @@ class Worker:
 
     def _close_due_rounds(self) -> bool:
         now = self.clock.now()
-        closed = close_due_rounds(self.database, now) + close_due_periods(self.database, now)
+        closed = close_due(self.database, now)
         for campaign, index in closed:
             log.info("round closed by its rule", campaign=campaign, round=index)
         return bool(closed)

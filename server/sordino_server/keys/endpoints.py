@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Path, Response
+from fastapi import APIRouter, Depends, Path, Query, Response
 from sqlalchemy.orm import Session
 
 from sordino_server.context import Injected
+from sordino_server.keys import audit_log as reading
 from sordino_server.keys import service
-from sordino_server.keys.authentication import Admin
+from sordino_server.keys.audit_log import AuditFilter
+from sordino_server.keys.audit_subjects import SubjectKind
+from sordino_server.keys.authentication import Admin, Analyst
 from sordino_server.keys.idempotency import Once, PostAnswer
 from sordino_server.keys.operator_route import OperatorRoute
 from sordino_server.keys.schemas import AuditLog, KeyDocument, KeyList, KeyRequest, NewKeyDocument
 from sordino_server.kit.page_parameters import PageQuery
+from sordino_server.models import Role
 
 router = APIRouter(prefix="/keys", tags=["keys"], route_class=OperatorRoute)
 audit_log = APIRouter(prefix="/audit-log", tags=["keys"], route_class=OperatorRoute)
@@ -64,8 +68,29 @@ def revoke_key(
         return KeyDocument.of(key)
 
 
+def audit_filter_of(
+    person: Annotated[
+        str | None,
+        Query(min_length=1, max_length=240, description="Entries of this `key_name` or `actor`; `server`: its own."),
+    ] = None,
+    subject: Annotated[
+        str | None,
+        Query(pattern="^([0-9a-f]{1,64}|SORDINO_[A-Z_]{1,64})$", description="Entries about what has this id."),
+    ] = None,
+    kind: Annotated[SubjectKind | None, Query(description="Entries about this kind of subject.")] = None,
+) -> AuditFilter:
+    """The filter that a request names."""
+    return AuditFilter(person=person, subject=subject, kind=kind)
+
+
+AuditQuery = Annotated[AuditFilter, Depends(audit_filter_of)]
+
+
 @audit_log.get("")
-def read_audit_log(context: Injected, _: Admin, page: PageQuery) -> AuditLog:
-    """What operators changed, newest first: one entry for every POST, PATCH and DELETE that changed something."""
+def read_audit_log(context: Injected, operator: Analyst, page: PageQuery, chosen: AuditQuery) -> AuditLog:
+    """What operators and the server did, newest first: an entry for each POST, PATCH and DELETE that changed something.
+
+    An analyst's key reads what is about campaigns, populations, plans, workloads, datasets and releases.
+    """
     with context.database.read("read audit log") as session:
-        return service.read_audit_log(session, page)
+        return reading.read_audit_log(session, page, Role(operator.role), chosen)

@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
-from sordino_server.keys import service
+from sordino_server.keys import repository, service
 from sordino_server.keys.authentication import Analyst
 from sordino_server.keys.operator_route import OperatorRequest
 from sordino_server.kit.insert_if_absent import insert_if_absent
@@ -23,6 +23,8 @@ from sordino_shared.protocol import Problem
 # Long enough for a retry after a weekend's outage; later the key is free again.
 REMEMBERED_S = 3 * 86400
 _UNFINISHED = 0
+# Who tries again and again fills no log.
+_REFUSALS_S = 3600
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,26 @@ class IdempotentPost:
 
     def answer(self, name: str, act: Callable[[Session], PostAnswer]) -> PostAnswer:
         """As `run`, for a caller that writes the response itself."""
-        return self.context.database.run(name, lambda session: self._once(session, name, act))
+        try:
+            return self.context.database.run(name, lambda session: self._once(session, name, act))
+        except ServerError as error:
+            if error.problem is Problem.BUDGET_EXCEEDED:
+                self._note_refusal(name, error)
+            raise
+
+    def _note_refusal(self, name: str, error: ServerError) -> None:
+        """That a cap refused the order is in the audit log, once an hour however often it is sent."""
+        # As the API calls what a form of the console is about.
+        path = self.method_path.partition(" ")[2].replace("/console/", "/v1/", 1).replace("/actions/", "/", 1)
+        action = f"refuse to {name}"
+        now, after = self.context.clock.now(), {"problem": error.problem.slug, "detail": error.detail}
+
+        def note(session: Session) -> None:
+            last = repository.last_entry(session, action, path)
+            if last is None or last.created_at <= now - _REFUSALS_S or last.key_id != self.key.id:
+                service.record(session, self.key, action, path, now, actor=service.SERVER, after=after)
+
+        self.context.database.run("note refusal", note)
 
     def _once(self, session: Session, name: str, act: Callable[[Session], PostAnswer]) -> PostAnswer:
         if self.token is None:

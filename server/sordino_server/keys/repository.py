@@ -2,17 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
-from sqlalchemy import or_, select, text, update
+from sqlalchemy import ColumnElement, Select, literal, or_, select, text, union_all, update
 from sqlalchemy.orm import Session
 
+from sordino_server.keys.audit_subjects import PARTS, SESSIONS, SETTINGS, SubjectKey, SubjectKind
 from sordino_server.kit import pagination
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.pagination import Page
-from sordino_server.models import AuditEntry, AuditLink, Campaign, Key, Role, SeriesRow, Source
+from sordino_server.models import (
+    AuditEntry,
+    AuditLink,
+    Campaign,
+    Dataset,
+    Key,
+    PlanRequestRow,
+    Population,
+    Role,
+    SeriesRow,
+    Source,
+    WorkloadRow,
+)
 from sordino_shared.protocol import Manifest
 
+_NAMED: Mapping[SubjectKind, Select[str, str]] = {
+    SubjectKind.CAMPAIGN: select(Campaign.id, Campaign.name),
+    SubjectKind.POPULATION: select(Population.id, Population.name),
+    SubjectKind.PLAN: select(PlanRequestRow.id, WorkloadRow.name).join(
+        WorkloadRow, WorkloadRow.id == PlanRequestRow.workload_id
+    ),
+    SubjectKind.WORKLOAD: select(WorkloadRow.id, WorkloadRow.name),
+    SubjectKind.DATASET: select(Dataset.id, Dataset.name),
+    SubjectKind.KEY: select(Key.id, Key.name),
+}
 # So long before its end a key is named at the start of the server and counted in a metric.
 WARNED_S = 30 * 86400
 
@@ -152,16 +175,68 @@ def newest_entry(session: Session, action: str) -> AuditEntry | None:
     return session.scalars(query.limit(1)).first()
 
 
+def of_kinds(kinds: Collection[SubjectKind]) -> ColumnElement[bool]:
+    """Entries about one of these kinds, as a condition of a query."""
+    parts = [part for part, kind in PARTS.items() if kind in kinds]
+    found = [_below(f"/v1/{part}") for part in parts]
+    if SubjectKind.SESSION in kinds:
+        found.append(AuditEntry.path == SESSIONS)
+    if SubjectKind.SETTING in kinds:
+        found.append(AuditEntry.path.startswith(SETTINGS, autoescape=True))
+    return or_(*found)
+
+
+def of_subject(identifier: str) -> ColumnElement[bool]:
+    """Entries about what has this id, whatever kind it is."""
+    return or_(AuditEntry.path == identifier, *(_below(f"/v1/{part}/{identifier}") for part in PARTS))
+
+
+def _below(path: str) -> ColumnElement[bool]:
+    return or_(AuditEntry.path == path, AuditEntry.path.startswith(f"{path}/", autoescape=True))
+
+
+def names_of_subjects(session: Session, wanted: Collection[SubjectKey]) -> dict[SubjectKey, str]:
+    """The names of those that are there, in one statement."""
+    queries = []
+    for kind, named in _NAMED.items():
+        ids = {identifier for of, identifier in wanted if of is kind and identifier is not None}
+        column = named.selected_columns[0]
+        if ids:
+            queries.append(named.where(column.in_(ids)).add_columns(literal(kind.value)))
+    if not queries:
+        return {}
+    return {(SubjectKind(kind), key): name for key, name, kind in session.execute(union_all(*queries))}
+
+
+def acted(person: str) -> ColumnElement[bool]:
+    """Entries of whom this names: an actor as it stands in the log, or the name of the key or person that acted.
+
+    `server` names the server and its workers. Entries of a command on the machine have the key that it changed, which
+    did nothing.
+    """
+    if person == "server":
+        return AuditEntry.actor.in_(("server", "worker"))
+    by_key = or_(
+        AuditEntry.actor.is_(None), AuditEntry.actor.startswith("key:"), AuditEntry.actor.startswith("person:")
+    )
+    return or_(AuditEntry.actor == person, (Key.name == person) & by_key)
+
+
+def last_entry(session: Session, action: str, path: str) -> AuditEntry | None:
+    """The last entry of this action on this path."""
+    query = select(AuditEntry).where(AuditEntry.action == action, AuditEntry.path == path)
+    return session.scalars(query.order_by(AuditEntry.id.desc()).limit(1)).first()
+
+
 def listed_entries(
-    session: Session, size: int, before: int | None, under: Sequence[str] = ()
+    session: Session, size: int, before: int | None, conditions: Collection[ColumnElement[bool]]
 ) -> Sequence[tuple[AuditEntry, Key | None, str | None]]:
     """At most `size` entries of the audit log, newest first, with the key and the link of each; those of a number
-    below `before`, and whose path begins with one of `under` if there are any.
+    below `before` that meet all conditions.
     """
     query = select(AuditEntry, Key, AuditLink.sha256).outerjoin(Key, Key.id == AuditEntry.key_id)
     query = query.outerjoin(AuditLink, AuditLink.entry_id == AuditEntry.id).order_by(AuditEntry.id.desc()).limit(size)
     if before is not None:
         query = query.where(AuditEntry.id < before)
-    if under:
-        query = query.where(or_(*(AuditEntry.path.startswith(each, autoescape=True) for each in under)))
+    query = query.where(*conditions)
     return [(entry, key, sha256) for entry, key, sha256 in session.execute(query)]

@@ -8,6 +8,7 @@ from pydantic import BaseModel, Field, computed_field
 
 from sordino_analysis.strict_model import StrictModel
 from sordino_server.identifiers import DigestText
+from sordino_server.keys.audit_subjects import SubjectKind
 from sordino_server.keys.source_terms import MAX_REPORTS, SourceTerms, source_terms
 from sordino_server.kit.times import Created, iso_8601_or_none
 from sordino_server.models import AuditEntry, Key, Role
@@ -102,8 +103,16 @@ class KeyList(BaseModel):
     next_page_token: str | None
 
 
+class AuditSubject(BaseModel):
+    """What an entry is about."""
+
+    kind: SubjectKind
+    id: str | None = Field(description="Of a setting its name; null of a session.")
+    name: str | None = Field(description="Null where it was deleted, or has no name.")
+
+
 class AuditEntryDocument(Created):
-    """One change that an operator made."""
+    """One change that an operator or the server made, or an order that the server refused."""
 
     id: str
     key_id: str | None = Field(description="Null of a worker.")
@@ -111,9 +120,12 @@ class AuditEntryDocument(Created):
     role: Role | None
     action: str = Field(description="Such as `open campaign`.")
     path: str = Field(description="What was changed.")
+    subject: AuditSubject | None = Field(
+        None, description="What it is about, by kind, id and name; null in entries of versions that named it otherwise."
+    )
     actor: str = Field(
-        description="`key:` and its name, `person:` with issuer, `#` and subject, `worker`, or `shell:` and the user's "
-        "number of a command on the server."
+        description="`key:` and its name, `person:` with issuer, `#` and subject, `worker`, `server` where it "
+        "refused what the key asked for, or `shell:` and the user's number of a command on the server."
     )
     actor_recorded: bool = Field(description="False in entries of versions before, whose hash has no actor.")
     request_id: str | None = Field(
@@ -148,4 +160,8 @@ class AuditLog(BaseModel):
     """A page of the audit log, newest first."""
 
     entries: list[AuditEntryDocument]
+    complete: bool = Field(
+        description="Whether the pages have every entry: no filter, and an admin's key. Others may be left out, and "
+        "the chain of hashes cannot be checked."
+    )
     next_page_token: str | None

@@ -12,12 +12,12 @@ from sqlalchemy.orm import Session
 
 from sordino_server.errors import ServerError, found
 from sordino_server.keys import repository
-from sordino_server.keys.schemas import AuditEntryDocument, AuditLog, KeyDocument, KeyList
+from sordino_server.keys.schemas import KeyDocument, KeyList
 from sordino_server.keys.source_terms import SourceTerms
 from sordino_server.kit.clock import iso_8601
 from sordino_server.kit.insert_if_absent import insert_if_absent
 from sordino_server.kit.logs import request_id
-from sordino_server.kit.pagination import Page, cut
+from sordino_server.kit.pagination import Page
 from sordino_server.models import AuditEntry, Key, Role
 from sordino_shared._checks import check_name
 from sordino_shared.errors import InvalidValue
@@ -26,6 +26,8 @@ from sordino_shared.protocol import Problem
 PREFIX = "sdo"
 # Who acts where no operator does.
 WORKER = "worker"
+# Who refuses an order, in its entry.
+SERVER = "server"
 PEOPLE = frozenset({Role.ADMIN, Role.ANALYST})
 # A key of a person that nobody renews in a year is one that nobody misses.
 PERSON_S = 365 * 86400
@@ -344,15 +346,6 @@ def listed(session: Session, page: Page) -> KeyList:
     return KeyList(keys=[KeyDocument.of(row) for row in rows], next_page_token=token)
 
 
-def read_audit_log(session: Session, page: Page, under: tuple[str, ...] = ()) -> AuditLog:
-    """A page of what operators changed, newest first; of paths that begin with one of `under` if there are any."""
-    # A token holds up to 64 digits, and a database compares numbers of 64 bits.
-    before = None if page.after is None else min(int(page.after.id, 16), 2**62)
-    rows = repository.listed_entries(session, page.size + 1, before, under)
-    entries, token = cut([AuditEntryDocument.of(*row) for row in rows], page)
-    return AuditLog(entries=list(entries), next_page_token=token)
-
-
 def last_change(session: Session, action: str) -> dict[str, Any] | None:
     """What the last entry of this action says of `after`; other writers wait until the transaction ends."""
     repository.lock_audit_log(session)
@@ -380,8 +373,8 @@ def record(
 ) -> None:
     """Write into the audit log, in the transaction of the change, that the operator of `key` changed `path`.
 
-    `actor` is who did it where that is not the key: `shell:uid` of a command on the server's machine, and `worker`,
-    whose entries have no key.
+    `actor` is who did it where that is not the key: `shell:uid` of a command on the server's machine, `server` where it
+    refused the order of the key, and `worker`, whose entries have no key.
     """
     entry = AuditEntry(
         key_id=None if key is None else key.id,

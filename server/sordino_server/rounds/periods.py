@@ -16,7 +16,7 @@ from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_server.models import Campaign, Round, SeriesPause, SeriesRow
 from sordino_server.rounds import repository
-from sordino_server.rounds.round_lifecycle import cancel_round, close_round, lock_campaign
+from sordino_server.rounds.round_lifecycle import NoteClosing, cancel_round, close_round, lock_campaign, no_note
 from sordino_shared.protocol import CampaignState, Manifest, Problem, Rotating, RoundState, ValueOf
 from sordino_shared.protocol.routes import ShuffledRoute
 from sordino_shared.quantities import quantity
@@ -142,13 +142,16 @@ def take_period(session: Session, manifest: Manifest, series: Rotating, number: 
         row.state, row.closed_at = RoundState.CLOSED, now
 
 
-def close_due_periods(database: Database, now: int) -> list[repository.RoundName]:
-    """Close the periods of open series whose acceptance is over, in order; safe to do twice, and by two at once."""
+def close_due_periods(database: Database, now: int, note: NoteClosing = no_note) -> list[repository.RoundName]:
+    """Close the periods of open series whose acceptance is over, in order; safe to do twice, and by two at once.
+
+    `note` is called in the transaction of each.
+    """
     with database.read("find due series") as session:
         due = repository.due_series(session, now)
     closed: list[repository.RoundName] = []
     for campaign in due:
-        numbers = database.run("close due periods", partial(_close_due, database, campaign, now))
+        numbers = database.run("close due periods", partial(_close_due, database, campaign, now, note))
         closed += [(campaign, number) for number in numbers]
     return closed
 
@@ -160,7 +163,7 @@ def end_series(database: Database, session: Session, series: SeriesRow, now: int
     _close_before(database, session, series, max(begun, series.closed_periods), now)
 
 
-def _close_due(database: Database, identifier: str, now: int, session: Session) -> list[int]:
+def _close_due(database: Database, identifier: str, now: int, note: NoteClosing, session: Session) -> list[int]:
     campaign = lock_campaign(session, identifier)
     if campaign.state != CampaignState.OPEN:
         return []
@@ -168,7 +171,10 @@ def _close_due(database: Database, identifier: str, now: int, session: Session) 
     assert series is not None
     over = (now - series.late_s - series.start) // series.period_s - series.lag
     _make_awaited(session, campaign, series, over, now)
-    return _close_before(database, session, series, max(over, series.closed_periods), now)
+    closed = _close_before(database, session, series, max(over, series.closed_periods), now)
+    for number in closed:
+        note(session, identifier, number, now)
+    return closed
 
 
 def _close_before(database: Database, session: Session, series: SeriesRow, end: int, now: int) -> list[int]:

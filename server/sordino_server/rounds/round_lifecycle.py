@@ -13,7 +13,7 @@ Everybody locks a campaign before its rounds. A closed campaign opens no further
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -98,6 +98,14 @@ def open_round(database: Database, session: Session, campaign: str, index: int, 
 # --- closed
 
 
+# What is written of a round that a rule closed, in the transaction that closes it: campaign, number, time.
+NoteClosing = Callable[[Session, str, int, int], None]
+
+
+def no_note(_: Session, __: str, ___: int, ____: int) -> None:
+    """Nothing is written."""
+
+
 def close_round(database: Database, session: Session, campaign: str, index: int, now: int) -> Round:
     """From open to closed: every report is in the aggregate or refused as late, never both and never neither.
 
@@ -116,21 +124,27 @@ def close_round_of(database: Database, session: Session, campaign: Campaign, ind
         change_campaign(session, campaign, CampaignState.CLOSED, now)
 
 
-def close_due_rounds(database: Database, now: int) -> list[repository.RoundName]:
-    """Close the rounds that have their reports or their time; those that somebody closed meanwhile are left out."""
+def close_due_rounds(database: Database, now: int, note: NoteClosing = no_note) -> list[repository.RoundName]:
+    """Close the rounds that have their reports or their time; those that somebody closed meanwhile are left out.
+
+    `note` is called in the transaction of each.
+    """
     with database.read("find due rounds") as session:
         due = repository.due_rounds(session, now)
-    return close_rounds(database, due, now)
+    return close_rounds(database, due, now, note)
 
 
-def close_rounds(database: Database, due: Sequence[repository.RoundName], now: int) -> list[repository.RoundName]:
+def close_rounds(
+    database: Database, due: Sequence[repository.RoundName], now: int, note: NoteClosing = no_note
+) -> list[repository.RoundName]:
     """Close these rounds; those that somebody closed meanwhile are left out."""
-    return [(campaign, index) for campaign, index in due if _close_due(database, campaign, index, now)]
+    return [(campaign, index) for campaign, index in due if _close_due(database, campaign, index, now, note)]
 
 
-def _close_due(database: Database, campaign: str, index: int, now: int) -> bool:
+def _close_due(database: Database, campaign: str, index: int, now: int, note: NoteClosing) -> bool:
     def close(session: Session) -> None:
         close_round_of(database, session, lock_campaign(session, campaign), index, now)
+        note(session, campaign, index, now)
 
     try:
         database.run("close due round", close)

@@ -47,7 +47,6 @@ ADMINS = {
     "POST /v1/keys",
     "GET /v1/keys",
     "DELETE /v1/keys/{key_id}",
-    "GET /v1/audit-log",
     "POST /v1/populations",
     "PATCH /v1/populations/{population_id}",
     "POST /v1/datasets",
