@@ -6,12 +6,14 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from good_documents import meaning
+from good_documents import device_parts, meaning
 
 from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.protocol.routes import PrivacyClaim
 from sordino_shared.protocol.schema import to_plain
-from sordino_shared.randomizers import Dithered, RandomizedResponse, SubsetSelection
-from sordino_shared.shuffling.laws import loss_of
+from sordino_shared.randomizers import Dithered, Pair, RandomizedResponse, SubsetSelection
+from sordino_shared.shuffling.composition import composed_claim
+from sordino_shared.shuffling.laws import is_closed_form, loss_of
 from sordino_shared.shuffling.profile import delta_of
 
 Point = tuple[float, float]
@@ -25,6 +27,8 @@ _CASES: list[tuple[str, Listed, int]] = [
     ("a_single_report", SubsetSelection.for_guarantee(16, 4, PureEpsilon.of(1)), 1),
 ]
 _EPSILONS = ("0.25", "1", "2")
+# So few that one report more or less changes δ by more than claims have to spare; the first with a δ above rounding.
+_BLANKETS = (80, 40, 20, 10, 5)
 
 
 def losses(randomizer: Listed, power: float) -> list[Point]:
@@ -99,4 +103,54 @@ def claims() -> dict[str, Any]:
                     "least_atto_delta": str(least_claim(bound)),
                 }
             )
-    return {"good/claims.json": {"vectors": found}}
+    return {"good/claims.json": {"vectors": found, "parts": _of_parts(), "composed": _composed()}}
+
+
+def _of_parts() -> list[dict[str, Any]]:
+    """Claims on each device part of `good/device_part.json`: the least one, and two that a device refuses.
+
+    Those are a hundredth below the bound, and the least claim on the bound with one report more in the blanket.
+    """
+    found = []
+    for name, part in device_parts().items():
+        randomizer = part.randomizer
+        if isinstance(randomizer, Pair):
+            found.append({"name": name, "has_blanket": False})
+            continue
+        law = loss_of(randomizer, math.exp(0.3))
+        blanket = next(count for count in _BLANKETS if delta_of(law, count) > 1e-7)
+        bound, more = delta_of(law, blanket), delta_of(law, blanket + 1)
+        found.append(
+            {
+                "name": name,
+                "has_blanket": True,
+                "closed_form": is_closed_form(randomizer),
+                "blanket": blanket,
+                "nano_epsilon": 300_000_000,
+                "bound": bound,
+                "proved": str(least_claim(bound)),
+                "unproved": [str(int(0.99e18 * bound)), str(least_claim(more))],
+            }
+        )
+    return found
+
+
+def _composed() -> list[dict[str, Any]]:
+    """What several answers give together: by the sum of ε, by the curve, and where δ reaches 1."""
+    law = RandomizedResponse.for_guarantee(16, _FOUR)
+    epsilons = (250_000_000, 500_000_000, 750_000_000, 10**9, 1_500_000_000, 2 * 10**9)
+    bounds = [delta_of(loss_of(law, math.exp(nano / 1e9)), 343) for nano in epsilons]
+    curve = [PrivacyClaim(nano, least_claim(bound)) for nano, bound in zip(epsilons, bounds, strict=True)]
+    cases = [(curve, 3, (1, 2, 12, 48, 400)), (curve[:1], 0, (1, 3)), ([PrivacyClaim(10**9, 10**17)], 0, (2, 10, 11))]
+    return [
+        {
+            "claims": [[claim.nano_epsilon, str(claim.atto_delta)] for claim in claims],
+            "headline": headline,
+            "answers": [
+                {"count": count, "nano_epsilon": one.nano_epsilon, "atto_delta": str(one.atto_delta)}
+                for count in counts
+                for one in [composed_claim(claims, claims[headline], count)]
+            ],
+        }
+        for claims, headline, counts in cases
+    ]

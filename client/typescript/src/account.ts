@@ -23,6 +23,8 @@ export interface AccountCampaign {
   readonly series: string | null;
   /** What holds against the collector alone, about one answer, where a shuffler mixes random answers in. */
   readonly mixed: MixedGuarantee | null;
+  /** The same of all answers of the device, in words; null where there is one at most. */
+  readonly several: string | null;
 }
 
 /** A campaign's manifest, and what is mixed in. */
@@ -60,30 +62,42 @@ export class Account {
     this.persistence = ledger.persistence;
     this.optedOutOfAll = state.leftAllAt !== null;
     [, this.period, this.lifetime] = spending(state, "", caps, debitTime(state, clock));
-    this.campaigns = Object.entries(state.campaigns).map(([campaign, joined]) => ({
-      campaign,
-      name: terms.get(campaign)!.manifest.name,
-      spent: spending(state, campaign, caps, 0)[0],
-      answers: state.debits.filter((debit) => debit.campaign === campaign).length,
-      waiting: state.reports.filter((report) => report.campaign === campaign).length,
-      optedOut: joined.leftAt !== null || this.optedOutOfAll,
-      series: seriesLine(terms.get(campaign)!.manifest, joined),
-      mixed: terms.get(campaign)!.mixed,
-    }));
+    this.campaigns = Object.entries(state.campaigns).map(([campaign, joined]) => {
+      const { manifest, mixed } = terms.get(campaign)!;
+      const answers = state.debits.filter((debit) => debit.campaign === campaign).length;
+      return {
+        campaign,
+        name: manifest.name,
+        spent: spending(state, campaign, caps, 0)[0],
+        answers,
+        waiting: state.reports.filter((report) => report.campaign === campaign).length,
+        optedOut: joined.leftAt !== null || this.optedOutOfAll,
+        series: seriesLine(manifest, joined),
+        mixed,
+        several: mixed && severalLine(mixed, manifest, answers),
+      };
+    });
   }
 
   toString(): string {
     const { perPeriod, periodDays, lifetime } = this.caps;
     const kept = { durable: "", evictable: "The browser may delete this account.", memory: "This account is not kept." };
-    const lines = this.campaigns.flatMap(({ name, spent, answers, waiting, optedOut, series, mixed }) => [
+    const lines = this.campaigns.flatMap(({ name, spent, answers, waiting, optedOut, series, mixed, several }) => [
       `${name}: ε ${decimal(spent)} in ${answers} answers, ${waiting} waiting${optedOut ? ", left" : ""}`,
       ...(series && !optedOut ? [`  series: ${series}`] : []),
       ...(mixed ? [`  each answer: ${mixed}`] : []),
+      ...(several ? [`  against the collector: ${several}`] : []),
     ]);
     lines.push(`in ${periodDays} days: ε ${decimal(this.period)} of ${decimal(perPeriod)}`);
     lines.push(`for life: ε ${decimal(this.lifetime)} of ${decimal(lifetime)}`);
     return [...lines, ...(kept[this.persistence] ? [kept[this.persistence]] : [])].join("\n");
   }
+}
+
+/** What all answers of a device give the collector: those of a series, or those that were given. */
+function severalLine(mixed: MixedGuarantee, { assignment }: Manifest, answers: number): string | null {
+  const count = assignment.kind === "rotating" ? assignment.answersMax : answers;
+  return count > 1 ? `${mixed.ofAnswers(count)} for all ${count} answers` : null;
 }
 
 /** How often a series asks: at most so much ε about any of its turns, and how many answers it has had. */

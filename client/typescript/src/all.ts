@@ -3,6 +3,7 @@
 import * as account from "./account.ts";
 import { provideAll } from "./chunks.ts";
 import * as attributes from "./chunks/attributes.ts";
+import * as claims from "./chunks/claims.ts";
 import * as composed from "./chunks/composed.ts";
 import * as series from "./chunks/series.ts";
 import * as shuffled from "./chunks/shuffled.ts";
@@ -50,6 +51,7 @@ export { TransportFailed } from "./transport.ts";
 provideAll({
   account,
   attributes,
+  claims,
   coarsened,
   composed,
   directions,

@@ -12,6 +12,7 @@ import { PlanUnavailable } from "./errors.ts";
 export interface Modules {
   account: typeof import("./account.ts");
   attributes: typeof import("./chunks/attributes.ts");
+  claims: typeof import("./chunks/claims.ts");
   coarsened: typeof import("./randomizers/coarsened/coarsened.ts");
   composed: typeof import("./chunks/composed.ts");
   directions: typeof import("./randomizers/directions/directions.ts");

@@ -101,14 +101,15 @@ export class Device {
   /** The verified part, from memory, the ledger or the server. */
   async part({ id, manifest }: Session, round: number, digest: Uint8Array): Promise<VerifiedPart> {
     const name = toHex(digest);
-    const known = this.parts.get(name);
+    const known = this.parts.get(id + name);
     if (known) return known;
     const kept = await this.transaction((state) => state.parts[name]);
     const content = kept ? fromHex(kept) : await fetchPart(this.transport, digest, this.options.largestPart);
     const verified = await withCode(() => verifyPart(content, digest));
     if (!kept && !manifest.rounds[round]!.plan) await this.log?.checkPlan(id, round, digest);
     if (!kept) await this.transaction((state) => (state.parts[name] = toHex(content)));
-    this.parts.set(name, verified);
+    if (manifest.route.kind === "shuffled") (await load("claims")).checkHeadline(manifest, verified.part);
+    this.parts.set(id + name, verified);
     return verified;
   }
 

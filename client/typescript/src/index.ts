@@ -24,6 +24,7 @@ export { TransportFailed } from "./transport.ts";
 provide({
   account: () => import("./account.ts"),
   attributes: () => import("./chunks/attributes.ts"),
+  claims: () => import("./chunks/claims.ts"),
   coarsened: () => import("./randomizers/coarsened/coarsened.ts"),
   composed: () => import("./chunks/composed.ts"),
   directions: () => import("./randomizers/directions/directions.ts"),

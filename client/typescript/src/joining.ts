@@ -111,7 +111,9 @@ async function fetchAhead(device: Device, id: string, manifest: Manifest, isNeed
     const round = task.round ?? task.deviceParts.length - 1;
     const digest = task.deviceParts[round]!;
     const bytes = await fetchPart(device.transport, digest, device.options.largestPart);
-    checkPart((await withCode(() => verifyPart(bytes, digest))).part, manifest, round);
+    const { part } = await withCode(() => verifyPart(bytes, digest));
+    checkPart(part, manifest, round);
+    if (manifest.route.kind === "shuffled") (await load("claims")).checkHeadline(manifest, part);
     // What is kept is not asked about again.
     if (!manifest.rounds[round]!.plan) await device.log?.checkPlan(id, round, digest);
     ahead.part = { digest, content: bytes };

@@ -9,7 +9,7 @@ import { DOCUMENTS, FOLDER } from "./vectors.ts";
 /** Documents of servers and analysts, which no device reads. */
 const NOT_OF_A_DEVICE = ["aggregate", "analyst_part", "batch_statement", "shuffled_page"];
 /** What this SDK does not do yet, and what a device never does: it takes the weights of a plan as they are. */
-const NOT_BUILT = ["claims", "report_ids"];
+const NOT_BUILT = ["report_ids"];
 const OF_PLANNERS = ["laws", "sampling"];
 
 test("every file is accounted for", () => {

@@ -85,6 +85,16 @@ test("a shuffled campaign is joined at its shuffler alone, where the platform ca
   await assert.rejects(other.join(world.campaign), /WebCrypto with X25519 is missing/);
 });
 
+test("a claim that the blanket does not prove spends nothing, and several answers are told together", async () => {
+  const { world } = shuffledWorld([ADDRESS], {}, { nanoEpsilon: 10n ** 8n, attoDelta: 10n ** 6n });
+  const client = await opened(world);
+  await client.join(world.campaign);
+  await assert.rejects(client.answer(world.campaign, "yes"), /claims \(ε 0\.1, δ 1e-12\), and 20 random reports prove less/);
+  assert.equal((await client.account()).lifetime, 0n);
+  const { mixed } = await client.join(world.campaign);
+  assert.equal(mixed!.ofAnswers(3), "(ε 0.3, δ 3e-12)");
+});
+
 /** What of the reports is sent while the shuffler answers so. */
 async function sent(world: World, client: Client, outcomes: Uint8Array<ArrayBuffer>): Promise<string[]> {
   const bodies: string[] = [];
@@ -111,7 +121,7 @@ function opened(world: World): Promise<Client> {
   return Client.open({ ...options, uploadToken: "sdo_upload_x" });
 }
 
-function shuffledWorld(urls: string[], changes: Partial<Task> = {}) {
+function shuffledWorld(urls: string[], changes: Partial<Task> = {}, claim = { nanoEpsilon: 10n ** 9n, attoDelta: 10n ** 18n }) {
   const { publicKey, privateKey } = generateKeyPairSync("ed25519");
   const taskKey = bytesOf(Buffer.from(publicKey.export({ format: "jwk" }).x!, "base64url").toString("hex"));
   const route: Shuffled & { kind: "shuffled" } = {
@@ -123,7 +133,7 @@ function shuffledWorld(urls: string[], changes: Partial<Task> = {}) {
     blanket: 20,
     end: END,
     taskKey,
-    claims: [{ nanoEpsilon: 10n ** 9n, attoDelta: 10n ** 18n }],
+    claims: [claim],
     headline: 0,
     issuer: null,
   };

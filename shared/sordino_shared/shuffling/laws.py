@@ -30,7 +30,8 @@ from sordino_shared.randomizers.coarsened import Level
 from sordino_shared.shuffling.envelope import envelope
 from sordino_shared.shuffling.profile import LossLaw
 
-# A shuffler computes the envelope of a table in this many steps, types² times outputs: half a minute.
+# A shuffler computes the envelope of a table in this many steps, types² times outputs: half a minute. The overlaps of
+# shifts take as many at most, so that no manifest holds a device or a shuffler for longer.
 MAX_STEPS = 1 << 26
 
 BlanketLaw = Literal["types", "outputs"]
@@ -204,8 +205,11 @@ def least_overlap(members: int, shape: Sequence[int]) -> int:
     Cells are those of a product of cyclic groups. The number of cells that S shares with its shift is its
     autocorrelation, the inverse transform of |F|² of its indicator.
     The cost grows with the cells times the sum of `shape`, or with the square of the cells over 64 for one axis.
+    Raises InvalidValue where that is more than 2^26.
     """
     cells = math.prod(shape)
+    if (cells**2 // 64 if len(shape) == 1 else cells * sum(shape)) > MAX_STEPS:
+        raise InvalidValue(f"shifts of {cells} cells are too many for a proof of their blanket", cells)
     if len(shape) == 1:
         whole = (1 << cells) - 1
         shifts = ((members << d | members >> (cells - d)) & whole for d in range(1, cells))

@@ -5,9 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import pytest
+
+from sordino_shared.errors import InvalidValue
+from sordino_shared.protocol import DevicePart
+from sordino_shared.protocol.routes import PrivacyClaim
 from sordino_shared.protocol.schema import from_plain
 from sordino_shared.randomizers import AnyRandomizer, Dithered, RandomizedResponse, SubsetSelection
-from sordino_shared.shuffling.laws import loss_of
+from sordino_shared.shuffling.claims import unproved
+from sordino_shared.shuffling.composition import composed_claim
+from sordino_shared.shuffling.laws import is_closed_form, loss_of
 from sordino_shared.shuffling.profile import delta_of
 from tests.shared.test_vectors import plain
 
@@ -36,3 +43,29 @@ def test_a_blanket_of_fewer_reports_does_not_prove_it(vectors: dict[str, Any]) -
         fewer = case["blanket"] - case["blanket"] // 8
         found = delta_of(loss_of(randomizer, math.exp(case["nano_epsilon"] / 1e9)), fewer)
         assert found * 1e18 > int(case["least_atto_delta"]), case["name"]
+
+
+def test_a_claim_on_each_part_is_proved_and_one_with_too_little_is_not(vectors: dict[str, Any]) -> None:
+    parts = {
+        each["name"]: DevicePart.read(bytes.fromhex(each["hex"])) for each in vectors["good/device_part"]["vectors"]
+    }
+    assert {each["name"] for each in vectors["good/claims"]["parts"]} == set(parts)
+    for case in vectors["good/claims"]["parts"]:
+        randomizer = parts[case["name"]].randomizer
+        if not case["has_blanket"]:
+            with pytest.raises(InvalidValue, match="have no blanket"):
+                unproved(randomizer, 80, [PrivacyClaim(10**9, 10**18)])
+            continue
+        assert is_closed_form(randomizer) == case["closed_form"], case["name"]
+        proved, *rest = (PrivacyClaim(case["nano_epsilon"], int(each)) for each in [case["proved"], *case["unproved"]])
+        assert unproved(randomizer, case["blanket"], [proved]) is None, case["name"]
+        for claim in rest:
+            assert unproved(randomizer, case["blanket"], [claim]) == claim, case["name"]
+
+
+def test_answers_together_give_what_the_vectors_say(vectors: dict[str, Any]) -> None:
+    for case in vectors["good/claims"]["composed"]:
+        claims = [PrivacyClaim(nano, int(atto)) for nano, atto in case["claims"]]
+        for one in case["answers"]:
+            found = composed_claim(claims, claims[case["headline"]], one["count"])
+            assert found == PrivacyClaim(one["nano_epsilon"], int(one["atto_delta"]))

@@ -20,7 +20,8 @@ class BaseRow {
   readonly members: WireArray;
   readonly cells: bigint;
   readonly inside: bigint;
-  private readonly set: bigint;
+  /** The members as the bits of a number. */
+  readonly set: bigint;
 
   constructor({ shape, members }: { shape: readonly bigint[]; members: WireArray }) {
     this.shape = shape;

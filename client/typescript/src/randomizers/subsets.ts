@@ -62,7 +62,7 @@ export class SubsetMixture extends CellRandomizer {
   readonly subsetSizes: readonly number[];
   readonly sizeWeights: readonly bigint[];
   readonly includeWeights: readonly bigint[];
-  private readonly parts: readonly SubsetSelection[];
+  readonly parts: readonly SubsetSelection[];
 
   constructor(fields: {
     size: number;

@@ -5,6 +5,7 @@ import type { Manifest } from "../documents/manifest.ts";
 import { sealedReports } from "../documents/sealed.ts";
 import type { Shuffled } from "../documents/shuffled.ts";
 import { PlanRefused, SordinoError } from "../errors.ts";
+import { composedClaim, type PrivacyClaim } from "./composition.ts";
 import { makePair, sealer } from "./sealing.ts";
 
 const CONTEXT = new TextEncoder().encode("sordino sealed report v1\0");
@@ -30,6 +31,8 @@ export interface MixedGuarantee {
   readonly nanoEpsilon: bigint;
   readonly attoDelta: bigint;
   readonly together: bigint;
+  /** (ε, δ) of so many answers of one device, at the sum of their δ: by the Rényi curve where that proves less ε. */
+  ofAnswers(count: number): string;
   toString(): string;
 }
 
@@ -60,13 +63,18 @@ export async function checkCanSeal(): Promise<void> {
 /** What the owner is told; null for a campaign without a shuffler. */
 export function mixedGuarantee({ route, arms, rounds }: Manifest): MixedGuarantee | null {
   if (route.kind !== "shuffled") return null;
-  const { nanoEpsilon, attoDelta } = route.claims[route.headline]!;
-  const { blanket } = route;
+  const { blanket, claims } = route;
+  const headline = claims[route.headline]!;
   const shuffler = new URL(route.shuffler.urls[0]!).host;
   const together = rounds[0]!.guarantee.nano;
   const answers = `${blanket} random answer${blanket === 1 ? "" : "s"}${arms.length ? " of each version" : ""}`;
   const told =
-    `(ε ${decimal(nanoEpsilon)}, δ ${Number((Number(attoDelta) / 1e18).toPrecision(3))}) against the collector as long as ` +
+    `${point(headline)} against the collector as long as ` +
     `${shuffler} mixes in ${answers} and does not work with it, which nobody else can check; ε ${decimal(together)} otherwise`;
-  return { shuffler, blanket, arms: arms.length, nanoEpsilon, attoDelta, together, toString: () => told };
+  const ofAnswers = (count: number) => point(composedClaim(claims, headline, count));
+  return { shuffler, blanket, arms: arms.length, ...headline, together, ofAnswers, toString: () => told };
+}
+
+function point({ nanoEpsilon, attoDelta }: PrivacyClaim): string {
+  return `(ε ${decimal(nanoEpsilon)}, δ ${Number((Number(attoDelta) / 1e18).toPrecision(3))})`;
 }

@@ -37,7 +37,7 @@ export class Coarsened implements Randomizer {
   readonly families!: readonly Family[];
   readonly payloadBytes: number;
   private readonly sizes: readonly bigint[];
-  private readonly levels: readonly Level[];
+  readonly levels: readonly Level[];
   private readonly fieldBits: readonly (readonly number[])[];
 
   constructor(fields: Fields) {

@@ -12,6 +12,8 @@ type Numbers = readonly bigint[];
 /** One label of each cell; `words` are drawn for each report and public. */
 export interface Label {
   readonly kind: string;
+  /** How many labels of each coordinate there are, of residues alone. */
+  readonly moduli?: Numbers;
   /** How many labels there are. */
   readonly count: bigint;
   /** Throws unless cells of this shape have such labels. */

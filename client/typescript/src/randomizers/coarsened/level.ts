@@ -14,7 +14,7 @@ export class Level {
   readonly chance: bigint;
   readonly partition: Partition;
   readonly label: Label;
-  private readonly members: Uint8Array;
+  readonly members: Uint8Array;
 
   constructor(chance: bigint, partition: Partition, label: Label, members: Uint8Array) {
     this.chance = chance;
