@@ -14,7 +14,7 @@ from sordino_analysis.experiments.findings import finding_of
 from sordino_analysis.experiments.looks import Looks
 from sordino_analysis.kinds.registry import kind_named
 from sordino_server.answers import repository
-from sordino_server.answers.stored import read_estimate, stored_last
+from sordino_server.answers.stored import check_not_cancelled, read_estimate, stored_last
 from sordino_server.errors import ServerError
 from sordino_server.kit.db import Database
 from sordino_shared.protocol import Problem
@@ -51,6 +51,7 @@ def finding_document(session: Session, campaign: str, now: int) -> FindingDocume
     """Of an experiment the sentence of its last look, of others that of the estimate; raises as `stored_last` does."""
     told = _last_look(session, campaign)
     if told is not None:
+        check_not_cancelled(session, campaign)
         return FindingDocument.of(campaign, Findings(headline=told))
     estimate = read_estimate(stored_last(session, campaign, now))
     return FindingDocument.of(campaign, kind_named(estimate.kind).finding(estimate))

@@ -13,6 +13,7 @@ from sqlalchemy.orm import Session
 
 from sordino_analysis.kinds.series import PeriodState
 from sordino_server.answers import repository
+from sordino_server.answers.stored import check_not_cancelled
 from sordino_server.campaigns import service as campaigns
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
@@ -65,9 +66,12 @@ def series_of(session: Session, campaign: Campaign) -> SeriesRow:
 
 
 def asked_periods(session: Session, identifier: str, question: SeriesQuestion, now: int) -> PeriodsOfAnswer:
-    """The periods that the question is about; raises `not-found`, and InvalidValue for a range that is too long."""
+    """The periods that the question is about; raises `not-found`, `estimate-not-ready` for a cancelled series, and
+    InvalidValue for a range that is too long.
+    """
     campaign = campaigns.get(session, identifier)
     row = series_of(session, campaign)
+    check_not_cancelled(session, identifier)
     earliest, latest = _begun(campaign, row, now)
     last = latest if question.last is None else min(question.last, latest)
     first = max(earliest, last - DEFAULT_SHOWN + 1) if question.first is None else max(question.first, earliest)

@@ -16,7 +16,7 @@ from sordino_server.answers import repository
 from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import ServerError
 from sordino_server.models import Round
-from sordino_shared.protocol import Manifest, Problem, Rotating, RoundState
+from sordino_shared.protocol import CampaignState, Manifest, Problem, Rotating, RoundState
 
 RETRY_AFTER_S = 2
 
@@ -40,6 +40,7 @@ def stored(session: Session, campaign: str, index: int, now: int) -> bytes:
     content = repository.find(session, row.id)
     if content is None:
         raise _not_ready(session, row, now)
+    check_not_cancelled(session, campaign)
     return content
 
 
@@ -48,6 +49,7 @@ def stored_last(session: Session, campaign: str, now: int) -> bytes:
     content = repository.find_last(session, campaign)
     if content is None:
         raise _none_ready(session, campaign, now)
+    check_not_cancelled(session, campaign)
     return content
 
 
@@ -56,7 +58,16 @@ def stored_rounds(session: Session, campaign: str, now: int) -> Sequence[tuple[i
     found = repository.find_rounds(session, campaign)
     if not found:
         raise _none_ready(session, campaign, now)
+    check_not_cancelled(session, campaign)
     return found
+
+
+def check_not_cancelled(session: Session, campaign: str) -> None:
+    """Raise `estimate-not-ready` for a cancelled campaign: what its periods or looks told before is told no more."""
+    state = campaigns.get(session, campaign).state
+    if state == CampaignState.CANCELLED:
+        detail = "the campaign was cancelled: it has no answers, and those of before are shown no more"
+        raise ServerError(Problem.ESTIMATE_NOT_READY, detail, state=state)
 
 
 def stored_content(session: Session, round_id: int) -> bytes:

@@ -168,8 +168,9 @@ class CampaignEntry(Created, Opened):
 
     @classmethod
     def of(cls, row: Campaign) -> Self:
-        """What a list shows of a row."""
-        return cls.model_validate(row, from_attributes=True)
+        """What a list shows of a row; a cancelled campaign tells nothing."""
+        shown = cls.model_validate(row, from_attributes=True)
+        return shown.model_copy(update={"headline": None}) if shown.state is CampaignState.CANCELLED else shown
 
 
 class CollectorGuarantee(BaseModel):

@@ -14,6 +14,7 @@ WORDS: Mapping[str, str] = {
     "best value": "The usual nearest guess among the values that are possible.",
     "cannot be told": "The noise is larger than what you look for.",
     "privacy ε": "How much the answers of one device can say about its owner; smaller is more private.",
+    "privacy spent": "The sum of ε that one device can have told: in the period, and for life.",
     "privacy left": "The sum of ε that one device may still tell before the limit.",
     "limit": "What nobody can exceed: the server refuses, and so does each device.",
     "wanted": "So many devices, after which the question closes by itself.",

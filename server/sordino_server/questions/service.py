@@ -50,14 +50,14 @@ def _count(by_state: dict[CampaignState, int], state: CampaignState | None) -> i
 
 def _tile_of(row: Campaign, rounds: Sequence[CountedRound]) -> QuestionTile:
     """From the row, its counts and its stored headline."""
-    told = None if row.headline is None else Headline.model_validate_json(row.headline)
+    told = headline_of(row)
     manifest, devices = Manifest.read(row.manifest), sum(each.devices for each in rounds)
     is_series, error = (
         isinstance(manifest.assignment, Rotating),
         next((each.error for each in rounds if each.error), None),
     )
     expected = _expected(row, rounds, len(manifest.rounds))
-    look, state = _state(row, told, error, is_series=is_series)
+    look, state = state_of(row, told, error, is_series=is_series)
     number, after, says = _answered(told) if told is not None else _unanswered(row, devices, expected, error)
     return QuestionTile(
         id=row.id,
@@ -73,6 +73,13 @@ def _tile_of(row: Campaign, rounds: Sequence[CountedRound]) -> QuestionTile:
         path=_path(row, told, is_series=is_series, is_experiment=bool(manifest.arms)),
         headline=told,
     )
+
+
+def headline_of(row: Campaign) -> Headline | None:
+    """The stored headline; None before there is one, and of a cancelled series, which tells nothing any more."""
+    if row.headline is None or row.state == CampaignState.CANCELLED:
+        return None
+    return Headline.model_validate_json(row.headline)
 
 
 def _expected(row: Campaign, rounds: Sequence[CountedRound], planned_rounds: int) -> CampaignError | None:
@@ -93,7 +100,8 @@ def _path(row: Campaign, told: Headline | None, *, is_series: bool, is_experimen
     return f"/console/campaigns/{row.id}/{'series' if is_series else 'estimate'}"
 
 
-def _state(row: Campaign, told: Headline | None, error: str | None, *, is_series: bool) -> tuple[Look, str]:
+def state_of(row: Campaign, told: Headline | None, error: str | None, *, is_series: bool) -> tuple[Look, str]:
+    """How a question stands, in one to three words, and the icon of that."""
     if row.state == CampaignState.READY:
         return "draft", "Draft"
     if row.state == CampaignState.CANCELLED:
@@ -133,5 +141,5 @@ def _unanswered(row: Campaign, devices: int, expected: CampaignError | None, err
     if row.state == CampaignState.OPEN:
         return f"{devices:,}", "devices" if wanted is None else f"of {wanted:,} devices", noted
     if row.state == CampaignState.CANCELLED:
-        return "", "", f"{quantity(devices, 'device')} answered; nothing was computed"
+        return "", "", f"{quantity(devices, 'device')} answered; no result is shown"
     return f"{devices:,}", "devices", "the answer is being computed"

@@ -89,7 +89,7 @@ def test_what_cannot_be_shared_is_refused_in_words(running: Any, check_problem: 
     check_problem(running.api.post(links, json={"until": None}), Problem.ILLEGAL_TRANSITION)
 
 
-def test_a_link_to_a_series_keeps_its_period_and_tells_of_its_end(running: Any) -> None:
+def test_a_link_to_a_series_keeps_its_period_and_tells_of_its_end(running: Any, check_problem: Check) -> None:
     series = begin(running)
     path = f"/v1/campaigns/{series.id}/share-links"
     shown = []
@@ -102,7 +102,16 @@ def test_a_link_to_a_series_keeps_its_period_and_tells_of_its_end(running: Any) 
     first, second = (running.anonymous.get(each).text for each in shown)
     assert re.search("delay", first)
     assert first != second
+    console = running.client(running.key(Role.ANALYST))
+    told_of = [f"/v1/campaigns/{series.id}/{each}" for each in ("finding", "estimates", "rounds/0/estimates", "series")]
+    assert [running.api.get(each).status_code for each in told_of] == [200] * 4
     running.api.post(f"/v1/campaigns/{series.id}/cancel").raise_for_status()
+    # Nothing tells it any more.
+    for each in told_of:
+        check_problem(running.api.get(each), Problem.ESTIMATE_NOT_READY, "was cancelled")
+    exported = console.get("/v1/estimates", params={"campaign": series.id})
+    check_problem(exported, Problem.ESTIMATE_NOT_READY, "was cancelled")
+    assert running.api.get("/v1/campaigns").json()["campaigns"][0]["headline"] is None
     told = running.anonymous.get(shown[0]).text
     assert "was cancelled after the link was made" in told
     assert "%" not in told
