@@ -24,6 +24,7 @@ _LEAST_S = 60
 _FEWEST, _POINTS, _BEYOND = 100, 25, 3
 _PARTS_OF_LOG = 200
 _LATEST = 2**53
+_MARGINS = (0.05, 0.03, 0.02, 0.01)
 
 
 class ErrorPoint(BaseModel):
@@ -32,6 +33,13 @@ class ErrorPoint(BaseModel):
     devices: int
     rmse: float = Field(description="Root mean squared error.")
     band: float = Field(description="Half of the width of the band over all answers, at most, in 19 of 20 results.")
+
+
+class DevicesFor(BaseModel):
+    """How many devices a band takes that is ± `margin` of the scale of an answer, which is 1 for shares."""
+
+    margin: float
+    devices: int
 
 
 class CampaignProgress(BaseModel):
@@ -53,6 +61,7 @@ class CampaignProgress(BaseModel):
     scale: float | None = Field(description="Of means of numbers: the range that errors are of; null for shares.")
     unit: str | None = Field(description="Unit of errors of means; null for shares.")
     curve: list[ErrorPoint] = Field(description="Errors by the number of devices; empty where none can be told.")
+    devices_for: list[DevicesFor] = Field(description="Devices for a band of ± 5, 3, 2 and 1 % of the scale.")
 
     @computed_field
     def closes(self) -> str | None:
@@ -60,8 +69,11 @@ class CampaignProgress(BaseModel):
 
 
 def progress_of(status: CampaignStatus, rate: float | None, now: int) -> CampaignProgress:
-    """How far the campaign is `now`, by its counts and its rate in reports a second."""
-    question, predicted = status.question, status.predicted
+    """How far the campaign is `now`, by its counts and its rate in reports a second.
+
+    The error of an experiment's answers is no error of the difference of its arms: nothing is said of it.
+    """
+    question, predicted = None if status.arms else status.question, status.predicted
     devices = sum(each.users for each in status.rounds) if predicted is None else predicted.users_now
     wanted = None if predicted is None else predicted.users_wanted
     at, about = closing(status, rate, now)
@@ -78,6 +90,7 @@ def progress_of(status: CampaignStatus, rate: float | None, now: int) -> Campaig
         scale=None if question is None else question.scale,
         unit=None if question is None else question.unit,
         curve=[] if question is None else list(error_curve(question, devices, wanted)),
+        devices_for=[] if question is None else list(_devices_for(question)),
     )
 
 
@@ -115,6 +128,13 @@ def error_curve(question: Question, devices: int, wanted: int | None) -> Iterato
         rmse, band = question.rmse(number), question.band(number)
         if rmse is not None and band is not None:
             yield ErrorPoint(devices=number, rmse=rmse, band=band)
+
+
+def _devices_for(question: Question) -> Iterator[DevicesFor]:
+    for margin in _MARGINS:
+        needed = question.devices_for(margin * (question.scale or 1.0))
+        if needed is not None:
+            yield DevicesFor(margin=margin, devices=needed)
 
 
 def recent_rate(steps: Sequence[tuple[int, int]], opened_at: int, now: int) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from functools import singledispatch
 from typing import Self
 
@@ -14,6 +15,7 @@ from sordino_analysis.documents.summary_parts import BlanketSummary
 
 # The level of every band.
 LEVEL = 0.95
+_MOST_DEVICES = 2**53
 
 
 class Question(BaseModel):
@@ -56,6 +58,14 @@ class Question(BaseModel):
             return None
         noise = 0.0 if self.blanket is None else self.blanket.noise(users)
         return two_sided(LEVEL, max(1, self.queries)) * math.sqrt((variance + noise) / users) + self.bias_bound
+
+    def devices_for(self, margin: float) -> int | None:
+        """The fewest devices of which the band is ± `margin` or narrower; None where no number, or none below 2^53."""
+        widest = self.band(_MOST_DEVICES)
+        if widest is None or widest > margin:
+            return None
+        enough = bisect_left(range(1, _MOST_DEVICES), -margin, key=lambda devices: -(self.band(devices) or 0.0))
+        return 1 + enough
 
 
 @singledispatch

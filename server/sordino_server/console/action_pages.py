@@ -8,16 +8,26 @@ from sqlalchemy.orm import Session
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.actions import Target
 from sordino_server.campaigns.expected_crowd import expected_crowd
+from sordino_server.campaigns.progress import progress_of
 from sordino_server.campaigns.reports_end import reports_end
+from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.campaigns.status import status_of
 from sordino_server.console.campaign_actions import ACTIONS, ROUND_ACTIONS, Action
 from sordino_server.console.console_route import Analyst, ConsoleRoute, Form, Visitor
 from sordino_server.console.form_once import FormOnce, redirect
+from sordino_server.console.opening import facts, meters, price
 from sordino_server.console.rendering import render
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
+from sordino_server.experiments import service as experiments
 from sordino_server.keys.idempotency import IdempotentPost, PostAnswer
 from sordino_server.kit.path_parameters import DigestPath, RoundPath
+from sordino_server.models import Campaign
+from sordino_server.populations import service as populations
+from sordino_server.populations.budget import budget
+from sordino_server.populations.charges import charges_of
+from sordino_server.populations.names import identifier_of
+from sordino_server.populations.schemas import Room
 from sordino_server.populations.service import CapUse
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import CampaignState, Manifest, Problem
@@ -88,28 +98,43 @@ def _confirm(
     with context.database.read("console action") as session:
         row = campaigns.get(session, campaign_id)
         campaign = status_of(session, row, now)
-        manifest = Manifest.read(row.manifest)
-        opens = action is ACTIONS["open"]
-        uses, refused = _cap_uses(context, session, campaign_id, now) if opens else ([], None)
-        crowd = expected_crowd(session, campaign) if opens else None
-        kept = context.settings.raw_report_retention_days
-        reports = reports_end(session, row, kept, now) if opens else None
+        values = _of_opening(context, session, row, campaign, now) if action is ACTIONS["open"] else {}
     of_round = "" if index is None else f" of round {index}"
     return render(
-        "confirm.html",
+        "open.html" if values else "confirm.html",
         f"{action.button}{of_round}: {campaign.name}",
         visitor=visitor,
         status=status,
         action=action,
         path=request.url.path,
         campaign=campaign,
-        manifest=manifest,
-        opens=opens,
-        uses=uses,
-        refused=refused,
-        crowd=crowd,
-        reports=reports,
+        **values,
     )
+
+
+def _of_opening(
+    context: Context, session: Session, row: Campaign, campaign: CampaignStatus, now: int
+) -> dict[str, object]:
+    """What opening brings, what it costs each device, and what the limits of who is asked leave."""
+    manifest, progress = Manifest.read(row.manifest), progress_of(campaign, None, now)
+    uses, refused = _cap_uses(context, session, row.id, now)
+    experiment = experiments.document(session, row.id) if experiments.finding(session, row.id) else None
+    return {
+        "manifest": manifest,
+        "progress": progress,
+        "facts": facts(campaign, progress, manifest, uses, experiment),
+        "meters": meters(uses),
+        "price": price(campaign),
+        "room": _room(session, row.population, now) if any(use.exceeded for use in uses) else None,
+        "refused": refused,
+        "crowd": expected_crowd(session, campaign),
+        "reports": reports_end(session, row, context.settings.raw_report_retention_days, now),
+    }
+
+
+def _room(session: Session, name: str, now: int) -> Room | None:
+    population = populations.get(session, identifier_of(name))
+    return budget(session, population, charges_of(session, population), now).room
 
 
 def _too_few(context: Context, campaign_id: str) -> bool:

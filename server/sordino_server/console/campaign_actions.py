@@ -15,8 +15,16 @@ from sordino_server.console.rendering import Link
 from sordino_server.models import Campaign
 from sordino_shared.protocol import CampaignState, RoundState
 
-_KEEPS = "The ledger of the population keeps the ε of this campaign: what was asked of devices is not given back."
+_KEEPS = "The budget keeps the ε of this question: what was asked of devices is not given back."
 _NO_CHANGE = "It changes no ε."
+
+
+@dataclass(frozen=True)
+class OfferedAction(Link):
+    """The page of an action; the `first` stand above, what destroys is in red."""
+
+    first: bool
+    destroys: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,6 +34,12 @@ class Action:
     change: CampaignChange
     button: str
     effect: str
+    first: bool = False
+    destroys: bool = False
+
+    def offered_at(self, path: str, text: str) -> OfferedAction:
+        """The link to its page."""
+        return OfferedAction(path, text, self.first, self.destroys)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,21 +66,25 @@ ACTIONS: Mapping[str, CampaignAction] = {
     "open": CampaignAction(
         change=OF_CAMPAIGN["open"],
         button="Open",
-        effect="Devices may answer from now on. The ledger of the population counts the whole ε that the campaign asks "
-        "of a device, now and permanently, also if the campaign is cancelled later.",
+        effect="Devices may answer from now on. The budget counts the whole ε that the question asks of a device, now and "
+        "permanently, also if it is cancelled later.",
+        first=True,
         applies=lambda status: status.state is CampaignState.READY,
     ),
     "close": CampaignAction(
         change=OF_CAMPAIGN["close"],
         button="Close",
-        effect=f"Later reports are refused, and a worker computes the estimate from the rounds so far. {_KEEPS}",
+        effect=f"Later reports are refused, and the answer is computed from those so far. {_KEEPS}",
+        first=True,
         applies=lambda status: status.state is CampaignState.OPEN,
     ),
     "cancel": CampaignAction(
         change=OF_CAMPAIGN["cancel"],
-        button="Cancel the campaign",
-        effect="The campaign ends permanently and without an estimate. Devices that answered have spent their ε. If it "
-        "was open, the ledger of the population keeps its ε; a campaign that never opened has asked nothing.",
+        button="Cancel the question",
+        effect="The question ends permanently and without an answer, and what was told of it is shown no more. Devices "
+        "that answered have spent their ε. If it was open, the budget keeps its ε; one that never opened has asked "
+        "nothing.",
+        destroys=True,
         applies=lambda status: status.state in (CampaignState.READY, CampaignState.OPEN),
     ),
     "pause": CampaignAction(
@@ -74,12 +92,14 @@ ACTIONS: Mapping[str, CampaignAction] = {
         button="Pause",
         effect="Devices answer nothing, and reports are refused, until the series is resumed. "
         "Periods that pass meanwhile cost a device nothing.",
+        first=True,
         applies=lambda status: _runs(status) and not _paused(status),
     ),
     "resume": CampaignAction(
         change=OF_CAMPAIGN["resume"],
         button="Resume",
         effect="Devices answer again, each at most as often as its terms say.",
+        first=True,
         applies=lambda status: _runs(status) and _paused(status),
     ),
     "archive": CampaignAction(
@@ -97,7 +117,8 @@ ACTIONS: Mapping[str, CampaignAction] = {
     "delete": CampaignAction(
         change=CampaignChange("delete campaign", "", _delete),
         button="Delete",
-        effect="The campaign and its upload tokens are deleted permanently. It never opened, so it has asked no ε.",
+        effect="The question and its upload tokens are deleted permanently. It never opened, so it has asked no ε.",
+        destroys=True,
         applies=lambda status: status.state is CampaignState.READY,
     ),
 }
@@ -106,13 +127,14 @@ ROUND_ACTIONS: Mapping[str, RoundAction] = {
         change=OF_ROUND["close"],
         button="Close the round",
         effect="The round takes no more reports. A worker opens the next round with the ε that the manifest allows it; "
-        f"after the last round it computes the estimate and closes the campaign. {_KEEPS}",
+        f"after the last round it computes the answer and closes the question. {_KEEPS}",
         applies=lambda status, each: each.state is RoundState.OPEN and status.series is None,
     ),
     "retry": RoundAction(
         change=OF_ROUND["retry"],
         button="Retry",
         effect=f"A worker repeats the step that failed after this round was closed. {_NO_CHANGE}",
+        first=True,
         applies=lambda status, each: each.error is not None,
     ),
 }
@@ -126,14 +148,16 @@ def _paused(status: CampaignStatus) -> bool:
     return status.series is not None and status.series.paused
 
 
-def offered(status: CampaignStatus) -> list[Link]:
+def offered(status: CampaignStatus) -> list[OfferedAction]:
     """The pages of the actions that the campaign's state allows."""
     base = f"/console/campaigns/{status.id}"
     whole = [
-        Link(f"{base}/actions/{path}", action.button) for path, action in ACTIONS.items() if action.applies(status)
+        action.offered_at(f"{base}/actions/{path}", action.button)
+        for path, action in ACTIONS.items()
+        if action.applies(status)
     ]
     return whole + [
-        Link(f"{base}/rounds/{each.index}/actions/{path}", f"{action.button}, round {each.index}")
+        action.offered_at(f"{base}/rounds/{each.index}/actions/{path}", f"{action.button}, round {each.index}")
         for each in status.rounds
         for path, action in ROUND_ACTIONS.items()
         if action.applies(status, each)

@@ -17,12 +17,13 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from sordino_server.aggregates import last_reports
 from sordino_server.campaigns import service as campaigns
+from sordino_server.campaigns.progress import rate_of
 from sordino_server.campaigns.status import status_of
 from sordino_server.console import cookies, sessions
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.known_sessions import AliveSessions
 from sordino_server.console.rendering import HEADERS, fragment
-from sordino_server.console.running_campaign import ReportRates, RunningCampaign
+from sordino_server.console.running_campaign import KeptRates, ReportRates, RunningCampaign
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Context
 from sordino_server.errors import ServerError
@@ -44,6 +45,7 @@ def prepare(app_state: State) -> None:
     # Anybody may ask for these, and for any number of campaigns that there are not.
     app_state.public_texts = SharedTexts(_PUBLIC_S)
     app_state.report_rates = ReportRates()
+    app_state.hourly_rates = KeptRates()
     app_state.alive_sessions = AliveSessions(partial(sessions.alive, app_state.context))
 
 
@@ -51,6 +53,7 @@ def running_campaign(session: Session, campaign_id: str, app_state: State) -> Ru
     """The campaign now, and its rate; raises `not-found`."""
     context: Context = app_state.context
     rates: ReportRates = app_state.report_rates
+    hourly: KeptRates = app_state.hourly_rates
     now = context.clock.now()
     row = campaigns.get(session, campaign_id)
     status = status_of(session, row, now)
@@ -60,6 +63,7 @@ def running_campaign(session: Session, campaign_id: str, app_state: State) -> Ru
         rate=rates.note(campaign_id, sum(each.reports for each in status.rounds)),
         first_share=_first_share(Manifest.read(row.manifest)),
         now=now,
+        hourly=hourly.get(campaign_id, lambda: rate_of(session, status, now)),
     )
 
 

@@ -5,14 +5,19 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
 from threading import Lock
 from time import monotonic
 
 from sordino_analysis.figures import figure
 from sordino_analysis.kinds.participation import participation_warnings
 from sordino_analysis.percentages import percent
+from sordino_server.campaigns.progress import CampaignProgress, progress_of
 from sordino_server.campaigns.round_status import RoundStatus
 from sordino_server.campaigns.schemas import CampaignStatus
+from sordino_server.console.inline_lines import plus_minus
+from sordino_server.console.refusal_words import reason, refused_share
 from sordino_server.kit.clock import iso_8601
 from sordino_server.models import BatchState
 from sordino_server.shuffled.schemas import BatchStatus
@@ -26,6 +31,39 @@ _MANY_REFUSED = 0.05
 # A rate is that of the last minute.
 WITHIN_S = 60.0
 _MOST = 256
+
+
+class KeptRates:
+    """Reports a second over the last hour by campaign, each looked up again after a minute."""
+
+    def __init__(self, *, most: int = _MOST, tick: Callable[[], float] = monotonic) -> None:
+        self._most = most
+        self._tick = tick
+        self._lock = Lock()
+        self._kept: OrderedDict[str, tuple[float, float | None]] = OrderedDict()
+
+    def get(self, campaign: str, make: Callable[[], float | None]) -> float | None:
+        """The rate; of more than `most` campaigns the one that was made longest ago is forgotten."""
+        with self._lock:
+            until, rate = self._kept.get(campaign, (float("-inf"), None))
+        if self._tick() < until:
+            return rate
+        rate = make()
+        with self._lock:
+            self._kept[campaign] = self._tick() + WITHIN_S, rate
+            self._kept.move_to_end(campaign)
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
+        return rate
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A large value under its word, and a note below it."""
+
+    word: str
+    value: str
+    note: str
 
 
 class ReportRates:
@@ -64,6 +102,54 @@ class RunningCampaign:
     rate: float | None
     first_share: float | None
     now: int
+    hourly: float | None = None
+
+    @cached_property
+    def progress(self) -> CampaignProgress:
+        """When it closes at the rate of the last hour, and what more devices leave of the error."""
+        return progress_of(self.campaign, self.hourly, self.now)
+
+    @property
+    def facts(self) -> list[Fact]:
+        """Counted of wanted, the time left, the error now and at the end, and what was refused."""
+        found = (self._answered, self._time_left, self._error, self._refused)
+        return [fact for each in found if (fact := each()) is not None]
+
+    def _answered(self) -> Fact:
+        progress = self.progress
+        wanted = "no number is wanted" if progress.wanted is None else f"of {progress.wanted:,} wanted"
+        if self.campaign.series is not None:
+            newest = self.campaign.rounds[-1].index if self.campaign.rounds else None
+            return Fact("Answered", f"{progress.devices:,}", wanted if newest is None else f"in period {newest:,}")
+        return Fact("Answered", f"{progress.devices:,}", wanted)
+
+    def _time_left(self) -> Fact | None:
+        if not self.live:
+            return None
+        progress = self.progress
+        if progress.closes_about is None:
+            return Fact("Closes", "when you close it", "no report came in the last hour" if self.hourly == 0 else "")
+        word = "Closes in" if progress.closes_about == progress.closes_at else "At this rate"
+        word = word if self.campaign.series is None else f"Period {self.campaign.series.period:,} ends in"
+        left = lasting(max(0, progress.closes_about - self.now))
+        moment = datetime.fromtimestamp(progress.closes_about, UTC).strftime("%-d %b, %H:%M UTC")
+        return Fact(word, left if word != "At this rate" else f"about {left}", f"on {moment}")
+
+    def _error(self) -> Fact | None:
+        progress = self.progress
+        at_end = None if progress.band_wanted is None else plus_minus(progress.band_wanted, progress)
+        if progress.band_now is None:
+            with_wanted = "" if progress.wanted is None else f"with {progress.wanted:,}"
+            return None if at_end is None else Fact("Expected error", at_end, with_wanted)
+        word = "If it closed now" if self.live else "Error"
+        note = "of all answers at once, at most" if at_end is None or not self.live else f"{at_end} at the end"
+        return Fact(word, plus_minus(progress.band_now, progress), note)
+
+    def _refused(self) -> Fact | None:
+        if self.campaign.state is CampaignState.READY:
+            return None
+        refused = sum(self.campaign.refusals.values())
+        return Fact("Refused", f"{refused:,}", refused_share(self.campaign.refusals, self.reports))
 
     @property
     def reports(self) -> int:
@@ -120,9 +206,9 @@ class RunningCampaign:
         yield from self._too_few()
         refused = sum(self.campaign.refusals.values())
         if refused > _MANY_REFUSED * (self.reports + refused):
-            reason = max(self.campaign.refusals, key=self.campaign.refusals.__getitem__)
+            slug = max(self.campaign.refusals, key=self.campaign.refusals.__getitem__)
             share = percent(refused / (self.reports + refused), 0)
-            yield f"{share} of the reports were refused, most of them as {reason}"
+            yield f"{share} of the reports were refused, most of them because {reason(slug)}"
         if self.last_report_at is not None and self.now - self.last_report_at >= _SILENT_S:
             yield f"no report has come for {lasting(self.now - self.last_report_at)}"
 

@@ -15,6 +15,7 @@ WORDS: Mapping[str, str] = {
     "cannot be told": "The noise is larger than what you look for.",
     "privacy ε": "How much the answers of one device can say about its owner; smaller is more private.",
     "privacy spent": "The sum of ε that one device can have told: in the period, and for life.",
+    "price": "What each device spends, and what its answer can say about its owner.",
     "privacy left": "The sum of ε that one device may still tell before the limit.",
     "limit": "What nobody can exceed: the server refuses, and so does each device.",
     "wanted": "So many devices, after which the question closes by itself.",

@@ -46,6 +46,9 @@ def test_progress_of_a_campaign_from_draft_to_answer(running: Any) -> None:
     assert points[-1]["devices"] > 1000
     assert [each["band"] for each in points] == sorted((each["band"] for each in points), reverse=True)
     assert all(each["band"] == pytest.approx(summary.reach(0.95, each["devices"])) for each in points)
+    for each in shown["devices_for"]:
+        assert each["devices"] == summary.users_within(each["margin"], 0.95, difference=False)[1]
+    assert [each["margin"] for each in shown["devices_for"]] == [0.05, 0.03, 0.02, 0.01]
     # An hour later nobody has answered for an hour: the time closes it.
     running.clock.advance(3600)
     assert (progress()["rate"], progress()["closes_about"]) == (0, opened + 86_400)

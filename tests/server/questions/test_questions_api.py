@@ -89,7 +89,7 @@ def test_the_api_and_the_page_say_the_same(running: Any, browsers: Any) -> None:
     finding = running.api.get(f"/v1/campaigns/{told}/finding").json()
     assert tiles["late trains"]["headline"]["sentences"] == finding["sentences"]
     assert tiles["late trains"]["path"] == f"/console/campaigns/{told}/estimate"
-    assert tiles["late planes"]["says"] == "0 devices answered; nothing was computed"
+    assert tiles["late planes"]["says"] == "0 devices answered; no result is shown"
     assert tiles["late buses"]["headline"] is None
     for show, name in (("answered", "late trains"), ("cancelled", "late planes"), ("drafts", "late buses")):
         [only] = running.api.get(PATH, params={"show": show}).json()["questions"]
