@@ -20,6 +20,11 @@ def date_of(unix: int) -> str:
     return datetime.fromtimestamp(unix, UTC).strftime("%-d %b %Y")
 
 
+def minute_of(unix: int) -> str:
+    """6 Dec 2026, 14:05 UTC."""
+    return datetime.fromtimestamp(unix, UTC).strftime("%-d %b %Y, %H:%M UTC")
+
+
 def what_fits(budget: PopulationBudget) -> list[str]:
     """What may still be asked now, and when more; nothing of a population without a limit."""
     return [] if budget.left is None else list(_sentences(budget, budget.left))

@@ -66,8 +66,8 @@ ACTIONS: Mapping[str, CampaignAction] = {
     "open": CampaignAction(
         change=OF_CAMPAIGN["open"],
         button="Open",
-        effect="Devices may answer from now on. The budget counts the whole ε that the question asks of a device, now and "
-        "permanently, also if it is cancelled later.",
+        effect="Devices may answer from now on. The budget counts the whole ε that the question asks of a device, now "
+        "and permanently, also if it is cancelled later.",
         first=True,
         applies=lambda status: status.state is CampaignState.READY,
     ),

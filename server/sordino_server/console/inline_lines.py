@@ -21,16 +21,18 @@ _DAY_S = 86_400
 # Digits of the logarithm that tell 300, 1,000 and 3,000 apart.
 _DECADE = (1, 3)
 _CHARACTER = 7.5
+# Of the error now or with the number wanted, so many times it is the highest that is drawn.
+_HIGHEST = 2.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class Mark:
-    """A dot with a word; a `solid` one is of now."""
+    """A dot with a word, which begins at `begin`; a `solid` one is of now."""
 
     x: float
     y: float
     text: str
-    anchor: str
+    begin: float
     solid: bool
 
 
@@ -96,18 +98,21 @@ def report_lines(
         area=_area(points, frame),
         wish=wish,
         limit=None if wanted is None else (round(up(wanted), 1), f"wanted: {wanted:,}"),
-        marks=(Mark(x=here[0], y=here[1], text="", anchor="start", solid=True),),
+        marks=(Mark(x=here[0], y=here[1], text="", begin=here[0], solid=True),),
     )
 
 
 def error_lines(progress: CampaignProgress, frame: Frame) -> Lines | None:
     """The ± of all answers at once against the number of devices, on a ratio scale; None where no formula tells it."""
-    curve = progress.curve
-    if len(curve) < 2:
+    if not progress.curve:
         return None
     # Few devices tell nothing: their errors would flatten the rest.
     known = [each for each in (progress.band_now, progress.band_wanted) if each is not None]
-    high = min(curve[0].band, 2.5 * max(known)) if known else curve[0].band
+    first = progress.curve[0].band
+    high = min(first, _HIGHEST * max(known)) if known else first
+    curve = [each for each in progress.curve if each.band <= high]
+    if len(curve) < 2:
+        return None
     across = Scale(math.log10(curve[0].devices), math.log10(curve[-1].devices), frame.left, frame.right)
     up = Scale(0.0, high, frame.bottom, frame.top)
     points = [(round(across(math.log10(each.devices)), 1), round(up(each.band), 1)) for each in curve]
@@ -115,7 +120,7 @@ def error_lines(progress: CampaignProgress, frame: Frame) -> Lines | None:
         frame=frame,
         up=tuple((round(up(each), 1), plus_minus(each, progress)) for each in round_ticks(0.0, high, 4)),
         across=tuple((x, text, "middle") for x, text in _ratio_ticks(curve[0].devices, curve[-1].devices, across)),
-        line=_joined([(x, y) for x, y in points if y >= frame.top - 1]),
+        line=_joined(points),
         marks=tuple(_error_marks(progress, across, up, frame)),
     )
 
@@ -128,11 +133,10 @@ def _error_marks(progress: CampaignProgress, across: Scale, up: Scale, frame: Fr
     marks = []
     for devices, band, word, solid in told:
         if devices and band is not None and band <= up.high:
-            x, text = across(math.log10(devices)), f"{word} {plus_minus(band, progress)}"
-            fits = x + 10 + _CHARACTER * len(text) <= frame.width
-            marks.append(
-                Mark(x=round(x, 1), y=round(up(band), 1), text=text, anchor="start" if fits else "end", solid=solid)
-            )
+            x, text = round(across(math.log10(devices)), 1), f"{word} {plus_minus(band, progress)}"
+            # At the right the word begins left of its dot, above the line that falls to it.
+            begin = round(min(x + 8, frame.width - _CHARACTER * len(text)), 1)
+            marks.append(Mark(x=x, y=round(up(band), 1), text=text, begin=begin, solid=solid))
     return marks
 
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.pages import ConsolePage, page
 from sordino_server.console.question_tiles import DrawnTile
-from sordino_server.console.words import WORDS
+from sordino_server.console.words import INSTEAD_OF, WORDS
 from sordino_server.context import Injected
 from sordino_server.kit.pagination import Page
 from sordino_server.questions import service as questions
@@ -61,4 +61,5 @@ def _needy(drawn: list[DrawnTile]) -> list[DrawnTile]:
 def list_words(_: Analyst) -> ConsolePage:
     """What the words of these pages mean."""
     words = [Word(word=word, meaning=meaning) for word, meaning in WORDS.items()]
-    return ConsolePage(title="What the words mean", document=WordList(words=words), rows=words)
+    document = WordList(words=words)
+    return ConsolePage(title="What the words mean", document=document, rows=words, values={"instead": INSTEAD_OF})

@@ -14,7 +14,7 @@ from starlette.responses import HTMLResponse
 from sordino_analysis.figures import amount, chosen, figure, number_span, span
 from sordino_analysis.percentages import percent
 from sordino_server import __version__
-from sordino_server.console.budget_words import date_of
+from sordino_server.console.budget_words import date_of, minute_of
 from sordino_server.console.words import meaning
 from sordino_server.kit.times import iso_8601_or_none
 from sordino_shared.guarantees import NANO
@@ -61,6 +61,7 @@ def _environment() -> Environment:
         "moment": _moment,
         "day": _day,
         "date": date_of,
+        "minute": minute_of,
         "count": _count,
         "quantity": quantity,
         "figure": _figure,

@@ -10,6 +10,7 @@ WORDS: Mapping[str, str] = {
     "device": "One app that answers at most once a round.",
     "share": "The part of the devices for which something is true.",
     "step": "A stretch of values that is counted together.",
+    "±": "In 19 of 20 such results all true values lie that close, so you may pick any of them afterwards.",
     "band": "In 19 of 20 such results all true values lie inside, so you may pick any of them afterwards.",
     "best value": "The usual nearest guess among the values that are possible.",
     "cannot be told": "The noise is larger than what you look for.",
@@ -25,6 +26,26 @@ WORDS: Mapping[str, str] = {
     "fake reports": "What a share of dishonest devices can move at most.",
     "who is asked": "The population: the devices of one app.",
     "proof": "What each device checks before it answers.",
+}
+
+# What the API, the command line and the plans call it, and what pages say.
+INSTEAD_OF: Mapping[str, str] = {
+    "campaign": "question",
+    "workload": "question",
+    "bin": "step",
+    "cell": "step",
+    "prefix": "step",
+    "user": "device",
+    "cap": "limit",
+    "ledger": "privacy spent",
+    "population": "who is asked",
+    "mechanism": "method",
+    "kernel": "method",
+    "lower bound": "best possible",
+    "manipulation": "fake reports",
+    "half width": "±",
+    "manifest": "proof",
+    "device part": "proof",
 }
 
 

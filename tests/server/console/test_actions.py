@@ -25,7 +25,7 @@ def test_a_campaign_opens_once_whatever_two_tabs_send(running: Any, browsers: An
     text = browser.page(page)
     assert "We ask how late you were." in text
     assert "one of 4 values" in text
-    assert "The population has no caps." in text
+    assert "once; there is no limit" in text
     # Nobody said how many will answer: the reports to hope for, and nothing to tick.
     assert "Each answer within ± 10 % of its scale (95 %, of the population) takes" in text
     assert "anyway" not in text
@@ -56,13 +56,16 @@ def test_the_confirming_page_says_what_the_caps_leave(running: Any, browsers: An
     first, second = running.campaign()["id"], running.campaign(epsilon=0.75)["id"]
     browser = browsers.of(Role.ANALYST)
     page = browser.page(f"/console/campaigns/{first}/actions/open")
-    assert "in 30 days" in page
-    assert '<td class="number">0.5</td>' in page
-    assert '<td class="number">1.5</td>' in page
+    assert "Limit in 30 days, ε 1.5: 0 spent · 1 for this question · 0.5 left" in page
+    assert "Limit for life, ε 2.5: 0 spent · 1 for this question · 1.5 left" in page
+    assert "once; leaves ε 0.5 of 1.5 in 30 days" in page
     open_first = f"/console/campaigns/{first}/actions/open"
     assert browser.send(open_first, open_first).status_code == 303
     open_second = f"/console/campaigns/{second}/actions/open"
-    assert "−0.25: the server refuses to open it" in browser.page(open_second)
+    refusing = browser.page(open_second)
+    assert "0.25 too much: the server refuses to open it" in refusing
+    # What comes next: the first question leaves the period 30 days after it opened.
+    assert "There is room again on 14 Feb 2027: then a question at ε 1.5 fits." in refusing
     refused = browser.send(open_second, open_second)
     assert refused.status_code == 409
     assert "in 30 days" in refused.text

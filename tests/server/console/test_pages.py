@@ -457,12 +457,12 @@ def test_counts_of_an_open_campaign_refresh_until_it_is_closed(running: Any, bro
     running.report(campaign, [0] * 70)
     running.app.state.live_counts = SharedTexts(0.0)
     counts = browser.page(f"{path}/counts")
-    assert "<dd>70</dd>" in counts
+    assert "<dt>Answered</dt><dd>70<small>" in counts
     assert "Round 0 closes when an operator closes it." in counts
-    assert f"<dt>Last report</dt><dd>{_moment(running.clock.now())}</dd>" in counts
+    assert f"Last report {_moment(running.clock.now())}." in counts
     # The route behind the door says the same, but for the rate.
     behind = browser.page(f"{path}/counts?")
-    assert "<dd>70</dd>" in behind
+    assert "<dt>Answered</dt><dd>70<small>" in behind
     assert browser.http.get(f"/console/campaigns/{'0' * 64}/counts").status_code == 404
     running.api.post(f"/v1/campaigns/{campaign['id']}/close").raise_for_status()
     assert "hx-get" not in browser.page(f"{path}/counts")

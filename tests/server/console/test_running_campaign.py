@@ -54,7 +54,10 @@ def test_what_closes_a_round_when() -> None:
     ("given", "said"),
     [
         ({"last_report_at": OPENED, "now": OPENED + 3600}, "no report has come for 1 hour"),
-        ({"refusals": {"not-open": 40, "conflict": 10}}, "11 % of the reports were refused, most of them as not-open"),
+        (
+            {"refusals": {"round-not-open": 40, "report-id-conflict": 10}},
+            "11 % of the reports were refused, most of them because the question took no answers then",
+        ),
         ({"wanted": 10_000}, "at this rate round 0 closes with about 7,600 of the 10,000 reports wanted"),
     ],
 )
