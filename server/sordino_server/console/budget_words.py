@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from sordino_analysis.figures import chosen
-from sordino_server.populations.schemas import Fit, PopulationBudget
+from sordino_server.populations.schemas import BudgetFit, PopulationBudget
 from sordino_shared.quantities import quantity
 
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
@@ -46,7 +46,7 @@ def _sentences(budget: PopulationBudget, left: float) -> Iterator[str]:
         yield "The limit for life is reached: no question can be opened any more."
 
 
-def _weekly(fit: Fit, weeks: int) -> str:
+def _weekly(fit: BudgetFit, weeks: int) -> str:
     often = "every week" if weeks == 1 else f"once in {quantity(weeks, 'week')}"
     most = "" if fit.weekly_answers is None else f", at most {quantity(fit.weekly_answers, 'time')}"
     return f"A question every week at ε {chosen(fit.epsilon)} fits if each device answers {often}{most}."

@@ -20,7 +20,7 @@ PHONE = Frame(width=358, height=250, left=52, right=346, top=36, bottom=216)
 _DAY_S = 86_400
 # Digits of the logarithm that tell 300, 1,000 and 3,000 apart.
 _DECADE = (1, 3)
-_CHARACTER = 7.5
+_CHARACTER, _BOLD_CHARACTER = 7.5, 9.0
 # Of the error now or with the number wanted, so many times it is the highest that is drawn.
 _HIGHEST = 2.5
 
@@ -135,7 +135,7 @@ def _error_marks(progress: CampaignProgress, across: Scale, up: Scale, frame: Fr
         if devices and band is not None and band <= up.high:
             x, text = round(across(math.log10(devices)), 1), f"{word} {plus_minus(band, progress)}"
             # At the right the word begins left of its dot, above the line that falls to it.
-            begin = round(min(x + 8, frame.width - _CHARACTER * len(text)), 1)
+            begin = round(min(x + 8, frame.width - _BOLD_CHARACTER * len(text)), 1)
             marks.append(Mark(x=x, y=round(up(band), 1), text=text, begin=begin, solid=solid))
     return marks
 

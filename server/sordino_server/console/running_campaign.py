@@ -104,6 +104,11 @@ class RunningCampaign:
     now: int
     hourly: float | None = None
 
+    @property
+    def lasting_rate(self) -> float | None:
+        """Of the last hour, or of the last minute where the hour has none."""
+        return self.rate if self.hourly is None else self.hourly
+
     @cached_property
     def progress(self) -> CampaignProgress:
         """When it closes at the rate of the last hour, and what more devices leave of the error."""
@@ -187,7 +192,7 @@ class RunningCampaign:
         said = []
         if each.close_after_reports is not None:
             left = max(0, each.close_after_reports - each.reports)
-            soon = f", in about {lasting(left / self.rate)} at this rate" if self.rate and left else ""
+            soon = f", in about {lasting(left / self.lasting_rate)} at this rate" if self.lasting_rate and left else ""
             said.append(f"after {quantity(each.close_after_reports, 'report')}, {left:,} more{soon}")
         if each.close_after_s is not None and each.opened_at is not None:
             end = each.opened_at + each.close_after_s
@@ -217,10 +222,10 @@ class RunningCampaign:
         wanted = None if self.campaign.predicted is None else self.campaign.predicted.users_wanted
         for each in self.campaign.rounds:
             timed = each.state is RoundState.OPEN and each.close_after_s is not None and each.opened_at is not None
-            if not timed or wanted is None or self.rate is None:
+            if not timed or wanted is None or self.lasting_rate is None:
                 continue
             left = max(0, (each.opened_at or 0) + (each.close_after_s or 0) - self.now)
-            expected = each.reports + self.rate * left
+            expected = each.reports + self.lasting_rate * left
             if expected < wanted:
                 few = f"about {figure(expected, 1)} of the {quantity(wanted, 'report')} wanted"
                 yield f"at this rate round {each.index} closes with {few}"

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from sordino_server.models import Population
 from sordino_server.populations.charges import DAY_S, Charge
-from sordino_server.populations.schemas import Fit, PopulationBudget, Room
+from sordino_server.populations.schemas import BudgetFit, PopulationBudget, Room
 from sordino_server.populations.service import document
 from sordino_shared.guarantees import NANO
 from sordino_shared.protocol.series import MAX_ANSWERS, MAX_SLOTS
@@ -61,7 +61,7 @@ def _room(
 
 def _fits(
     population: Population, left: int | None, left_in_period: int | None, left_for_life: int | None
-) -> Iterator[Fit]:
+) -> Iterator[BudgetFit]:
     """What fits now at each ε that is offered and not above what is left; nothing of a population without caps."""
     if left is None:
         return
@@ -70,7 +70,7 @@ def _fits(
             return
         weeks = 1 if left_in_period is None else _weeks(population.period_days or 1, left_in_period // nano)
         answers = MAX_ANSWERS if left_for_life is None else min(MAX_ANSWERS, left_for_life // nano)
-        yield Fit(
+        yield BudgetFit(
             epsilon=nano / NANO,
             questions=left // nano,
             weekly_slots=weeks if weeks <= MAX_SLOTS else None,

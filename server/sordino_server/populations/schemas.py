@@ -88,7 +88,7 @@ class Room(BaseModel):
         return iso_8601(self.at)
 
 
-class Fit(BaseModel):
+class BudgetFit(BaseModel):
     """What still fits below the caps at one ε of an answer."""
 
     epsilon: float
@@ -108,7 +108,7 @@ class PopulationBudget(PopulationDocument):
     left_in_period: float | None = Field(description="ε left of the cap of the period; null without one.")
     left_for_life: float | None = Field(description="ε left of the cap for life; null without one.")
     room: Room | None = Field(description="When more may be asked; null where nothing leaves the period by itself.")
-    fits: list[Fit] = Field(description="What fits at ε = 0.25, 0.5, 1, 2 and 4, as far as they are left.")
+    fits: list[BudgetFit] = Field(description="What fits at ε = 0.25, 0.5, 1, 2 and 4, as far as they are left.")
 
 
 class PopulationEntry(Created):
