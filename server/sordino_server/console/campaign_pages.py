@@ -15,7 +15,7 @@ from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSor
 from sordino_server.campaigns.reports_end import reports_end
 from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.campaigns.status import statuses_of
-from sordino_server.console.activity_pages import last_of
+from sordino_server.console.activity_entries import newest_of
 from sordino_server.console.budget_words import date_of
 from sordino_server.console.campaign_actions import offered
 from sordino_server.console.console_route import Analyst, ConsoleRoute
@@ -130,7 +130,7 @@ def get_campaign(_: Analyst, request: Request, context: Injected, campaign_id: D
             "experiment": experiments.document(session, campaign_id)
             if status.arms and _has_rule(session, row)
             else None,
-            "happened": last_of(session, campaign_id, _LAST_DONE),
+            "happened": newest_of(session, campaign_id, _LAST_DONE),
             "drawn": _drawn_reports(session, status, running, now),
             "state": _state_of(row, status),
         }
