@@ -3,8 +3,8 @@
 A page is one folder and one Python session. `python` and `sh` blocks run in their order, and a `text` block behind one
 is what it must print: the same words, any date, numbers within two units of their last digit. A line with `…` alone
 stands for lines that are left out. A block whose first line is `# name.ext` is written to that file. What is exported
-in one `sh` block is there in the next, and a process that one leaves behind ends with the page. The port 8000 of a page
-is another one while it is run, so that pages can run side by side.
+in one `sh` block is there in the next, and a process that one leaves behind ends with the page. Ports 8000 to 8009 of a
+page are others while it is run, so that pages can run side by side.
 
 Two comments of a page are for this program. `<!-- server: yes -->` gives it a new server and an admin's key, in
 SORDINO_SERVER and SORDINO_KEY. `<!-- skip: reason -->` before a block leaves it out.
@@ -34,7 +34,7 @@ _FILE = re.compile(r"# ([\w-]+\.\w+)\n")
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _RUN = ("python", "sh")
-_ADDRESS = "127.0.0.1:8000"
+_PORT = re.compile(r"(?<=127\.0\.0\.1:)800\d\b|(?<=PORT=)800\d\b")
 _PATIENCE_S = 60.0
 
 
@@ -96,13 +96,13 @@ class Session:
 
     folder: Path
     environment: dict[str, str]
-    port: int
+    ports: dict[str, int] = field(default_factory=dict)
     names: dict[str, Any] = field(default_factory=lambda: {"__name__": "__main__"})
     groups: list[int] = field(default_factory=list)
 
     def run(self, block: Block) -> str:
         """What the block prints; raises what a `python` block raises, and RuntimeError for a command that fails."""
-        text = block.text.replace(_ADDRESS, f"127.0.0.1:{self.port}")
+        text = self._moved(block.text)
         if block.file:
             (self.folder / block.file).write_text(text, encoding="utf-8")
             return ""
@@ -134,7 +134,15 @@ class Session:
 
     def shows(self, block: Block, printed: str) -> str:
         """What differs between what the page has behind the block and what it printed."""
-        return differences((block.shown or "").replace(_ADDRESS, f"127.0.0.1:{self.port}"), printed)
+        return differences(self._moved(block.shown or ""), printed)
+
+    def _moved(self, text: str) -> str:
+        """The text with ports of this run in place of 8000 to 8009."""
+        return _PORT.sub(lambda found: str(self.port(found[0])), text)
+
+    def port(self, named: str) -> int:
+        """The port that stands for one of the page, which is free at the first call."""
+        return self.ports.setdefault(named, _free_port())
 
     def close(self) -> None:
         """End every process that the page left behind."""
@@ -165,12 +173,12 @@ def _session(text: str, folder: Path) -> Iterator[Session]:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("SORDINO_", "DO_NOT_TRACK", "CI"))
     }
-    port = _free_port()
     path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
-    environment = kept | {"PATH": path, "SORDINO_PORT": str(port), "HOME": str(folder), "COLUMNS": "100"}
+    environment = kept | {"PATH": path, "HOME": str(folder), "COLUMNS": "100"}
     if (cache := os.environ.get("SORDINO_CACHE_DIR")) is not None:
         environment["SORDINO_CACHE_DIR"] = cache
-    session = Session(folder, environment, port)
+    session = Session(folder, environment)
+    environment["SORDINO_PORT"] = str(session.port("8000"))
     try:
         if _SERVER in text:
             session.run(Block("sh", _START, 0))

@@ -14,11 +14,13 @@ from tests.patience import PATIENCE_S
 
 TUTORIALS = ("first-estimate", "first-campaign", "first-app", "weekly", "sign-off")
 # Those of the others take up to ten seconds of a processor. `test_examples.py` runs the README's block.
-QUICK = (DOCS / "first-estimate.md",)
+QUICK = tuple(DOCS / f"{name}.md" for name in ("first-estimate", "errors-met", "many-users"))
 # How-tos whose blocks all run as they stand.
 TASKS = (
     "find-strings", "hide-who-sends", "read-an-answer", "offline", "show-and-stop", "check-the-log", "medians",
-    "keep-and-delete", "backups",
+    "keep-and-delete", "backups", "steps-and-labels", "shares-and-means", "long-lists", "predict-a-crash", "two-users",
+    "several-rounds", "export", "another-language", "signed-lists", "data-you-hold", "limits", "people-and-keys",
+    "fake-reports", "monitor",
 )  # fmt: skip
 SERVED = tuple(DOCS / f"{name}.md" for name in (*TUTORIALS[1:], *TASKS))
 # One block in so many may be left out.
@@ -38,7 +40,9 @@ def test_every_block_of_the_other_pages_runs(page: Path, tmp_path: Path) -> None
 
 def test_few_blocks_are_left_out() -> None:
     every = [
-        block for name in (*TUTORIALS, *TASKS) for block in blocks((DOCS / f"{name}.md").read_text(encoding="utf-8"))
+        block
+        for name in (*TUTORIALS, *TASKS, "errors-met", "many-users")
+        for block in blocks((DOCS / f"{name}.md").read_text(encoding="utf-8"))
     ]
     assert len(every) >= LEAST_FOR_ONE
     assert LEAST_FOR_ONE * sum(1 for block in every if block.skip) <= len(every)
@@ -104,6 +108,18 @@ def test_a_page_is_one_folder_and_one_session(tmp_path: Path) -> None:
 def test_a_block_that_does_otherwise_is_said_with_its_line(right: str, wrong: str, said: str, tmp_path: Path) -> None:
     (fault,) = run_page(PAGE.replace(right, wrong), tmp_path)
     assert fault.startswith(said)
+
+
+def test_ports_of_a_page_are_others_while_it_runs(tmp_path: Path) -> None:
+    page = """```sh
+echo $SORDINO_PORT 127.0.0.1:8000 > ports; SORDINO_PORT=8001 bash -c 'echo $SORDINO_PORT 127.0.0.1:8001' >> ports
+```
+"""
+    assert run_page(page, tmp_path) == []
+    (first, home), (second, other) = (line.split() for line in (tmp_path / "ports").read_text().splitlines())
+    assert home == f"127.0.0.1:{first}"
+    assert other == f"127.0.0.1:{second}"
+    assert first != second != "8001"
 
 
 def test_what_a_page_leaves_running_ends_with_it(tmp_path: Path) -> None:

@@ -137,7 +137,8 @@ class PairwiseSimulation(AnswersShown):
         }
         return AnswerTable.of_columns(
             columns,
-            users=found.users[-1],
+            # Each device answers every round, or draws one of two.
+            users=found.users[-1] if self.plan.protocol.first_weight is None else sum(found.users),
             epsilon=self.plan.epsilon,
             level=found.level,
             mechanism=found.protocol,

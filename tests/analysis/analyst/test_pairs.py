@@ -33,6 +33,7 @@ def test_every_protocol_is_simulated_to_its_predicted_error(diversity, protocol:
         # Each device answers every round, or draws one of two.
         answered = run.estimate.users
         assert sum(answered) == len(VALUES) if plan.protocol.first_weight else set(answered) == {len(VALUES)}
+        assert "4,000 users" in repr(run)
     assert protocol in repr(plan)
     assert "truth" in repr(runs[0])
 
