@@ -41,7 +41,7 @@ _OF_STATUS = {
 }
 
 
-# Where a share link leads, as the log has it.
+# Where a share link leads, as logs and problem documents have it.
 _SHARED = "/shared/{token}"
 
 
@@ -54,7 +54,7 @@ class ProblemDocument(BaseModel):
     title: str = Field(description="Name of this kind of problem.")
     status: int = Field(description="The HTTP status.")
     detail: str = Field(description="What happened in this request, and what to do.")
-    instance: str = Field(description="Path of the request.")
+    instance: str = Field(description="Path of the request, without the secret of a share link.")
 
 
 def problem_response(problem: Problem, detail: str, instance: str, extra: Mapping[str, Any] | None = None) -> Response:
@@ -65,7 +65,7 @@ def problem_response(problem: Problem, detail: str, instance: str, extra: Mappin
         "title": problem.title,
         "status": problem.status,
         "detail": detail,
-        "instance": instance,
+        "instance": _without_secret(instance),
     }
     headers = {"Cache-Control": "no-store"}
     retry_after = extra.get("retry_after", _RETRY_AFTER_S.get(problem))
@@ -101,14 +101,14 @@ def answer(error: ServerError, path: str) -> Response:
     if error.problem.status >= 500 and (times := _failed.times(error.problem)):
         # What was raised for no other error was foreseen, and where it was says nothing.
         trace = error if error.__cause__ else None
-        said = {"path": _logged(path), "problem": error.problem.slug, "detail": error.detail, "times": times}
+        said = {"path": _without_secret(path), "problem": error.problem.slug, "detail": error.detail, "times": times}
         log.error("request failed", **said, exc_info=trace)
     return problem_response(error.problem, error.detail, path, error.extra)
 
 
 def answer_to_bug(error: Exception, path: str) -> Response:
     """The answer to a request for `path` that ended with an error nobody foresaw, which is logged."""
-    log.error("bug", path=_logged(path), exc_info=error)
+    log.error("bug", path=_without_secret(path), exc_info=error)
     detail = "the server made a mistake, which is in its log; nothing was changed"
     return problem_response(Problem.INTERNAL_ERROR, detail, path)
 
@@ -145,7 +145,7 @@ async def _of_http_exception(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)
     problem = _OF_STATUS.get(error.status_code)
     if problem is None:
-        log.error("unexpected status", path=_logged(request.url.path), status=error.status_code)
+        log.error("unexpected status", path=_without_secret(request.url.path), status=error.status_code)
         problem = Problem.INTERNAL_ERROR
     if problem is Problem.METHOD_NOT_ALLOWED:
         response = _answer(request, problem, f"{request.method} is not known here")
@@ -155,8 +155,8 @@ async def _of_http_exception(request: Request, error: Exception) -> Response:
     return _answer(request, problem, details.get(problem, error.detail))
 
 
-def _logged(path: str) -> str:
-    """The path without the secret of a share link, which opens a result for anyone who reads the log."""
+def _without_secret(path: str) -> str:
+    """The path without the secret of a share link, which opens a result for anyone who reads a log or a document."""
     return _SHARED if path.startswith("/shared/") else path
 
 

@@ -31,13 +31,15 @@ SINGLE_INDICATORS = "fourier"
 class LinearRequest:
     """The mechanism with the least variance for `workload`; it is pickled as its queries, and built again from them.
 
-    With `rounds` it is the plan of the first of them, and comes with that of the protocol.
+    With `rounds` it is the plan of the first of them, and comes with that of the protocol. Without `with_coins` its
+    summary says nothing of fake reports with drawn coins.
     """
 
     unused: ClassVar = ("protocol", "target")
     workload: Workload
     options: PlanningOptions
     rounds: RoundShares | None = None
+    with_coins: bool = True
 
     def __post_init__(self) -> None:
         self.check(self.options, self.workload.queries)
@@ -84,7 +86,9 @@ class LinearRequest:
         users, protocol = self.options.users, EliminationPlan.of(self.rounds, self.options.guarantee)
         answering = None if users is None else max(1, int(users * self.rounds.shares[0]))
         options = self.options.model_copy(update={"users": answering})
-        first = compile_plan(PlanRequest(self.workload, options), progress, interrupted).finished()
+        first = compile_plan(PlanRequest(self.workload, options), progress, interrupted).finished(
+            with_coins=self.with_coins
+        )
         assert isinstance(first.summary, LinearSummary)
         summary = first.summary.of_first_round(users, self.rounds, str(protocol.digest))
         return FinishedPlan(first.device, first.analyst, summary, protocol)
@@ -131,7 +135,7 @@ class LinearRequest:
         for number, workload in enumerate(workloads):
             part = progress_of_part(progress, number * share, share)
             plans.append(compile_plan(PlanRequest(workload, options), part, interrupted))
-        return min(plans, key=lambda plan: plan.relative_variance).finished()
+        return min(plans, key=lambda plan: plan.relative_variance).finished(with_coins=self.with_coins)
 
     def _of_single_indicators(
         self, asked: IndicatorQueries, progress: ProgressCallback, interrupted: Interrupted
@@ -142,7 +146,9 @@ class LinearRequest:
         epsilon = self.options.guarantee.epsilon
         figures = average_case_figures(asked.family, self.workload.queries, asked.width, epsilon)
         options = self.options.model_copy(update={"mechanism": SINGLE_INDICATORS})
-        found = compile_plan(PlanRequest(self.workload, options), progress, interrupted).finished()
+        found = compile_plan(PlanRequest(self.workload, options), progress, interrupted).finished(
+            with_coins=self.with_coins
+        )
         return replace(found, summary=found.summary.model_copy(update={"average_case": figures}))
 
     def with_time_limit(self, seconds: float) -> Self:

@@ -64,9 +64,9 @@ class CompiledPlan:
     seconds: float
     cut_short: CutShort | None = None
 
-    def finished(self) -> FinishedPlan:
-        """What is kept of it."""
-        return FinishedPlan(self.device, self.analyst, self.summary)
+    def finished(self, *, with_coins: bool = True) -> FinishedPlan:
+        """What is kept of it; what fake reports with drawn coins do takes up to a second, and may be left out."""
+        return FinishedPlan(self.device, self.analyst, self.summary if with_coins else self._summary_with(None))
 
     @property
     def relative_variance(self) -> float:
@@ -78,6 +78,9 @@ class CompiledPlan:
     @cached_property
     def summary(self) -> LinearSummary:
         """The plan in numbers."""
+        return self._summary_with(self._drawn)
+
+    def _summary_with(self, drawn: DrawnManipulation | None) -> LinearSummary:
         figures, workload, options = self.analyst.figures, self.request.workload, self.request.options
         return LinearSummary(
             workload=workload.name,
@@ -94,7 +97,7 @@ class CompiledPlan:
             uniform_mean_variance=figures.uniform_mean_variance,
             largest_variance=self.profile.largest_variance,
             manipulation=self._manipulation,
-            drawn_manipulation=self._drawn,
+            drawn_manipulation=drawn,
             **asdict(bounds_summary(figures, self.analyst.certificate)),
             outputs=for_randomizer(self.device.randomizer).counted_outputs,
             device_bytes=len(self.device.content),

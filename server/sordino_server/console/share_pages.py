@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Annotated
 
+import anyio.to_thread
 from fastapi import APIRouter, Path, Request, Response
 from sqlalchemy.orm import Session
-from starlette.responses import RedirectResponse
+from starlette.datastructures import State
+from starlette.responses import HTMLResponse, RedirectResponse
 
 from sordino_server.answers.finding import finding_document
+from sordino_server.answers.stored import stored_content
+from sordino_server.campaigns import service as campaigns
 from sordino_server.console.console_route import Analyst, ConsoleRoute, Form
 from sordino_server.console.estimate_pages import result_values
 from sordino_server.console.form_once import FormOnce
-from sordino_server.console.rendering import render
+from sordino_server.console.rendering import HEADERS, fragment, render
+from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.keys import service as keys
@@ -20,6 +26,8 @@ from sordino_server.keys.idempotency import PostAnswer
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.share_links import service
 from sordino_server.share_links.endpoints import LinkPath, path_of
+from sordino_server.share_links.opening_counts import OpeningCounts
+from sordino_server.share_links.service import OpenedLink
 from sordino_shared.errors import InvalidValue
 from sordino_shared.protocol import Manifest, Problem
 
@@ -32,7 +40,16 @@ _SHOWN_ROWS = 100
 # Anyone who has the address may read the page: it is in no cache, no index, and no other site's log.
 _HEADERS = {"Cache-Control": "no-store", "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex, nofollow"}
 
+# As long as the page of a public campaign.
+_MADE_EVERY_S = 10.0
 _Token = Annotated[str, Path(description="What a link is opened with.")]
+
+
+def prepare(app_state: State) -> None:
+    """Give the state what is shared between requests: pages by link, and openings that are not stored yet."""
+    context: Context = app_state.context
+    app_state.shared_results = SharedTexts(_MADE_EVERY_S)
+    app_state.opening_counts = OpeningCounts(partial(service.count_openings, context.database))
 
 
 @router.post("/console/campaigns/{campaign_id}/share-links")
@@ -69,10 +86,19 @@ def take_back(visitor: Analyst, context: Injected, campaign_id: DigestPath, link
 
 
 @router.get("/shared/{token}")
-def read_shared(context: Injected, token: _Token) -> Response:
-    """The result, for anyone with the link: sentences, picture and table, and no way into the console."""
+async def read_shared(request: Request, context: Injected, token: _Token) -> Response:
+    """The result, for anyone with the link: sentences, picture and table, and no way into the console.
+
+    Whether a link opens is looked up each time, so that one that was taken back is closed at once; what it shows is
+    made once in ten seconds at most.
+    """
+    counts: OpeningCounts = request.app.state.opening_counts
+    texts: SharedTexts = request.app.state.shared_results
     try:
-        response = _result(context, token)
+        link = await anyio.to_thread.run_sync(_opened, context, token)
+        await counts.note(link.link)
+        content = await texts.get(f"{link.link}/{link.cancelled}", lambda: _result(context, link))
+        response: Response = HTMLResponse(content, headers=HEADERS)
     except ServerError as error:
         if error.problem is not Problem.NOT_FOUND:
             raise
@@ -82,16 +108,20 @@ def read_shared(context: Injected, token: _Token) -> Response:
     return response
 
 
-def _result(context: Context, token: str) -> Response:
-    """The page of a link that opens; raises `not-found` for any other one."""
-    now = context.clock.now()
+def _opened(context: Context, token: str) -> OpenedLink:
+    with context.database.read("shared link") as session:
+        return service.opened(session, token, context.clock.now())
+
+
+def _result(context: Context, link: OpenedLink) -> bytes:
+    """The page of a link that opens."""
     with context.database.read("shared result") as session:
-        result = service.opened(session, token, now)
-        is_experiment = bool(Manifest.read(result.campaign.manifest).arms)
-        told = finding_document(session, result.campaign.id, now) if is_experiment and result.content else None
-    with context.database.write("count opening") as session:
-        service.count_opening(session, result.link)
-    # What all arms answered together says nothing of their difference: an experiment shows its verdict alone.
-    values = {} if result.content is None or is_experiment else result_values(result.content, _SHOWN_ROWS)
-    shown = {"campaign": result.campaign, "verdict": told, "cancelled": result.content is None}
-    return render("shared.html", result.campaign.name, **{"finding": None, **shown, **values})
+        campaign = campaigns.get(session, link.campaign)
+        name, is_experiment = campaign.name, bool(Manifest.read(campaign.manifest).arms)
+        shows_verdict = is_experiment and not link.cancelled
+        told = finding_document(session, link.campaign, context.clock.now()) if shows_verdict else None
+        # What all arms answered together says nothing of their difference: an experiment shows its verdict alone.
+        content = None if link.cancelled or is_experiment else stored_content(session, link.round)
+    values = {} if content is None else result_values(content, _SHOWN_ROWS)
+    shown = {"title": name, "finding": None, "verdict": told, "cancelled": link.cancelled}
+    return fragment("shared.html", **{**shown, **values}).encode()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 from sordino_analysis.documents.plan_summary import LinearSummary
 from sordino_analysis.documents.price_of_locality import PriceOfLocality
@@ -44,7 +45,14 @@ def price(specification: str, summary: LinearSummary, target_error: float, delta
 
 
 def quick_summary(specification: str, options: PlanningOptions) -> str:
-    """The summary, as JSON, of the plan that a search with these options finds for a stored workload (JSON)."""
-    from sordino_analysis.requests import StoredRequest
+    """The summary, as JSON, of the plan that a search with these options finds for a stored workload (JSON).
 
-    return StoredRequest(specification, options).compile().summary.text()
+    It says nothing of fake reports with drawn coins, which nobody reads there.
+    """
+    from sordino_analysis.kinds.specifications import parse_question
+    from sordino_analysis.planning.linear_request import LinearRequest
+    from sordino_analysis.questions.linear import WorkloadSpecification
+
+    asked = parse_question(json.loads(specification))
+    assert isinstance(asked, WorkloadSpecification), "quick summaries are of linear queries"
+    return replace(LinearRequest.of(asked, options), with_coins=False).compile().summary.text()

@@ -78,6 +78,8 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
         finally:
             # Uploads that were taken are written and answered before the process ends.
             await anyio.to_thread.run_sync(writer.close)
+            if with_console:
+                await app.state.opening_counts.flush()
             await anyio.to_thread.run_sync(context.checks.close)
             await anyio.to_thread.run_sync(context.answers.close)
             if database is None:
@@ -115,12 +117,13 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
 
 def _prepare_console(app: FastAPI) -> None:
     """Give the state what pages share between requests. Imported here: a server without pages does not load them."""
-    from sordino_server.console import live_counts, person_sign_in, sign_in
+    from sordino_server.console import live_counts, person_sign_in, share_pages, sign_in
     from sordino_server.console.users_table import FoundSummaries
 
     sign_in.prepare(app.state)
     person_sign_in.prepare(app.state)
     live_counts.prepare(app.state)
+    share_pages.prepare(app.state)
     app.state.found_summaries = FoundSummaries()
 
 

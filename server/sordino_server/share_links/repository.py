@@ -39,6 +39,6 @@ def find_by_token(session: Session, token_sha256: str) -> ShareLink | None:
     return session.scalars(select(ShareLink).where(ShareLink.token_sha256 == token_sha256)).first()
 
 
-def count_opening(session: Session, number: int) -> None:
-    """One more opening, also where several people open the link at once."""
-    session.execute(update(ShareLink).where(ShareLink.id == number).values(openings=ShareLink.openings + 1))
+def count_openings(session: Session, number: int, more: int) -> None:
+    """So many more openings, also where several processes count at once."""
+    session.execute(update(ShareLink).where(ShareLink.id == number).values(openings=ShareLink.openings + more))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from sqlalchemy.orm import Session
@@ -12,7 +13,8 @@ from sqlalchemy.orm import Session
 from sordino_server.answers import stored
 from sordino_server.campaigns import service as campaigns
 from sordino_server.errors import ServerError, found
-from sordino_server.models import Campaign, ShareLink
+from sordino_server.kit.db import Database
+from sordino_server.models import ShareLink
 from sordino_server.share_links import repository
 from sordino_server.share_links.schemas import NewShareLink, ShareLinkDocument, ShareLinkList
 from sordino_shared.errors import InvalidValue
@@ -27,12 +29,13 @@ _GONE = "this link was taken back, has ended, or was never made: ask its sender 
 
 
 @dataclass(frozen=True, kw_only=True)
-class SharedResult:
-    """What a link shows: a campaign, and the estimate of one round, which never changes; none of a cancelled one."""
+class OpenedLink:
+    """What a link opens: the estimate of one round of a campaign, which never changes; nothing of a cancelled one."""
 
     link: int
-    campaign: Campaign
-    content: bytes | None
+    campaign: str
+    round: int
+    cancelled: bool
 
 
 def create(session: Session, campaign: str, until: int | None, by: str, now: int) -> NewShareLink:
@@ -77,20 +80,21 @@ def revoke(session: Session, campaign: str, number: int, now: int) -> tuple[Shar
     return link, changed
 
 
-def opened(session: Session, token: str, now: int) -> SharedResult:
-    """What the link shows; raises `not-found` for one that was taken back or has ended."""
+def opened(session: Session, token: str, now: int) -> OpenedLink:
+    """What the link opens; raises `not-found` for one that was taken back or has ended."""
     link = repository.find_by_token(session, _hash(token)) if _TOKEN.fullmatch(token) else None
     if link is None or link.revoked_at is not None or (link.until is not None and link.until <= now):
         raise ServerError(Problem.NOT_FOUND, _GONE)
-    campaign = campaigns.get(session, link.campaign_id)
-    cancelled = campaign.state == CampaignState.CANCELLED
-    content = None if cancelled else stored.stored_content(session, link.round_id)
-    return SharedResult(link=link.id, campaign=campaign, content=content)
+    cancelled = campaigns.get(session, link.campaign_id).state == CampaignState.CANCELLED
+    return OpenedLink(link=link.id, campaign=link.campaign_id, round=link.round_id, cancelled=cancelled)
 
 
-def count_opening(session: Session, link: int) -> None:
-    """One more opening of a link."""
-    repository.count_opening(session, link)
+def count_openings(database: Database, openings: Mapping[int, int]) -> None:
+    """Add openings by the number of the link, in one transaction."""
+    with database.write("count openings") as session:
+        # In one order, so that two processes never wait for each other.
+        for link, more in sorted(openings.items()):
+            repository.count_openings(session, link, more)
 
 
 def _hash(token: str) -> str:

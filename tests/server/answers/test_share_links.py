@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Mapping
+from time import monotonic, sleep
 from typing import Any
 
 import pytest
@@ -11,11 +14,15 @@ import structlog
 from sqlalchemy import text
 
 from sordino_server.errors import ServerError
+from sordino_server.kit.database_errors import DatabaseError
 from sordino_server.models import Role
 from sordino_server.share_links import service
+from sordino_server.share_links.opening_counts import OpeningCounts
 from sordino_shared.protocol import Problem
+from tests.patience import PATIENCE_S
 from tests.server.answers.test_comparisons_api import Check
 from tests.server.console.test_question_pages import answered
+from tests.server.console.test_statements import statements
 from tests.server.series.conftest import begin
 
 _SECRET = ("cache-control", "referrer-policy", "x-robots-tag", "content-security-policy")
@@ -131,6 +138,53 @@ def test_the_secret_of_a_link_is_in_no_log(running: Any, monkeypatch: pytest.Mon
     for failure in (RuntimeError("a bug"), ServerError(Problem.UNAVAILABLE, "not now")):
         monkeypatch.setattr(service, "opened", failing_with(failure))
         with structlog.testing.capture_logs() as events:
-            assert running.anonymous.get(made["path"]).status_code >= 500
+            failed = running.anonymous.get(made["path"])
+        assert failed.status_code >= 500
+        assert failed.json()["instance"] == "/shared/{token}"
         assert [each["path"] for each in events if "path" in each] == ["/shared/{token}"]
-        assert made["path"] not in f"{events}"
+        assert made["path"] not in f"{events} {failed.headers} {failed.text}"
+    for wrong in (running.anonymous.post(made["path"]), running.anonymous.get(made["path"] + "/x")):
+        assert wrong.status_code in (404, 405)
+        assert made["path"] not in wrong.text
+
+
+def test_a_flood_of_openings_is_counted_in_few_writes(running: Any) -> None:
+    campaign = answered(running, "delays", CELLS)
+    links = f"/v1/campaigns/{campaign}/share-links"
+    path = running.api.post(links, json={"until": None}).json()["path"]
+    with statements(running) as sent:
+        begun = monotonic()
+        for _ in range(40):
+            assert running.anonymous.get(path).status_code == 200
+        spent = monotonic() - begun
+        begun = monotonic()
+        while running.api.get(links).json()["share_links"][0]["openings"] < 40:
+            assert monotonic() - begun < PATIENCE_S
+            sleep(0.05)
+    assert running.api.get(links).json()["share_links"][0]["openings"] == 40
+    writes = [each for each in sent if each.startswith("UPDATE share_links")]
+    # One at once, and one for each second.
+    assert 1 <= len(writes) <= 2 + monotonic() - begun + spent
+    # The estimate was read once.
+    assert len([each for each in sent if "FROM estimates" in each]) == 1
+
+
+def test_openings_wait_for_a_database_that_takes_nothing() -> None:
+    written: Counter[int] = Counter()
+    fails = [True]
+
+    def write(openings: Mapping[int, int]) -> None:
+        if fails.pop() if fails else False:
+            raise DatabaseError("busy")
+        written.update(openings)
+
+    async def open_some() -> None:
+        counts = OpeningCounts(write, 0.01)
+        await counts.note(1)
+        assert not written
+        for link in (1, 2, 2):
+            await counts.note(link)
+        await asyncio.sleep(0.2)
+
+    asyncio.run(open_some())
+    assert written == {1: 2, 2: 2}
