@@ -8,8 +8,7 @@ import type { Joined, Ledger, LedgerState } from "./ledgers/ledger.ts";
 import { expire } from "./rules/answering.ts";
 import { type Caps, debitTime, spending } from "./rules/caps.ts";
 import type { MixedGuarantee } from "./shuffled/reports.ts";
-
-const UNITS = [[604_800, "week"], [86_400, "day"], [3600, "hour"], [60, "minute"], [1, "second"]] as const;
+import { duration, quantity, unitOf } from "./words.ts";
 
 /** One campaign of the account; ε in nano-ε. */
 export interface AccountCampaign {
@@ -104,7 +103,7 @@ function severalLine(mixed: MixedGuarantee, { assignment }: Manifest, answers: n
 function seriesLine({ assignment, rounds }: Manifest, { series }: Joined): string | null {
   if (assignment.kind !== "rotating" || !series) return null;
   const { periodS, slots, answersMax, valueOf, lateS } = assignment;
-  const unit = UNITS.find(([seconds]) => seconds === periodS && seconds > 60)?.[1];
+  const unit = unitOf(periodS);
   const turn =
     slots === 1
       ? `any ${unit ?? `period of ${duration(periodS)}`}`
@@ -115,14 +114,4 @@ function seriesLine({ assignment, rounds }: Manifest, { series }: Joined): strin
   const isOver = series.ended || series.replacedBy !== undefined || series.answers >= answersMax;
   const given = `${series.answers} of ${quantity(answersMax, "answer")} given${isOver ? " (over)" : ""}`;
   return `at most ε ${decimal(rounds[0]!.guarantee.nano)} about ${turn}${apart}, ${given}`;
-}
-
-/** In the largest unit up to days of which it is a whole number: 30 days, 36 hours. */
-function duration(seconds: number): string {
-  const [size, unit] = UNITS.find(([each]) => each <= 86_400 && seconds % each === 0)!;
-  return quantity(seconds / size, unit);
-}
-
-function quantity(count: number, noun: string): string {
-  return `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 }

@@ -7,7 +7,7 @@ import * as claims from "./chunks/claims.ts";
 import * as composed from "./chunks/composed.ts";
 import * as series from "./chunks/series.ts";
 import * as shuffled from "./chunks/shuffled.ts";
-import * as extras from "./documents/extras.ts";
+import * as extras from "./chunks/extras.ts";
 import * as tokens from "./chunks/tokens.ts";
 import * as trust from "./chunks/trust.ts";
 import * as strings from "./domains/strings.ts";

@@ -16,7 +16,7 @@ export interface Modules {
   coarsened: typeof import("./randomizers/coarsened/coarsened.ts");
   composed: typeof import("./chunks/composed.ts");
   directions: typeof import("./randomizers/directions/directions.ts");
-  extras: typeof import("./documents/extras.ts");
+  extras: typeof import("./chunks/extras.ts");
   finding: typeof import("./finding.ts");
   joining: typeof import("./joining.ts");
   kernel: typeof import("./randomizers/kernel.ts");

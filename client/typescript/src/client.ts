@@ -29,15 +29,15 @@ export class Client {
 
   /** A client on a ledger; throws WrongArgument, also for a generator of constant bytes. */
   static async open(options: ClientOptions): Promise<Client> {
-    checkOptions(options);
+    checkOptions(options ?? {});
     if (!options.ledger && typeof indexedDB === "undefined") {
       throw new WrongArgument("name a ledger, such as FileLedger.open(folder) of sordino-client/node");
     }
     const device = new Device(options, options.ledger ?? (await IndexedDbLedger.open()));
     device.clock();
-    const drawn = device.random.bytes(64);
-    if (drawn.every((byte) => byte === drawn[0])) throw new WrongArgument("the generator gives one byte again and again");
-    await pinned(device);
+    if (new Set(device.random.bytes(64)).size < 2) throw new WrongArgument("the generator gives one byte again and again");
+    const { manifestKeys, log, witnesses, quorum } = options;
+    if (manifestKeys ?? log ?? witnesses ?? quorum) (await load("trust")).readPinned(device);
     const client = new Client(device);
     const waiting = await device.transaction((state) => state.reports.length);
     if (client.isSendingByItself && waiting) await client.sender().then((sender) => sender.sendLeft(), ignored);
@@ -85,10 +85,14 @@ export class Client {
     return (await load("series")).due(this.device, await this.device.session(idOf(campaign)));
   }
 
+  /** When a series asks this device next: now, or later; null if never again. Sends nothing. */
+  async nextDue(campaign: Campaign | string): Promise<Date | null> {
+    return (await load("series")).nextDue(this.device, await this.device.session(idOf(campaign)));
+  }
+
   /** The version of the app that this device shows in an experiment; null where the campaign has no arms, or was left. */
   async arm(campaign: Campaign | string): Promise<string | null> {
-    const { arm, optedOut } = await this.device.describe(idOf(campaign));
-    return optedOut ? null : arm;
+    return (await load("extras")).armOf(this.device, idOf(campaign));
   }
 
   /** The text for the owner in the first of their languages that the campaign has; null: `purpose` is what there is. */
@@ -101,6 +105,18 @@ export class Client {
   /** What an answer would send, for the owner to see; without a value that of the first members. No request, no debit. */
   async preview(campaign: Campaign | string, ...value: [unknown?]): Promise<Preview> {
     return (await load("preview")).preview(this.device, idOf(campaign), value[0], !value.length);
+  }
+
+  /** What a value is in a campaign, in words, for the app's tests; throws WrongShape, and OutsideDomain in production too. */
+  async check(campaign: Campaign | string, value: unknown): Promise<string> {
+    return (await load("preview")).check(this.device, idOf(campaign), value);
+  }
+
+  /** Moves a campaign that was joined at another address of its server to this client's `address`. */
+  async rehome(campaign: Campaign | string, address: string): Promise<Campaign> {
+    const id = idOf(campaign);
+    await (await load("extras")).rehome(this.device, id, address);
+    return this.device.describe(id);
   }
 
   /** Joins campaigns of a population's public list, which it looks at once in 24 hours. */
@@ -178,18 +194,6 @@ export class Client {
     tellTabs(this.device.ledger, campaign);
     await this.sending?.then((sender) => sender.forget(campaign), ignored);
   }
-}
-
-/** Reads what the app pins; throws WrongArgument. */
-async function pinned(device: Device): Promise<void> {
-  const { manifestKeys = [], log, witnesses, quorum } = device.options;
-  if (log === undefined && (witnesses?.length || quorum !== undefined)) {
-    throw new WrongArgument("witnesses and quorum belong to a log: give log, its verifier key, too");
-  }
-  if (log === undefined && !manifestKeys.length) return;
-  const { checkKeys, PublicLog } = await load("trust");
-  checkKeys(manifestKeys);
-  if (log !== undefined) device.log = new PublicLog(device);
 }
 
 /** Sending by itself is a service: where it fails, the report stays in the ledger. */

@@ -11,6 +11,7 @@ import type { PublicLog } from "./log/public_log.ts";
 import { type Campaign, type ClientOptions, originOf } from "./options.ts";
 import { type Randomness, SystemRandomness } from "./randomizers/random.ts";
 import { hasLeft, isUsable, reportBody, type Terms } from "./rules/answering.ts";
+import { keepPart } from "./rules/parts.ts";
 import { checkPart, pinTask, readTask } from "./rules/tasks.ts";
 import { Transport } from "./transport.ts";
 
@@ -78,9 +79,10 @@ export class Device {
     const { joined, manifest } = await this.session(id);
     const { name, purpose, deviceGuarantee, arms, route } = manifest;
     const mixed = route.kind === "shuffled" ? (await load("shuffled")).mixedGuarantee(manifest) : null;
+    const capConflict = joined.series && (await load("series")).capConflict(manifest, this.options.caps);
     const optedOut = await this.transaction((state) => hasLeft(state, id));
     const arm = joined.arm === null ? null : arms[joined.arm]!.name;
-    return { id, name, purpose, guarantee: deviceGuarantee.nano, manifest, mixed, arm, optedOut };
+    return { id, name, purpose, guarantee: deviceGuarantee.nano, manifest, mixed, arm, optedOut, capConflict };
   }
 
   /** What is open now; without a connection the task that was read last, while its time lasts. */
@@ -107,7 +109,7 @@ export class Device {
     const content = kept ? fromHex(kept) : await fetchPart(this.transport, digest, this.options.largestPart);
     const verified = await withCode(() => verifyPart(content, digest));
     if (!kept && !manifest.rounds[round]!.plan) await this.log?.checkPlan(id, round, digest);
-    if (!kept) await this.transaction((state) => (state.parts[name] = toHex(content)));
+    if (!kept) await this.transaction((state) => keepPart(state, digest, content));
     if (manifest.route.kind === "shuffled") (await load("claims")).checkHeadline(manifest, verified.part);
     this.parts.set(id + name, verified);
     return verified;

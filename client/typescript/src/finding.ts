@@ -10,7 +10,7 @@ import type { Device } from "./device.ts";
 import { domain as domainType } from "./domains/domain.ts";
 import { OptedOut, PlanRefused, PlanUnavailable, WrongArgument } from "./errors.ts";
 import { fetched, fetchManifest, readManifest } from "./fetching.ts";
-import { checkTrusted, keepAhead } from "./joining.ts";
+import { checkPinned, keepAhead } from "./joining.ts";
 import type { LedgerState, PopulationList } from "./ledgers/ledger.ts";
 import { drawBits } from "./randomizers/random.ts";
 import { debitTime } from "./rules/caps.ts";
@@ -75,7 +75,7 @@ export async function find(device: Device, population: string, { accept, allowRe
       taken.push(each.manifest);
     }
   }
-  for (const { id, manifest } of accepted) if (joined.includes(id)) await keepAhead(device, id, manifest);
+  for (const { id, manifest } of accepted) if (joined.includes(id)) await keepAhead(device, id, manifest).catch(ignored);
   const declined = candidates.filter((each) => !accepted.includes(each)).map(({ id }) => id);
   return { looked: true, nextInS, joined, declined, repeated, postponed, refused };
 }
@@ -116,22 +116,40 @@ async function manifestsOf(device: Device, population: string, ids: readonly str
 async function refusedOf(device: Device, listed: readonly Listed[]): Promise<string[]> {
   const refused: string[] = [];
   for (const { id, manifest } of listed) {
-    try {
+    const isRefused = await fails([PlanRefused], async () => {
       checkJoinable(manifest, device.transport.origin);
       if (manifest.route.kind === "shuffled") await (await load("shuffled")).checkCanSeal();
-      await checkTrusted(device, manifest, id);
-    } catch (error) {
-      if (!(error instanceof PlanRefused || error instanceof PlanUnavailable)) throw error;
-      refused.push(id);
-    }
+      await checkPinned(device, manifest, id);
+    });
+    // A log that cannot be asked is no reason to wait for all others.
+    const logged = async () => device.log?.checkManifest(manifest, id);
+    if (isRefused || (await fails([PlanRefused, PlanUnavailable], logged))) refused.push(id);
   }
   return refused;
+}
+
+/** Whether it throws one of these errors. */
+async function fails(errors: readonly (new (...given: any[]) => Error)[], check: () => Promise<void>): Promise<boolean> {
+  try {
+    await check();
+    return false;
+  } catch (error) {
+    if (errors.some((each) => error instanceof each)) return true;
+    throw error;
+  }
+}
+
+/** The campaign is joined; what it would need without a connection is fetched again when it answers. */
+function ignored(error: unknown): void {
+  if (!(error instanceof PlanRefused || error instanceof PlanUnavailable)) throw error;
 }
 
 /** Pins a manifest of a list; false where the period has had its joins. */
 function joinListed(device: Device, { id, manifest, content }: Listed): Promise<boolean> {
   const { caps, joinsPerPeriod = 3 } = device.options;
   return device.transaction((state) => {
+    // Another tab was first.
+    if (state.campaigns[id]) return true;
     const now = debitTime(state, device.clock());
     state.found ??= [];
     if (state.found.filter(({ at }) => at > now - caps.periodS).length >= joinsPerPeriod) return false;

@@ -28,7 +28,7 @@ provide({
   coarsened: () => import("./randomizers/coarsened/coarsened.ts"),
   composed: () => import("./chunks/composed.ts"),
   directions: () => import("./randomizers/directions/directions.ts"),
-  extras: () => import("./documents/extras.ts"),
+  extras: () => import("./chunks/extras.ts"),
   finding: () => import("./finding.ts"),
   joining: () => import("./joining.ts"),
   kernel: () => import("./randomizers/kernel.ts"),

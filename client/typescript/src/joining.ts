@@ -12,6 +12,7 @@ import type { Joined, LedgerState, SeriesState } from "./ledgers/ledger.ts";
 import { drawBelow } from "./randomizers/random.ts";
 import { ownRounds } from "./rules/answering.ts";
 import { checkJoinable, pin } from "./rules/joining.ts";
+import { keepPart } from "./rules/parts.ts";
 import { checkPart, pinTask, readTask } from "./rules/tasks.ts";
 
 interface Ahead {
@@ -47,7 +48,7 @@ export async function join(device: Device, campaign: string): Promise<void> {
     const joined = pin(state, campaign, { manifest, content, origin: transport.origin, series: first }, random);
     old?.close(state, joined);
     if (ahead.task) pinTask(joined, ahead.task, ahead.content!, device.clock());
-    if (ahead.part) state.parts[toHex(ahead.part.digest)] = toHex(ahead.part.content);
+    if (ahead.part) keepPart(state, ahead.part.digest, ahead.part.content);
   });
   await tokenAhead(device, campaign, ahead.task);
 }
@@ -86,19 +87,24 @@ export async function keepAhead(device: Device, id: string, manifest: Manifest):
   const { task, content, part } = await fetchAhead(device, id, manifest, false);
   await device.transaction((state) => {
     if (task) pinTask(state.campaigns[id]!, task, content!, device.clock());
-    if (part) state.parts[toHex(part.digest)] = toHex(part.content);
+    if (part) keepPart(state, part.digest, part.content);
   });
   await tokenAhead(device, id, task);
 }
 
 /** Throws PlanRefused where the app pins keys and none of them signed, or a public log that does not have it. */
-export async function checkTrusted(device: Device, manifest: Manifest, campaign: string): Promise<void> {
+async function checkTrusted(device: Device, manifest: Manifest, campaign: string): Promise<void> {
+  await checkPinned(device, manifest, campaign);
+  await device.log?.checkManifest(manifest, campaign);
+}
+
+/** Throws PlanRefused where the app pins keys, and none of them signed. */
+export async function checkPinned(device: Device, manifest: Manifest, campaign: string): Promise<void> {
   const { manifestKeys = [] } = device.options;
   if (manifestKeys.length) {
     const { fetchSignatures, checkSigned } = await load("trust");
     checkSigned(manifest, campaign, await fetchSignatures(device.transport, campaign), manifestKeys);
   }
-  await device.log?.checkManifest(manifest, campaign);
 }
 
 /** Task and part before joining, the same for every device; only a series cannot do without. */

@@ -63,6 +63,8 @@ export interface Campaign {
   /** What holds against the collector alone where a shuffler mixes random answers in: show it, too. */
   readonly mixed: MixedGuarantee | null;
   readonly arm: string | null;
+  /** Why the cap of a period refuses some answers of a series, for the app's developer; null where it refuses none. */
+  readonly capConflict: string | null;
   readonly optedOut: boolean;
 }
 
@@ -86,13 +88,13 @@ export function answerOf(
 
 /** The id of a campaign that is given in either way. */
 export function idOf(campaign: Campaign | string): string {
-  const id = typeof campaign === "string" ? campaign : campaign.id;
+  const id = typeof campaign === "string" ? campaign : campaign?.id;
   if (!/^[0-9a-f]{64}$/.test(id)) throw new WrongArgument("a campaign's id has 64 lower-case hexadecimal digits");
   return id;
 }
 
 /** Throws WrongArgument for options by which nothing could be spent, kept or sent. */
-export function checkOptions({ caps, largestPart = 1, spoolLimit = 1, joinsPerPeriod = 1, uploadToken = "x" }: ClientOptions): void {
+export function checkOptions({ caps, largestPart = 1, spoolLimit = 1, joinsPerPeriod = 1, uploadToken = "x" }: Partial<ClientOptions> = {}): void {
   if (!(caps instanceof Caps)) {
     throw new WrongArgument('caps are Caps.of({ perPeriod: "1", periodDays: 28, lifetime: "12" })');
   }

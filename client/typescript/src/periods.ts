@@ -10,7 +10,7 @@ import type { Joined, LedgerState } from "./ledgers/ledger.ts";
 import { type Answer, answerOf } from "./options.ts";
 import { type AnswerStatus, hasLeft, record } from "./rules/answering.ts";
 import { serverTime } from "./rules/http_dates.ts";
-import { acceptedUntil, afterAnswer, epochOf, firstState, type Period, toAnswer } from "./rules/series.ts";
+import { acceptedUntil, afterAnswer, epochOf, firstState, nextMoment, type Period, toAnswer } from "./rules/series.ts";
 import { pinTask, readTask } from "./rules/tasks.ts";
 
 export { firstState };
@@ -20,6 +20,16 @@ export async function due(device: Device, { id, manifest }: Session): Promise<Pe
   const law = seriesOf(manifest);
   const asked = await device.transaction((state) => periodOf(device, state, id, law));
   return typeof asked === "string" ? null : asked;
+}
+
+/** When there is a period to answer, from now on; null if never again. */
+export async function nextDue(device: Device, { id, manifest }: Session): Promise<Date | null> {
+  const law = seriesOf(manifest);
+  const moment = await device.transaction((state) => {
+    const { series } = state.campaigns[id]!;
+    return hasLeft(state, id) ? null : nextMoment(law, series!, Math.floor(device.clock()));
+  });
+  return moment === null ? null : new Date(1000 * moment);
 }
 
 /** As `answerRound`, for the period that is asked about now. */

@@ -3,7 +3,7 @@
 import { decimal, fromHex, joined as joinedBytes, toHex } from "./bytes.ts";
 import { load } from "./chunks.ts";
 import type { Device } from "./device.ts";
-import { PlanUnavailable } from "./errors.ts";
+import { InvalidValue, PlanUnavailable, WrongShape } from "./errors.ts";
 import { reportBody } from "./rules/answering.ts";
 
 /** A token's, behind the payload. */
@@ -26,6 +26,17 @@ export interface Preview {
   readonly uploadBytes: number;
   readonly example: Uint8Array;
   toString(): string;
+}
+
+/** The label of what a value is in a campaign; spends and sends nothing. */
+export async function check(device: Device, campaign: string, value: unknown): Promise<string> {
+  const { domain } = (await device.session(campaign)).manifest;
+  try {
+    domain.checkShape(value);
+  } catch (error) {
+    throw error instanceof InvalidValue ? new WrongShape(error.message) : error;
+  }
+  return domain.describe(domain.codes(value, true));
 }
 
 /** Draws, measures and throws away; without a value that of the first members. No request. */

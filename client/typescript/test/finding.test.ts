@@ -10,7 +10,7 @@ import type { Manifest } from "../src/documents/manifest.ts";
 import * as errors from "../src/errors.ts";
 import { MemoryLedger } from "../src/ledgers/memory.ts";
 import { Caps } from "../src/rules/caps.ts";
-import { ADDRESS, cbor, NOW, World } from "./world.ts";
+import { ADDRESS, cbor, NOW, problem, World } from "./world.ts";
 
 const DAY = 86_400;
 const CAPS = Caps.of({ perPeriod: "12", periodDays: 28, lifetime: "12" });
@@ -123,4 +123,30 @@ test("wrong arguments and wrong lists are refused in words", async () => {
   await assert.rejects(other.find("devices", { accept: () => true }), /asks another population/);
   const { campaigns } = openCampaigns.read(foreign.list());
   assert.deepEqual(campaigns.map(toHex), [foreign.worlds[0]!.campaign]);
+});
+
+test("a campaign that two tabs join at once counts once, and what it would need later does not end the call", async () => {
+  const listing = new Listing(asking("one"), asking("two"));
+  const ledger = new MemoryLedger();
+  const tabs = [await listing.client({ ledger, joinsPerPeriod: 2 }), await listing.client({ ledger, joinsPerPeriod: 2 })];
+  listing.now += (await tabs[0]!.find("devices", { accept: () => true })).nextInS;
+  // Both begin before the first has looked; every plan is another one than its digest names.
+  for (const world of listing.worlds) {
+    world.instead = (path) => (path.startsWith("/v1/plans/") ? cbor(new TextEncoder().encode("no plan")) : null);
+  }
+  const found = await Promise.all(tabs.map((tab) => tab.find("devices", { accept: () => true, allowRepeats: true })));
+  const ids = listing.worlds.map(({ campaign }) => campaign).sort();
+  for (const { looked, joined, postponed } of found) if (looked) assert.deepEqual([[...joined].sort(), postponed], [ids, []]);
+  assert.ok(found.some(({ looked }) => looked));
+});
+
+test("a signature that cannot be fetched is no refusal", async () => {
+  const listing = new Listing(asking("one"));
+  const client = await listing.client({ manifestKeys: ["ab".repeat(32)] });
+  listing.now += (await client.find("devices", { accept: () => true })).nextInS;
+  listing.worlds[0]!.instead = (path) => (path.endsWith("/signature") ? problem(503, "overloaded") : null);
+  await assert.rejects(client.find("devices", { accept: () => true }), errors.PlanUnavailable);
+  listing.worlds[0]!.instead = null;
+  listing.now += 2 * DAY;
+  assert.deepEqual((await client.find("devices", { accept: () => true })).refused, [listing.worlds[0]!.campaign]);
 });

@@ -2,4 +2,5 @@
 
 export { rotating } from "../documents/series.ts";
 export { successorFault, takeOver } from "../rules/successors.ts";
-export { answerPeriod, due, firstState } from "../periods.ts";
+export { capConflict } from "../cap_conflict.ts";
+export { answerPeriod, due, firstState, nextDue } from "../periods.ts";

@@ -1,4 +1,4 @@
 /** What an app pins: keys that sign manifests, and a public log. */
 
-export { PublicLog } from "../log/public_log.ts";
-export { checkKeys, checkSigned, fetchSignatures } from "../signatures.ts";
+export { checkSigned, fetchSignatures } from "../signatures.ts";
+export { readPinned } from "../trusting.ts";

@@ -40,6 +40,20 @@ export function askedAt(law: Law, phase: number, now: number): Period | null {
   return counts ? periodOf(law, number) : null;
 }
 
+/** The first second from `now` on at which there is a period to answer; null if there is none any more. */
+export function nextMoment(law: Law, state: SeriesState, now: number): number | null {
+  if (state.replacedBy !== undefined || state.ended || state.answers >= law.answersMax) return null;
+  const earliest = Math.max(now, state.nextAt);
+  const over = Math.floor((earliest - answeringS(law) - acceptedFrom(law, 0)) / law.periodS);
+  const least = Math.max(state.nextPeriod, over + 1, 0);
+  return Math.max(earliest, acceptedFrom(law, least + modulo(state.phase - least, law.slots)));
+}
+
+/** For how many seconds a device may answer about a period. */
+export function answeringS(law: Law): number {
+  return law.periodS + (law.valueOf === "previous" && law.slots > 1 ? law.lateS : 0);
+}
+
 /** The most that a device is asked about in any `periods` in a row. */
 export function mostAnswers(law: Law, periods: number): number {
   return Math.min(Math.ceil(periods / law.slots), law.answersMax);
@@ -53,8 +67,7 @@ export function mostReports(law: Law, periods: number): number {
 
 /** The most answers of a device in any `seconds` of its clock. */
 export function mostDrawn(law: Law, seconds: number): number {
-  const answering = law.periodS + (law.valueOf === "previous" && law.slots > 1 ? law.lateS : 0);
-  return seconds > 0 ? Math.min(Math.ceil((seconds + answering) / (law.slots * law.periodS)), law.answersMax) : 0;
+  return seconds > 0 ? Math.min(Math.ceil((seconds + answeringS(law)) / (law.slots * law.periodS)), law.answersMax) : 0;
 }
 
 /** The head of the ids of a period's reports. */

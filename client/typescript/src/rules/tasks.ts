@@ -1,6 +1,6 @@
 /** What a task and a plan may say of a campaign that was joined, and what a later task may not contradict. */
 
-import { compareBytes, sameBytes, toHex } from "../bytes.ts";
+import { sameBytes, toHex } from "../bytes.ts";
 import { code } from "../chunks.ts";
 import { encode } from "../documents/cbor.ts";
 import type { Manifest } from "../documents/manifest.ts";
@@ -51,7 +51,7 @@ export function checkPart(part: DevicePart, manifest: Manifest, round: number): 
   let next = 0;
   const places = part.domain.attributes.map((each) => {
     const wanted = encode(attribute.write(each));
-    while (next < whole.length && compareBytes(whole[next]!, wanted) !== 0) next++;
+    while (next < whole.length && !sameBytes(whole[next]!, wanted)) next++;
     if (next === whole.length) throw new PlanRefused("plan", "its domain is not the manifest's, nor a part of that");
     return next++;
   });
