@@ -17,16 +17,21 @@ from sordino_server.answers import picture
 from sordino_server.answers import stored as estimates
 from sordino_server.answers.stored import read_estimate
 from sordino_server.campaigns import service as campaigns
+from sordino_server.campaigns.retention import days_kept
+from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.campaigns.status import status_of
+from sordino_server.console.budget_words import date_of
 from sordino_server.console.console_route import ConsoleRoute
 from sordino_server.console.estimate_pages import inline_picture
+from sordino_server.console.owner_words import Sent, contact, kept, sent
 from sordino_server.console.rendering import HEADERS, fragment
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.context import Context, Injected
 from sordino_server.errors import ServerError
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.models import Campaign
-from sordino_shared.protocol import CampaignState, Manifest, Problem
+from sordino_server.plans import service as plans
+from sordino_shared.protocol import CampaignState, DevicePart, Manifest, OwnerText, Problem
 
 router = APIRouter(prefix="/status", route_class=ConsoleRoute)
 
@@ -51,6 +56,12 @@ class PublicStatus:
     closed_at: int | None
     reports: str
     estimate: bytes | None
+    look: tuple[str, str]
+    texts: tuple[OwnerText, ...]
+    sent: Sent
+    kept: str
+    contact: str | None
+    shuffler: str | None
 
 
 @router.get("/{campaign_id}")
@@ -130,7 +141,9 @@ def _public(context: Context, campaign_id: str) -> PublicStatus:
         now = context.clock.now()
         status = status_of(session, row, now)
         estimate = _estimate(session, campaign_id, now) if status.state is CampaignState.CLOSED else None
-    manifest = Manifest.read(row.manifest)
+        manifest = Manifest.read(row.manifest)
+        part = _first_part(session, manifest)
+        days = days_kept(session, context.settings.raw_report_retention_days)
     reports = sum(each.users for each in status.rounds)
     return PublicStatus(
         name=status.name,
@@ -142,7 +155,27 @@ def _public(context: Context, campaign_id: str) -> PublicStatus:
         closed_at=status.closed_at,
         reports=counted(reports, status.state is CampaignState.OPEN),
         estimate=estimate,
+        look=_look(status),
+        texts=manifest.texts,
+        sent=sent(manifest, part),
+        kept=kept(days, manifest),
+        contact=contact(manifest.texts, context.settings.card_contact),
+        shuffler=status.shuffler,
     )
+
+
+def _first_part(session: Session, manifest: Manifest) -> DevicePart | None:
+    plan = manifest.rounds[0].plan
+    return None if plan is None else plans.device_part(session, str(plan.device))
+
+
+def _look(status: CampaignStatus) -> tuple[str, str]:
+    """How the question stands, in words with an icon."""
+    if status.state is CampaignState.OPEN:
+        return "live", "Every period" if status.series is not None else "Collecting"
+    if status.state is CampaignState.CANCELLED:
+        return "stop", "Cancelled"
+    return "done", "Finished" if status.closed_at is None else f"Finished {date_of(status.closed_at)}"
 
 
 def _estimate(session: Session, campaign_id: str, now: int) -> bytes | None:

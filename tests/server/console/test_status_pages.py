@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from sordino_analysis.conformance.part_counts import part_law
 from sordino_analysis.figures import amount
 from sordino_server.console.shared_texts import SharedTexts
 from sordino_server.console.status_pages import counted, rounded_down
@@ -84,7 +85,7 @@ def test_owners_read_the_status_of_a_public_campaign(running: Any) -> None:
     assert running.anonymous.get(f"{path}/estimate.svg").status_code == 404
 
     running.api.post(f"/v1/campaigns/{public['id']}/close").raise_for_status()
-    assert "What came of it" not in running.anonymous.get(path).text
+    assert "What we learned" not in running.anonymous.get(path).text
     running.work()
     page = running.anonymous.get(path)
     assert "<dd>125</dd>" in page.text
@@ -105,3 +106,38 @@ def test_a_page_is_made_once_for_all_who_ask(running: Any) -> None:
     before = running.anonymous.get(f"/status/{public['id']}").text
     running.report(public, [0] * 10)
     assert running.anonymous.get(f"/status/{public['id']}").text == before
+
+
+def test_owners_read_what_is_sent_with_its_chances_and_what_their_rights_are(running: Any) -> None:
+    running.app.state.public_texts = SharedTexts(0.0)
+    german = {"language": "de-CH", "purpose": "Wir fragen <b>.", "contact": "post@beispiel.example"}
+    texts = [german | {"link": "https://beispiel.example/mehr"}]
+    order = {**TERMS, "plan_request": running.ready_plan()["id"], "public": True, "texts": texts}
+    public = running.api.post("/v1/campaigns", json=order).raise_for_status().json()
+    running.api.post(f"/v1/campaigns/{public['id']}/open").raise_for_status()
+    page = running.anonymous.get(f"/status/{public['id']}").text
+    part = running.device_part(public)
+    law = part_law(part, 0)
+    own = float(max(law.values()))
+    assert f"if it holds “{escape(part.domain.label(0))}”, it says so {100 * own:.0f} times in 100" in page
+    shown = [float(each) for each in re.findall(r'<td class="number">([0-9.]+)</td></tr>', page)]
+    assert shown == [pytest.approx(100 * float(chance), abs=0.5) for chance in sorted(law.values(), reverse=True)]
+    assert '<a href="#text-de-ch" lang="de-CH">de-CH</a>' in page
+    assert '<blockquote lang="de-CH" id="text-de-ch">Wir fragen &lt;b&gt;.' in page
+    assert 'href="https://beispiel.example/mehr" rel="noreferrer"' in page
+    assert "<dt>Ask us</dt><dd>post@beispiel.example</dd>" in page
+    assert "single answers until 30 days after the question ends, then only their sums" in page
+    assert "Nothing yet: answers are shown when the question closes." in page
+    assert len(page.encode()) < 60_000
+
+
+def test_owners_of_another_mechanism_read_one_sentence_about_it(running: Any) -> None:
+    running.app.state.public_texts = SharedTexts(0.0)
+    plan = running.ready_plan(mechanism="subset_selection")["id"]
+    order = {**TERMS, "plan_request": plan, "public": True, "series": {"slots": 7, "answers_max": 12}}
+    public = running.api.post("/v1/campaigns", json=order).raise_for_status().json()
+    running.api.post(f"/v1/campaigns/{public['id']}/open").raise_for_status()
+    page = running.anonymous.get(f"/status/{public['id']}").text
+    assert "no answer becomes more than 2.7 times as likely (ε 1)" in page
+    assert "One answer in any 7 days in a row, 12 times at most." in page
+    assert "in 100 cases" not in page
