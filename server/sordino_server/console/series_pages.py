@@ -34,6 +34,7 @@ async def get_series(
     kind = kind_of_answers(estimate.kind)
     values = {
         "campaign": campaign_id,
+        "name": name,
         "periods": periods_of(estimate),
         "asked": question,
         "query": request.query_params.multi_items(),

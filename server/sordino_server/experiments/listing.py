@@ -6,13 +6,12 @@ import json
 
 from sqlalchemy.orm import Session
 
-from sordino_analysis.experiments.findings import finding_of
-from sordino_analysis.experiments.looks import Looks
 from sordino_server.experiments import repository
 from sordino_server.experiments.schemas import ExperimentEntry, ExperimentList
+from sordino_server.experiments.service import told
 from sordino_server.kit.pagination import Page, cut
 from sordino_server.models import Campaign, ExperimentRow, LookRow
-from sordino_shared.protocol import Manifest
+from sordino_shared.protocol import CampaignState, Manifest
 
 
 def listed(session: Session, page: Page) -> ExperimentList:
@@ -26,7 +25,7 @@ def listed(session: Session, page: Page) -> ExperimentList:
 
 def _entry(campaign: Campaign, rule: ExperimentRow, last: LookRow | None) -> ExperimentEntry:
     manifest = Manifest.read(campaign.manifest)
-    made = [] if last is None else [json.loads(last.content)]
+    made = [] if last is None or campaign.state == CampaignState.CANCELLED else [json.loads(last.content)]
     return ExperimentEntry(
         campaign=campaign.id,
         name=campaign.name,
@@ -36,7 +35,7 @@ def _entry(campaign: Campaign, rule: ExperimentRow, last: LookRow | None) -> Exp
         looks=rule.looks,
         days=rule.days,
         users=rule.users,
-        day=None if last is None else last.day,
-        finding=finding_of(made, Looks(rule.looks), rule.days),
+        day=None if not made else made[-1]["day"],
+        finding=told(campaign, rule, made),
         created_at=campaign.created_at,
     )

@@ -93,6 +93,18 @@ def test_each_rule_has_a_page(running: Any, browsers: Any, looks: Looks) -> None
     assert f"<dt>Rule</dt><dd>{RULES[looks]}</dd>" in browsers.of(Role.ANALYST).page(f"/console/experiments/{campaign}")
 
 
+def test_a_cancelled_experiment_tells_no_look_any_more(running: Any, browsers: Any, looked_at: str) -> None:
+    running.api.post(f"/v1/campaigns/{looked_at}/cancel").raise_for_status()
+    browser = browsers.of(Role.ANALYST)
+    for path in (f"/console/experiments/{looked_at}", "/console/experiments", f"/console/campaigns/{looked_at}"):
+        page = unescape(browser.page(path))
+        assert "the experiment was cancelled: it tells nothing any more" in page
+        assert not re.search(r"higher|lower|undecided", page), path
+    assert running.api.get(f"/v1/campaigns/{looked_at}/experiment").json()["made"] == []
+    assert running.api.get("/v1/experiments").json()["experiments"][0]["day"] is None
+    assert running.api.get(f"/v1/campaigns/{looked_at}/finding").status_code == 409
+
+
 def test_a_look_that_could_not_be_made_is_said(running: Any, browsers: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     from sordino_server import aggregates
 

@@ -16,7 +16,7 @@ def test_two_campaigns_are_chosen_from_the_page_of_one(window: Window, running: 
     may, june = two(running)
     page = window.page
     window.open(f"/console/campaigns/{june}")
-    page.get_by_role("link", name="Compare with another campaign").click()
+    page.get_by_role("link", name="Compare with another question").click()
     page.get_by_role("heading", name="Compare two campaigns").wait_for()
     assert page.locator("select[name=left]").input_value() == june
     page.locator("select[name=left]").select_option(value=may)
