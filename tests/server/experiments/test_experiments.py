@@ -350,7 +350,7 @@ def test_the_command_creates_shows_and_ends(running: Any, tmp_path: Any, monkeyp
     browsers = Browsers(running)
     page = " ".join(browsers.of(Role.ANALYST).page(f"/console/campaigns/{made['id']}").split())
     browsers.close()
-    assert "<dt>Experiment</dt><dd>day 1 of 3: no difference found yet, new − old = " in page
+    assert "<h2>Looks</h2><p>day 1 of 3: no difference found yet, new − old = " in page
     assert "new − old" in shown
     assert f"primary: {PRIMARY}; reports: old " in shown
     assert "such as A:1,B:1" in run("create", *terms, *rule[:-1], "A:x", code=2)
