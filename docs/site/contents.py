@@ -72,12 +72,12 @@ def llms(listed: Sequence[Part], head: str, prefix: str = "docs/") -> str:
 
 # What a reader of all pages at once can take.
 MOST_FULL_BYTES = 600_000
-# Proofs, measurements and the bytes of the wire have addresses of their own in llms.txt.
-_NOT_IN_FULL = ("Evidence", "protocol.md")
+# Proofs, measurements and bytes of the wire, traces included, have addresses of their own in llms.txt.
+_NOT_IN_FULL = ("Evidence", "protocol.md", "implementing.md")
 
 
 def llms_full(listed: Sequence[Part], docs: Path = DOCS) -> str:
-    """The pages of all parts but Evidence, without the protocol, in one text; raises ValueError above the limit."""
+    """The pages of all parts but Evidence and what is bytes, in one text; raises ValueError above the limit."""
     pieces = ["# sordino: the documentation in one file"]
     for part in listed:
         if part.title in _NOT_IN_FULL:
