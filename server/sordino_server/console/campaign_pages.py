@@ -142,7 +142,7 @@ def get_campaign(_: Analyst, request: Request, context: Injected, campaign_id: D
         "progress": running.progress,
         "errors": errors[0] if errors and status.state in _ASKING else None,
         "refused": refused_sentence(status.refusals, running.reports),
-        "reasons": {reason(slug): count for slug, count in sorted(status.refusals.items())},
+        "reasons": [(reason(slug), slug, count) for slug, count in sorted(status.refusals.items())],
         "answer": _answer_path(row, status),
     }
     return ConsolePage(title=status.name, document=status, rows=status.rounds, values=values)

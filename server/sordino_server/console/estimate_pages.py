@@ -31,7 +31,7 @@ from sordino_server.errors import ServerError
 from sordino_server.kit.path_parameters import DigestPath
 from sordino_server.share_links import service as share_links
 from sordino_server.share_links.schemas import ShareLinkDocument
-from sordino_shared.protocol import CampaignState, Problem
+from sordino_shared.protocol import Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
@@ -83,7 +83,6 @@ def _of_page(request: Request, context: Context, status: CampaignStatus) -> dict
     shown = _shown_links(links, now)
     return {
         "campaign": status,
-        "cancelled": status.state is CampaignState.CANCELLED,
         "parquet": _has_pyarrow(),
         "copies": _copies(address, status.id),
         "links": shown,

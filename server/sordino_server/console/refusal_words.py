@@ -24,6 +24,7 @@ REASONS: Mapping[str, str] = {
     Problem.INVALID_REQUEST.slug: "they do not fit the question",
     Problem.WRONG_ROUTE.slug: "they came by another way than the shuffler",
     Problem.TOO_LARGE.slug: "they were too large",
+    "unopenable": "they could not be opened when the batch came",
 }
 
 

@@ -58,7 +58,8 @@ def test_a_cancelled_series_is_called_so_and_offers_no_link(running: Any, browse
     page, browser = f"/console/campaigns/{series.id}/estimate", browsers.of(Role.ANALYST)
     assert "Make the link" in browser.page(page)
     running.api.post(f"/v1/campaigns/{series.id}/cancel").raise_for_status()
-    shown = seen(browser.page(page))
-    assert "Cancelled" in shown
+    shown = seen(browser.page(page, 409))
+    assert "was cancelled: it has no answers" in shown
     assert "Answered" not in shown
+    assert "%" not in shown
     assert "Make the link" not in shown
