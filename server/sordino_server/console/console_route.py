@@ -38,6 +38,8 @@ SIGN_IN = "/console/sign-in"
 PERSON = "/console/sign-in/person"
 _FORM_TYPE = "application/x-www-form-urlencoded"
 _MOST_FIELDS = 64
+# Fields that nobody fills in, and the key of a sign-in.
+_UNSEEN = frozenset({"token", "once", "key", "to"})
 _REUSED = "the form was sent before with other fields: go back, reload the page and send it again"
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -142,7 +144,7 @@ class ConsoleRoute(APIRoute):
                 problem = ServerError(Problem.ILLEGAL_TRANSITION, str(error))
             except ServerError as error:
                 problem = error
-            return _error_page(request, problem)
+            return _error_page(request, problem, await _filled_in(request, problem))
 
         return handle
 
@@ -165,13 +167,32 @@ async def _admit(request: Request, wanted: Role) -> None:
 
 async def _take_form(request: Request) -> None:
     """Parse the small body into the request's state; a signed-in visitor's must carry the token of the session."""
-    if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM_TYPE:
-        raise ServerError(Problem.UNSUPPORTED_MEDIA_TYPE, f"send a form as {_FORM_TYPE}")
-    async with ArrivingBody.of(request, SMALL_LIMIT) as arrived:
-        request.state.form = _fields(arrived.content)
+    request.state.form = await _read_form(request)
     visitor = request.state.visitor
     if visitor is not None:
         check_token(request.state.form, visitor.form_token)
+
+
+async def _read_form(request: Request) -> dict[str, str]:
+    if request.headers.get("content-type", "").partition(";")[0].strip() != _FORM_TYPE:
+        raise ServerError(Problem.UNSUPPORTED_MEDIA_TYPE, f"send a form as {_FORM_TYPE}")
+    async with ArrivingBody.of(request, SMALL_LIMIT) as arrived:
+        return _fields(arrived.content)
+
+
+async def _filled_in(request: Request, problem: ServerError) -> dict[str, str]:
+    """What a person filled in, of a form that is refused because the session is over: a browser keeps none of it.
+
+    Nothing of a form that another site sent, whose text would stand on a page of this server.
+    """
+    own = request.headers.get("sec-fetch-site") == "same-origin"
+    if request.method != "POST" or not own or problem.problem not in (Problem.UNAUTHORIZED, Problem.FORBIDDEN):
+        return {}
+    try:
+        fields = getattr(request.state, "form", None) or await _read_form(request)
+    except ServerError:
+        return {}
+    return {name: value for name, value in fields.items() if name not in _UNSEEN and value.strip()}
 
 
 def _fields(content: object) -> dict[str, str]:
@@ -195,7 +216,7 @@ def check_token(fields: Mapping[str, str], expected: str) -> None:
         )
 
 
-def _error_page(request: Request, problem: ServerError) -> Response:
+def _error_page(request: Request, problem: ServerError, filled_in: Mapping[str, str]) -> Response:
     if request.url.path.endswith((".json", ".csv", ".svg")) or problem.problem.status >= 500:
         raise problem
     if problem.problem is Problem.UNAUTHORIZED and request.method in ("GET", "HEAD"):
@@ -210,6 +231,7 @@ def _error_page(request: Request, problem: ServerError) -> Response:
         detail=_REUSED if reused else problem.detail,
         campaign=request.path_params.get("campaign_id"),
         retry_after=retry_after,
+        filled_in=filled_in,
     )
     if retry_after is not None:
         response.headers["Retry-After"] = str(retry_after)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -134,6 +135,24 @@ def test_forms_need_the_token_of_their_own_session(running: Any, browsers: Any) 
     visitor = browsers.anonymous()
     token = visitor.token("/console/sign-in")
     assert browsers.anonymous().http.post("/console/sign-in", data={"token": token, "key": "x"}).status_code == 403
+
+
+def test_a_session_that_ended_takes_no_form_with_it(running: Any, browsers: Any) -> None:
+    browser = browsers.of(Role.ANALYST)
+    filled = {"token": "x", "once": "1", "yaml": "name: <b>late</b>\nqueries: prefix", "users": " ", "epsilon": "1"}
+    own, foreign = {"Sec-Fetch-Site": "same-origin"}, {"Sec-Fetch-Site": "cross-site"}
+    refused = browser.http.post("/console/new-campaign", data=filled, headers=own)
+    running.clock.advance(13 * 3600)
+    ended = browser.http.post("/console/new-campaign", data=filled, headers=own)
+    assert (refused.status_code, ended.status_code) == (403, 401)
+    for answer in (refused, ended):
+        assert "name: &lt;b&gt;late&lt;/b&gt;\nqueries: prefix" in answer.text
+        assert re.findall("<dt>(.*?)</dt>", answer.text) == ["yaml", "epsilon"]
+    # Another site puts no text on a page of this server.
+    for headers in (foreign, {}):
+        assert "queries: prefix" not in browser.http.post("/console/new-campaign", data=filled, headers=headers).text
+    key = browser.http.post("/console/sign-in", data={"key": running.admin_key, "token": "x"}, headers=own)
+    assert (key.status_code, running.admin_key in key.text) == (403, False)
 
 
 def test_strangers_at_ones_address_use_up_no_attempt_of_a_key(running: Any, browsers: Any) -> None:
