@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from docs.site import contents
+from docs.site.lean import drop_unopened
 
 BUILD = contents.ROOT / "build" / "docs"
 LLMS = contents.ROOT / "llms.txt"
@@ -40,6 +41,7 @@ def build(target: Path) -> int:
     options = ["-n", "-W", "--keep-going", "-q", "-b", "html", "-c", str(Path(__file__).parent)]
     code = int(build_main([*options, "-d", str(target / "doctrees"), str(target / "source"), str(target / "html")]))
     if not code:
+        drop_unopened(target / "html")
         (target / "html" / "llms.txt").write_text(contents.site_llms(target / "source"), encoding="utf-8")
         (target / "html" / "llms-full.txt").write_text(contents.llms_full(parts), encoding="utf-8")
     return code

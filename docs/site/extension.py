@@ -11,6 +11,7 @@ from docutils import nodes  # type: ignore[import-untyped, unused-ignore]
 
 from docs.site import diagrams
 from docs.site.docstrings import as_rest
+from docs.site.lean import one_part
 
 # Their documentation is elsewhere, and the site is built without a network.
 ELSEWHERE = {*sys.stdlib_module_names, "httpx", "numpy"}
@@ -46,10 +47,18 @@ def accessible(_app: Any, _page: str, _template: str, context: dict[str, Any], _
         context["body"] = _CORNER.sub(r"<td\1></td>", context["body"])
 
 
+def narrow(_app: Any, _page: str, _template: str, context: dict[str, Any], _document: Any) -> None:
+    """The navigation shows the part of the page."""
+    if tree := context.get("furo_navigation_tree"):
+        context["furo_navigation_tree"] = one_part(tree)
+
+
 def setup(app: Any) -> dict[str, bool]:
     """Sphinx's entry point."""
     app.connect("autodoc-process-docstring", plain_docstring)
     app.connect("missing-reference", elsewhere)
     app.connect("doctree-read", drawn)
     app.connect("html-page-context", accessible)
+    # After Furo, which makes the navigation.
+    app.connect("html-page-context", narrow, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
