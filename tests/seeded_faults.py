@@ -99,7 +99,7 @@ FAULTS = (
     Fault(
         "7. A result never changes",
         "server/sordino_server/answers/stored.py",
-        "        raise _not_ready(session, row, now)\n    return content",
+        "        raise _not_ready(session, row, now)\n    check_not_cancelled(session, campaign)\n    return content",
         "        raise _not_ready(session, row, now)\n"
         "    import time\n    return content + b' ' * (time.time_ns() % 1009)",
         ("tests/server/estimates/test_endpoints.py::test_the_result_never_changes",),
