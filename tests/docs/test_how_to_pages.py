@@ -51,7 +51,7 @@ def two_months() -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     ("page", "names", "least"),
-    [("two-groups", two_groups, 2), ("two-months", two_months, 1), ("how-long", dict, 1), ("numbers", dict, 0)],
+    [("two-groups", two_groups, 2), ("two-months", two_months, 1), ("how-long", dict, 1)],
 )
 def test_the_python_of_a_page_runs(page: str, names: Callable[[], dict[str, Any]], least: int) -> None:
     written, space = blocks(page, "python"), names()
