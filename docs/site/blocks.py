@@ -6,6 +6,9 @@ stands for lines that are left out. A block whose first line is `# name.ext` is 
 in one `sh` block is there in the next, and a process that one leaves behind ends with the page. Ports 8000 to 8009 of a
 page are others while it is run, so that pages can run side by side.
 
+A program of ours that a page calls and that is not installed, and a server that it needs and nobody starts, are told
+before the first block.
+
 Two comments of a page are for this program. `<!-- server: yes -->` gives it a new server and an admin's key, in
 SORDINO_SERVER and SORDINO_KEY. `<!-- skip: reason -->` before a block leaves it out.
 """
@@ -15,6 +18,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -36,6 +40,10 @@ _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _RUN = ("python", "sh")
 _PORT = re.compile(r"(?<=127\.0\.0\.1:)800\d\b|(?<=PORT=)800\d\b")
 _PATIENCE_S = 60.0
+# Programs of ours that a page calls, at the beginning of a command.
+_PROGRAM = re.compile(r"(?:^|[;&|(])\s*(?:\w+=\S+ +)*(sordino[\w-]*)(?= |$)", re.MULTILINE)
+_NEEDS_SERVER = re.compile(r"\$\{?SORDINO_(?:SERVER|KEY)\b|environ\[\"SORDINO_(?:SERVER|KEY)\"\]")
+_SETS_SERVER = re.compile(r"SORDINO_(?:SERVER|KEY)=")
 
 
 @dataclass(frozen=True)
@@ -155,7 +163,14 @@ class Session:
 
 def run_page(text: str, folder: Path) -> list[str]:
     """Run a page in an empty folder; each fault with its line. It ends with the first block that fails."""
-    with _session(text, folder) as session:
+    if missing := missing_for(text):
+        return missing
+    with _session(folder) as session:
+        if _SERVER in text:
+            try:
+                session.run(Block("sh", _START, 0))
+            except Exception as error:  # a server that does not start is told with its log
+                return [f"the page's server did not start: {error}"]
         for block in blocks(text):
             if block.skip:
                 continue
@@ -168,20 +183,41 @@ def run_page(text: str, folder: Path) -> list[str]:
     return []
 
 
+def missing_for(text: str) -> list[str]:
+    """What the blocks of a page need and do not have, with the line and what to do; else a loop waits for it."""
+    missing, has_server = [], _SERVER in text
+    for block in blocks(text):
+        if block.skip or block.file:
+            continue
+        programs = set(_PROGRAM.findall(block.text)) if block.language == "sh" else set()
+        missing += [
+            f"line {block.line}: {name} is not installed in {Path(sys.executable).parent}: run make install"
+            for name in sorted(programs)
+            if shutil.which(name, path=_path()) is None
+        ]
+        has_server = has_server or bool(_SETS_SERVER.search(block.text))
+        if not has_server and _NEEDS_SERVER.search(block.text):
+            said = f"the block needs a server and the page has none: write {_SERVER} below the title, or start one"
+            return [*missing, f"line {block.line}: {said}"]
+    return missing
+
+
+def _path() -> str:
+    """Where programs are looked for: those of this Python first."""
+    return f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+
+
 @contextmanager
-def _session(text: str, folder: Path) -> Iterator[Session]:
+def _session(folder: Path) -> Iterator[Session]:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("SORDINO_", "DO_NOT_TRACK", "CI"))
     }
-    path = f"{Path(sys.executable).parent}{os.pathsep}{kept.get('PATH', '')}"
-    environment = kept | {"PATH": path, "HOME": str(folder), "COLUMNS": "100"}
+    environment = kept | {"PATH": _path(), "HOME": str(folder), "COLUMNS": "100"}
     if (cache := os.environ.get("SORDINO_CACHE_DIR")) is not None:
         environment["SORDINO_CACHE_DIR"] = cache
     session = Session(folder, environment)
     environment["SORDINO_PORT"] = str(session.port("8000"))
     try:
-        if _SERVER in text:
-            session.run(Block("sh", _START, 0))
         yield session
     finally:
         session.close()
@@ -190,7 +226,10 @@ def _session(text: str, folder: Path) -> Iterator[Session]:
 # What tutorial 2 does by hand.
 _START = """sordino serve > server.log 2>&1 &
 export SORDINO_SERVER=http://127.0.0.1:$SORDINO_PORT
-until grep -q listening server.log; do sleep 0.1; done
+until grep -q listening server.log; do
+  kill -0 $! || { cat server.log; exit 1; }
+  sleep 0.1
+done
 export SORDINO_KEY=$(sordino keys create --role admin --name page 2> key.log)
 """
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from docs.site.blocks import blocks, differences, run_page
+from docs.site import blocks as site_blocks
+from docs.site.blocks import blocks, differences, missing_for, run_page
 from docs.site.contents import CONTENTS, DOCS, parts
 from tests.patience import PATIENCE_S
 
@@ -109,6 +110,42 @@ def test_a_page_is_one_folder_and_one_session(tmp_path: Path) -> None:
 def test_a_block_that_does_otherwise_is_said_with_its_line(right: str, wrong: str, said: str, tmp_path: Path) -> None:
     (fault,) = run_page(PAGE.replace(right, wrong), tmp_path)
     assert fault.startswith(said)
+
+
+NEEDS = "# A page\n\n```sh\ncurl $SORDINO_SERVER/v1\n```\n"
+STARTED = "<!-- server: yes -->\n\n```sh\ntrue\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("page", "said"),
+    [
+        (NEEDS, "line 3: the block needs a server and the page has none: write <!-- server: yes -->"),
+        ('```python\nimport os\nos.environ["SORDINO_KEY"]\n```\n', "line 1: the block needs a server"),
+        (
+            "```sh\nsordino-teapot serve &\nuntil false; do sleep 1; done\n```\n",
+            "line 1: sordino-teapot is not installed",
+        ),
+    ],
+)
+def test_what_a_page_needs_and_has_not_is_told_at_once(page: str, said: str, tmp_path: Path) -> None:
+    """Without waiting: a loop of the page, as for a server's first line, would else take five minutes."""
+    (fault,) = run_page(page, tmp_path)
+    assert fault.startswith(said)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_page_that_starts_its_server_needs_no_other() -> None:
+    assert missing_for(NEEDS.replace("curl", "export SORDINO_SERVER=http://127.0.0.1:8000\ncurl")) == []
+    assert missing_for(NEEDS.replace("```sh", "<!-- skip: no server -->\n```sh")) == []
+    assert missing_for("<!-- server: yes -->\n" + NEEDS) == []
+    assert not [page.name for page in (*QUICK, *SERVED) if missing_for(page.read_text(encoding="utf-8"))]
+
+
+def test_a_server_that_does_not_start_is_told_with_its_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(site_blocks, "_START", site_blocks._START.replace("sordino serve", "cat no-such-file"))
+    (fault,) = run_page(STARTED, tmp_path)
+    assert fault.startswith("the page's server did not start: exit code 1")
+    assert "no-such-file" in fault
 
 
 def test_ports_of_a_page_are_others_while_it_runs(tmp_path: Path) -> None:
