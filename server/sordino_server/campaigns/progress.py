@@ -63,6 +63,11 @@ class CampaignProgress(BaseModel):
     curve: list[ErrorPoint] = Field(description="Errors by the number of devices; empty where none can be told.")
     devices_for: list[DevicesFor] = Field(description="Devices for a band of ± 5, 3, 2 and 1 % of the scale.")
 
+    @property
+    def is_open(self) -> bool:
+        """Whether devices may answer."""
+        return self.state is CampaignState.OPEN
+
     @computed_field
     def closes(self) -> str | None:
         return iso_8601_or_none(self.closes_about)

@@ -76,7 +76,7 @@ def budget_lines(
 def report_lines(
     steps: Sequence[tuple[int, int]], opened: int, now: int, progress: CampaignProgress, frame: Frame
 ) -> Lines:
-    """Reports counted until now, against the number wanted, and dashed what comes at the rate of the last hour."""
+    """Reports counted until `now`, or a round's end, against the number wanted; dashed: at the rate of the hour."""
     wanted, last = progress.wanted, steps[-1][1] if steps else 0
     ends = progress.closes_about
     until = now if ends is None or wanted is None else max(now, ends)
@@ -93,7 +93,7 @@ def report_lines(
     return Lines(
         frame=frame,
         up=tuple((round(up(each), 1), f"{each:,.0f}") for each in round_ticks(0.0, high, 5) if each == int(each)),
-        across=_times([opened, now, until], across, "now", frame),
+        across=_times([opened, now, until], across, "now" if until > now or progress.is_open else "closed", frame),
         line=_joined(points),
         area=_area(points, frame),
         wish=wish,
@@ -164,11 +164,11 @@ def _thinned(seen: Sequence[tuple[int, int]], most: int = 60) -> list[tuple[int,
 
 
 def _times(moments: Sequence[int], across: Scale, now_text: str, frame: Frame) -> tuple[tuple[float, str, str], ...]:
-    """Begin, middle and end of an axis of time; the last but one, or the last, is called `now_text`."""
+    """Begin, middle and end of an axis of time; the end is today, else the middle is called `now_text`."""
     begin, middle, end = moments
     form = "%-d %b" if end - begin >= 2 * _DAY_S else "%H:%M"
     texts = [datetime.fromtimestamp(each, UTC).strftime(form) for each in moments]
-    if now_text == "now":
+    if now_text != "today":
         texts[1] = now_text
         placed = [(across(begin), texts[0], "start"), (across(middle), texts[1], "middle")]
         room = across(end) - across(middle) > 70

@@ -24,6 +24,9 @@ REASONS: Mapping[str, str] = {
     Problem.INVALID_REQUEST.slug: "they do not fit the question",
     Problem.WRONG_ROUTE.slug: "they came by another way than the shuffler",
     Problem.TOO_LARGE.slug: "they were too large",
+    "late": "they came after their period was over",
+    "early": "they came before their period began",
+    "paused": "the question was paused",
     "unopenable": "they could not be opened when the batch came",
 }
 

@@ -17,6 +17,7 @@ from sordino_server.models import Role
 from sordino_server.populations.names import identifier_of
 from sordino_shared.protocol import Refusal
 from tests.server.console.test_question_pages import MOST_BYTES, seen
+from tests.server.experiments.test_experiments import order_of
 
 _HASH = re.compile(r"[0-9a-f]{12,}")
 _OLD = re.compile(rf"\b(?:{'|'.join(map(re.escape, INSTEAD_OF))})s?\b", re.IGNORECASE)
@@ -26,13 +27,14 @@ DAY_S = 86_400
 
 @dataclass
 class Asked:
-    """A draft, a question that collects, one that was cancelled, one that waits for its answer, and a series."""
+    """Drafts of a question, a series and an experiment; questions that collect, were cancelled, wait for an answer."""
 
     draft: str
     live: str
     cancelled: str
     waiting: str
     series: str
+    experiment: str
 
 
 @pytest.fixture
@@ -42,6 +44,7 @@ def asked(running: Any) -> Asked:
     running.api.post("/v1/populations", json=caps).raise_for_status()
     terms = {"purpose": "We ask how late you were.", "population": "travellers"}
     terms["plan_request"] = running.ready_plan(users=10_000)["id"]
+    experiment = running.api.post("/v1/campaigns", json=order_of(running)).raise_for_status().json()["id"]
     closing = {"close_after_reports": 10_000, "close_after_s": 30 * DAY_S}
 
     def made(name: str, *actions: str, **more: Any) -> dict[str, Any]:
@@ -60,6 +63,7 @@ def asked(running: Any) -> Asked:
         cancelled=made("late planes", "open", "cancel")["id"],
         waiting=made("late boats", "open", "close")["id"],
         series=made("late taxis", series={"slots": 30, "answers_max": 3})["id"],
+        experiment=experiment,
     )
 
 
@@ -75,6 +79,8 @@ def test_the_pages_of_a_question_say_no_old_word_and_no_hash(running: Any, brows
     paths = [f"{base}/{each}" for each in vars(asked).values()]
     paths += [f"{base}/{asked.draft}/actions/open", f"{base}/{asked.series}/actions/open"]
     paths += [f"{base}/{asked.live}/actions/{each}" for each in ("close", "cancel")]
+    paths += [f"{base}/{asked.experiment}/actions/open", f"/console/experiments/{asked.experiment}"]
+    paths.append("/console/experiments")
     for path in (*paths, BUDGET, "/console/populations"):
         page = browser.page(path)
         text = words(page)
@@ -83,7 +89,8 @@ def test_the_pages_of_a_question_say_no_old_word_and_no_hash(running: Any, brows
         assert len(page.encode()) <= MOST_BYTES
         # At most one button is filled; where something is decided, exactly one, unless it destroys.
         filled = len(re.findall(r'class="button main"', page))
-        assert filled == (1 if path.endswith(("/open", "/close", asked.draft, asked.series)) else 0), path
+        drafts = [f"{base}/{each}" for each in (asked.draft, asked.series, asked.experiment)]
+        assert filled == (1 if path.endswith(("/open", "/close")) or path in drafts else 0), path
         assert page.count("/console/static/") <= 4
 
 
