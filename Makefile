@@ -27,6 +27,8 @@ LONGER := $(addprefix architecture/,test_audit.py test_budget.py test_constants.
 	test_weighted_decoder.py grids/test_contributions.py)
 QUICK := $(addprefix tests/,shared client docs architecture analysis/charts analysis/estimation analysis/evaluation \
 	analysis/questions) $(LONGER:%=--ignore=tests/%)
+# The page of `sordino demo --browser`, for the server's wheel and for a checkout: node of the developers' packages.
+PAGE := server/sordino_server/demo/page/index.html
 # With what `npm ci` has put beside the TypeScript SDK.
 TSC = $(BIN)/python -m tests.node client/typescript/node_modules/typescript/bin/tsc --noEmit --project client/typescript
 # A file's tests have their fixtures and plans in common, and the file that takes longest comes first
@@ -50,8 +52,11 @@ $(STAMP): requirements/dev.txt requirements/constraints.txt $(wildcard */pyproje
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt
 	@touch $@
 
-demo: $(STAMP) ## A whole campaign on this machine: real server, 50,000 simulated devices, real flights
+demo: $(STAMP) $(PAGE) ## A whole campaign on this machine: real server, 50,000 simulated devices, real flights
 	$(BIN)/sordino demo $(ARGS)
+
+$(PAGE): $(STAMP) $(wildcard examples/browser/*) $(shell find client/typescript/src client/typescript/scripts -name '*.ts')
+	@$(BIN)/python -m release page
 
 test: $(STAMP) ## The test suite
 	$(PYTEST) $(ARGS)
@@ -94,7 +99,7 @@ bench: $(STAMP) ## The benchmarks, one process after the other
 		if [ -f "$$folder/__main__.py" ]; then $(BIN)/python -m "benchmarks.$$(basename "$$folder")" || exit 1; fi; \
 	done
 
-dist: $(STAMP) ## Build the wheels of the distributions into dist/
+dist: $(STAMP) $(PAGE) ## Build the wheels of the distributions into dist/
 	for name in $(DISTRIBUTIONS); do $(BIN)/python -m build --wheel --no-isolation --outdir dist $$name || exit 1; done
 	@echo "install with: pip install --find-links dist dist/sordino_server-*.whl    (or _client-, _analysis-)"
 

@@ -1,4 +1,4 @@
-"""`python -m release build|rebuild|lock|third-party`: what a release is made of, without publishing it."""
+"""`python -m release build|rebuild|page|lock|third-party`: what a release is made of, without publishing it."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from release import building, lock, sbom, third_party
+from release import building, lock, page, sbom, third_party
 
 
 def make(folder: Path) -> None:
     """Artefacts, their SBOMs and SHA256SUMS; ends the process where something is missing or wrong."""
     shutil.rmtree(folder, ignore_errors=True)
+    page.pack()
     artefacts = building.build(folder)
     at = building.source_date()
     for wheel in (each for each in artefacts if each.suffix == ".whl"):
@@ -41,6 +42,7 @@ def rebuild(known: Path) -> None:
                 copy = Path(folder) / "source"
                 ignored = shutil.ignore_patterns(".git", ".venv", "build", "dist", "__pycache__", ".*_cache")
                 shutil.copytree(building.ROOT, copy, ignore=ignored)
+                page.pack(copy)
                 artefacts = building.build(Path(folder) / "made", copy, building.source_date())
                 found.append({each.name: building.sha256(each) for each in artefacts})
         finally:
@@ -58,6 +60,7 @@ def main() -> None:
     built.add_argument("--folder", type=Path, default=Path("dist/release"))
     again = commands.add_parser("rebuild", help="build twice and compare with SHA256SUMS")
     again.add_argument("sums", type=Path)
+    commands.add_parser("page", help="write the page of `sordino demo --browser` into the server's package")
     commands.add_parser("lock", help="write requirements/lock.txt with hashes, by uv")
     commands.add_parser("third-party", help="write THIRD_PARTY.md from the installed packages")
     given = parser.parse_args()
@@ -65,6 +68,8 @@ def main() -> None:
         make(given.folder)
     elif given.command == "rebuild":
         rebuild(given.sums)
+    elif given.command == "page":
+        page.pack()
     elif given.command == "lock":
         lock.write()
     else:

@@ -15,6 +15,8 @@ from sordino_analysis.kinds.specifications import parse_question
 from sordino_analysis.questions.linear import parse_specification
 from sordino_server.cli.candidates import MechanismOption
 from sordino_server.cli.output import JsonOption, VerboseOption, reports_errors
+from sordino_server.cli.simulation.browser_run import USERS as BROWSER_USERS
+from sordino_server.cli.simulation.browser_run import BrowserDemo
 from sordino_server.cli.simulation.campaign import CampaignResult, CampaignTerms, check_users
 from sordino_server.cli.simulation.presented_run import ChartOfResult, PresentedRun
 from sordino_server.cli.simulation.presented_series import present_series
@@ -90,9 +92,22 @@ ShufflerOption = Annotated[
     bool, typer.Option("--shuffler", help="Send the reports through a second program, a shuffler, to the server.")
 ]
 
+BrowserOption = Annotated[
+    bool, typer.Option("--browser", help="Serve a page on which you answer, too, from your browser.")
+]
+PortOption = Annotated[
+    int, typer.Option(min=0, max=65535, metavar="N", help="Port of the page of --browser; 0: a free one.")
+]
+PageOption = Annotated[
+    Path | None, typer.Option(metavar="FOLDER", help="With --browser: a page of yours, as examples/browser is one.")
+]
+
 UsersOption = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Number of simulated devices, one flight each; default 50,000, --shuffler 3,000."),
+    typer.Option(
+        metavar="N",
+        help="Number of simulated devices, one flight each; default 50,000, --shuffler and --browser 3,000.",
+    ),
 ]
 BinsOption = Annotated[int, typer.Option(metavar="N", help="Number of bins of the delays, 2 to 240.")]
 SeedOption = Annotated[
@@ -120,6 +135,9 @@ def demo(
     series: SeriesOption = None,
     learn: LearnOption = False,
     shuffler: ShufflerOption = False,
+    browser: BrowserOption = False,
+    port: PortOption = 0,
+    page: PageOption = None,
     seed: SeedOption = 0,
     server: TemporaryServerOption = None,
     key: TemporaryServerKeyOption = None,
@@ -145,7 +163,14 @@ def demo(
     signs in once, within 60 seconds, on this machine, and another link after every Enter.
 
     --shuffler sends sealed reports through a `sordino-shuffler` of its own, and says how many users that saves.
+
+    --browser runs until Ctrl-C: simulated devices answer, then you, on a page that it prints the address of. The page
+    shows what would be sent, your account of ε, and what the server learnt.
     """
+    if browser:
+        _demo_browser(context, users, epsilon, seed, port, page, as_json)
+        return
+    refuse_given(context, ("port", "page"), "only --browser serves a page")
     run = PresentedRun(
         apps=APPS, keep=keep, remote=RemoteServer.of(server, key), verbose=verbose, as_json=as_json,
         shows_console=True, console_address=console,
@@ -168,6 +193,23 @@ def demo(
         _demo_statistic(run, statistic, users, epsilon, seed)
     else:
         _demo_delays(run, DelayCurve(workload, bins), users, epsilon, seed, mechanism, chart)
+
+
+def _demo_browser(
+    context: typer.Context,
+    users: int | None,
+    epsilon: float | None,
+    seed: int,
+    port: int,
+    page: Path | None,
+    as_json: bool,
+) -> None:
+    others = ("series", "learn", "shuffler", "server", "key", "keep", "console", "verbose")
+    refuse_given(context, (*_OF_DELAYS, *others), "--browser asks one question of a server of its own")
+    epsilon = 1.0 if epsilon is None else epsilon
+    check_round_guarantee(PureEpsilon.of(epsilon))
+    users = BROWSER_USERS if users is None else users
+    BrowserDemo(users=users, epsilon=epsilon, seed=seed, port=port, page=page, as_json=as_json).run()
 
 
 def _demo_shuffled(context: typer.Context, run: PresentedRun, users: int | None, seed: int) -> None:

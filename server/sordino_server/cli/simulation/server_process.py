@@ -31,10 +31,13 @@ class ServerFailed(SordinoError):
 
 
 @contextmanager
-def local_server(folder: Path, stages: Stages) -> Iterator[str]:
-    """Address of `sordino serve` on a free loopback port with a database in `folder`; stopped when the block ends."""
+def local_server(folder: Path, stages: Stages, settings: Mapping[str, str] | None = None) -> Iterator[str]:
+    """Address of `sordino serve` on a free loopback port with a database in `folder`; stopped when the block ends.
+
+    `settings` are added to its environment.
+    """
     log, command = folder / "server.log", [*_SORDINO, "serve", "--host", "127.0.0.1", "--port", "0"]
-    with running(command, log, environment(folder)) as process:
+    with running(command, log, {**environment(folder), **(settings or {})}) as process:
         with stages.stage("starting the server"):
             address = _address(process, log)
         yield address
