@@ -57,9 +57,7 @@ class BrowserDemo:
                 with stages.shown():
                     remote, server = running.enter_context(_server(folder, stages, address_of(listener)))
                     campaign = self._answered(remote, server, stages)
-                site = Site(
-                    folders, {"server": server, "campaign": campaign}, lambda: _closed(remote, server, campaign)
-                )
+                site = Site(folders, {"server": server, "campaign": campaign}, lambda: closed(remote, server, campaign))
                 with serving(listener, site) as address:
                     self._tell(address, server, campaign)
                     threading.Event().wait()
@@ -73,9 +71,12 @@ class BrowserDemo:
         options = {"epsilon": self.epsilon, "objective": "max", "users": self.users, "seed": self.seed}
         # The one mechanism whose report a person can read: a label, the own one more often than others.
         plan = options | {"mechanism": "randomized_response"}
-        question = parse_question(_question())
         terms = CampaignTerms(
-            question=question, plan=plan, name="how late flights arrive", purpose=_PURPOSE, population="travellers"
+            question=parse_question(question()),
+            plan=plan,
+            name="how late flights arrive",
+            purpose=_PURPOSE,
+            population="travellers",
         )
         _, campaign = publish(remote, terms, stages)
         held = np.array(_LABELS)[np.searchsorted(_MINUTES, draw_delays(self.users, self.seed))]
@@ -105,14 +106,19 @@ def _server(folder: Path, stages: Stages, origin: str) -> Iterator[tuple[Remote,
         yield remote, address
 
 
-def _question() -> dict[str, Any]:
+def question() -> dict[str, Any]:
+    """The workload of the page: shares of four labels, the first edge at no delay."""
     line = {"name": "arrival", "kind": "categorical", "labels": list(_LABELS)}
     return {"name": "how late flights arrive", "domain": [line], "queries": "histogram"}
 
 
-def _closed(remote: Remote, server: str, campaign: str) -> str:
-    """Close the round, wait for its estimate, and give the address of a page with it that anyone may read."""
-    remote.post(f"/v1/campaigns/{campaign}/rounds/0/close")
+def closed(remote: Remote, server: str, campaign: str) -> str:
+    """Close the round, wait for its estimate, and give the address of a page with it that anyone may read.
+
+    Where waiting failed it may be called again.
+    """
+    if remote.get(f"/v1/campaigns/{campaign}/status")["state"] == "open":
+        remote.post(f"/v1/campaigns/{campaign}/rounds/0/close")
     remote.awaited_estimates(campaign, None, Patience())
     link = remote.post(f"/v1/campaigns/{campaign}/share-links", {"until": None})
     return f"{server}{link['path']}"
