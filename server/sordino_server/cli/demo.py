@@ -178,7 +178,27 @@ def demo(
     if shuffler:
         _demo_shuffled(context, run, users, seed)
         return
-    users = _USERS if users is None else users
+    _demo_flights(
+        context, run, _USERS if users is None else users, epsilon, seed, series=series, learn=learn,
+        statistic=statistic, curve=DelayCurve(workload, bins), mechanism=mechanism, chart=chart,
+    )  # fmt: skip
+
+
+def _demo_flights(
+    context: typer.Context,
+    run: PresentedRun,
+    users: int,
+    epsilon: float | None,
+    seed: int,
+    *,
+    series: int | None,
+    learn: bool,
+    statistic: FlightStatistic | None,
+    curve: DelayCurve,
+    mechanism: str | None,
+    chart: Path,
+) -> None:
+    """The question that the options choose."""
     check_users(users)
     epsilon = (_LEARN_EPSILON if learn else 1.0) if epsilon is None else epsilon
     check_round_guarantee(PureEpsilon.of(epsilon))
@@ -192,7 +212,7 @@ def demo(
         refuse_given(context, ("workload", "bins", "mechanism", "chart"), "a pairwise statistic does not use it")
         _demo_statistic(run, statistic, users, epsilon, seed)
     else:
-        _demo_delays(run, DelayCurve(workload, bins), users, epsilon, seed, mechanism, chart)
+        _demo_delays(run, curve, users, epsilon, seed, mechanism, chart)
 
 
 def _demo_browser(

@@ -77,7 +77,7 @@ def demo(packed: Path, migrated_sqlite_url: str) -> Iterator[Demo]:
             with Remote(server.address, server.admin_key) as remote:
                 return closed(remote, server.address, campaign)
 
-        site = Site((packed,), {"server": server.address, "campaign": campaign}, close)
+        site = Site(folders=(packed,), settings={"server": server.address, "campaign": campaign}, close=close)
         with serving(listener, site) as address:
             yield Demo(address, server, campaign)
 
@@ -241,7 +241,9 @@ def test_a_failed_end_is_told_and_tried_again(packed: Path) -> None:
         return "http://127.0.0.1:1/shared/x"
 
     listener = listening("127.0.0.1", 0)
-    with serving(listener, Site((packed,), {"server": "http://127.0.0.1:1", "campaign": ""}, close)) as address:
+    with serving(
+        listener, Site(folders=(packed,), settings={"server": "http://127.0.0.1:1", "campaign": ""}, close=close)
+    ) as address:
         first, second = (httpx.post(f"{address}/close", headers={"Origin": address}) for _ in "ab")
         assert (first.status_code, first.json()) == (502, {"detail": "no estimate yet"})
         assert second.json() == {"result": "http://127.0.0.1:1/shared/x"}
@@ -313,6 +315,8 @@ def test_the_command_from_its_start_to_the_result(chromium: Any, packed: Path, t
 
 def _serves(process: Path, folder: Path) -> bool:
     try:
-        return b"serve" in (process / "cmdline").read_bytes() and (process / "cwd").readlink().is_relative_to(folder)
+        return b"\0serve\0" in (process / "cmdline").read_bytes() and (process / "cwd").readlink().is_relative_to(
+            folder
+        )
     except OSError:
         return False

@@ -57,7 +57,8 @@ class BrowserDemo:
                 with stages.shown():
                     remote, server = running.enter_context(_server(folder, stages, address_of(listener)))
                     campaign = self._answered(remote, server, stages)
-                site = Site(folders, {"server": server, "campaign": campaign}, lambda: closed(remote, server, campaign))
+                settings = {"server": server, "campaign": campaign}
+                site = Site(folders=folders, settings=settings, close=lambda: closed(remote, server, campaign))
                 with serving(listener, site) as address:
                     self._tell(address, server, campaign)
                     threading.Event().wait()

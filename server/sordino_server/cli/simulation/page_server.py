@@ -54,7 +54,7 @@ def page_folders(chosen: Path | None, packed: Path = PACKED) -> tuple[Path, ...]
     return folders
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Site:
     """What is served: `settings` for the page, and `close`, which ends the question and gives the result's address."""
 
