@@ -31,6 +31,17 @@ _PAST = {
     "register": "registered", "request": "requested", "restore": "restored", "resume": "resumed", "retry": "retried",
     "revoke": "revoked", "rotate": "rotated", "search": "searched", "sign": "signed", "waive": "waived",
 }  # fmt: skip
+# In a sentence with the name of what it was done to; other actions are said by their words.
+_SAYS = {
+    "create campaign": "drafted", "open campaign": "opened", "close campaign": "closed", "cancel campaign": "cancelled",
+    "archive campaign": "archived", "restore campaign": "restored", "delete campaign": "deleted",
+    "close round": "closed a round of", "retry round": "tried again to answer", "pause series": "paused",
+    "resume series": "resumed", "create share link": "shared", "revoke share link": "took back a link to",
+    "request plan": "planned", "cancel plan request": "cancelled the plan of", "register workload": "described",
+    "create population": "set limits for", "refuse to open campaign": "refused to open",
+    "delete reports": "deleted the reports of", "search strings": "searched the strings of",
+    "create key": "made the key", "revoke key": "revoked the key", "create dataset": "added",
+}  # fmt: skip
 # Actors who are nobody: the server itself.
 _THE_SERVER = "The server"
 
@@ -41,6 +52,7 @@ class ActivityEntry(Created):
     id: str
     who: str = Field(description="Name of the key or person, or `The server`.")
     done: str = Field(description="Such as `opened campaign`.")
+    says: str = Field(description="The same before a name, such as `opened`.")
     kind: str
     subject: str = Field(description="Id of the question, population or plan; empty where the entry names none.")
     name: str
@@ -70,6 +82,7 @@ def entry_of(each: AuditEntryDocument) -> ActivityEntry:
     """The entry in words."""
     subject = each.subject
     verb, _, of = each.action.partition(" ")
+    done = f"{_PAST.get(verb, verb)} {of}".strip()
     kind = None if subject is None else subject.kind
     name = "" if subject is None or subject.name is None else subject.name
     identifier = "" if subject is None or subject.id is None else subject.id
@@ -79,7 +92,8 @@ def entry_of(each: AuditEntryDocument) -> ActivityEntry:
         id=each.id,
         created_at=each.created_at,
         who=_who(each),
-        done=f"{_PAST.get(verb, verb)} {of}".strip(),
+        done=done,
+        says=_SAYS.get(each.action, done),
         kind="" if kind is None else _CALLED.get(kind, kind.value),
         subject=identifier,
         name=name,
