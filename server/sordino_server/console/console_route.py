@@ -72,7 +72,7 @@ class Visitor:
 
 _FIRST = (
     Link("/console/questions", "What we know"),
-    Link("/console/new-campaign", "New question"),
+    Link("/console/new", "New question"),
     Link("/console/populations", "Budget"),
     Link("/console/activity", "Activity"),
 )

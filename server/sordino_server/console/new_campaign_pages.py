@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import ValidationError
 from sqlalchemy.orm import Session
 
@@ -34,6 +34,20 @@ router = APIRouter(prefix="/console/plans/{request_id}", route_class=ConsoleRout
 
 # A campaign whose terms a form begins with.
 Like = Annotated[str | None, Query(pattern=DIGEST_PATTERN)]
+
+
+def _begun(
+    name: Annotated[str, Query(max_length=200)] = "",
+    purpose: Annotated[str, Query(max_length=2000)] = "",
+    population: Annotated[str, Query(max_length=200)] = "",
+    close_after_reports: Annotated[str, Query(pattern="^[0-9]{0,16}$")] = "",
+) -> dict[str, str]:
+    """What another form gave already, without what it left empty."""
+    given = {"name": name, "purpose": purpose, "population": population, "close_after_reports": close_after_reports}
+    return {name: text for name, text in given.items() if text}
+
+
+BegunTerms = Annotated[dict[str, str], Depends(_begun)]
 _AGAIN, _MOST_NAME = ", again", 200
 _PERIODS = {"hour": 3600, "day": 86_400, "week": 604_800}
 # What a form gets back with the reason, instead of a page of its own.
@@ -41,9 +55,11 @@ _SHOWN = (Problem.INVALID_REQUEST, Problem.ALREADY_EXISTS)
 
 
 @router.get("/new-campaign")
-def terms(visitor: Analyst, context: Injected, request_id: RequestPath, like: Like = None) -> Response:
+def terms(
+    visitor: Analyst, context: Injected, request_id: RequestPath, begun: BegunTerms, like: Like = None
+) -> Response:
     """The form for a campaign with this plan, which begins with the text and the population of the campaign `like`."""
-    return _form(visitor, context, request_id, {} if like is None else _terms_like(context, like))
+    return _form(visitor, context, request_id, begun if like is None else _terms_like(context, like))
 
 
 def _terms_like(context: Context, campaign: str) -> dict[str, str]:

@@ -46,7 +46,7 @@ def ask(visitor: Analyst, start: _Start = "prefix") -> Response:
     """The form, with an example to start from."""
     if start not in _starts():
         raise ServerError(Problem.NOT_FOUND, "there is no example of this name")
-    return _form(visitor, {"yaml": _starts()[start], "epsilon": "1"}, start=start)
+    return yaml_form(visitor, {"yaml": _starts()[start], "epsilon": "1"}, start=start)
 
 
 @router.post("/new-campaign")
@@ -55,11 +55,11 @@ async def request_plan(visitor: Analyst, context: Injected, once: FormOnce, form
     try:
         checked, order, key = await _checked(context, form)
     except InvalidValue as error:
-        return _form(visitor, form, error=str(error))
+        return yaml_form(visitor, form, error=str(error))
     except ServerError as error:
         if error.problem is not Problem.INVALID_REQUEST:
             raise
-        return _form(visitor, form, error=error.detail)
+        return yaml_form(visitor, form, error=error.detail)
     page = "" if (like := form.get("like", "")) == "" else f"?like={quote(like, safe='')}"
     return redirect(await anyio.to_thread.run_sync(_requested, once, checked, order, key, page))
 
@@ -111,7 +111,8 @@ def _requested(once: IdempotentPost, checked: CheckedWorkload, order: PlanOrder,
     return once.answer("request plan", act)
 
 
-def _form(visitor: Visitor, given: Mapping[str, str], start: str = "", error: str | None = None) -> Response:
+def yaml_form(visitor: Visitor, given: Mapping[str, str], start: str = "", error: str | None = None) -> Response:
+    """The page with what was given, and with what is wrong with it."""
     return render(
         "new_question.html",
         "New campaign: the question",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ from sordino_server.campaigns.progress import CampaignProgress
 from sordino_server.campaigns.schemas import CampaignStatus
 from sordino_server.console.budget_words import date_of
 from sordino_server.console.inline_lines import plus_minus
+from sordino_server.console.privacy_words import WEAK_FROM, odds_of, true_of_100
 from sordino_server.console.running_campaign import Fact, lasting
 from sordino_server.experiments.schemas import ExperimentDocument
 from sordino_server.populations.service import CapUse
@@ -19,8 +19,6 @@ from sordino_shared.protocol import Manifest
 from sordino_shared.protocol.routes import ShuffledRoute
 from sordino_shared.quantities import quantity
 
-# Above it a device hides little.
-_WEAK_FROM = 2.0
 _NOTHING = "–"
 
 
@@ -123,11 +121,9 @@ def price(campaign: CampaignStatus) -> str:
     A yes-or-no answer by randomised response is true with e^ε/(1 + e^ε), and no report changes odds by more than e^ε.
     """
     epsilon = campaign.epsilon if campaign.series is None else campaign.series.epsilon
-    odds = math.exp(min(epsilon, 700.0))
-    true = math.floor(100 / (1 + 1 / odds))
     what = "One answer" if campaign.series is not None or campaign.planned_rounds == 1 else "All answers of a device"
-    weak = " That is weak protection." if epsilon > _WEAK_FROM else ""
+    weak = " That is weak protection." if epsilon > WEAK_FROM else ""
     return (
-        f"{what} of ε {chosen(epsilon)} is as sure as a yes or no that is true {true} times in 100: it changes the "
-        f"odds of what the owner holds by a factor of {figure(odds, 2)} at most.{weak}"
+        f"{what} of ε {chosen(epsilon)} is as sure as a yes or no that is true {true_of_100(epsilon)} times in "
+        f"100: it changes the odds of what the owner holds by a factor of {figure(odds_of(epsilon), 2)} at most.{weak}"
     )

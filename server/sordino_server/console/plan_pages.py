@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from typing import Annotated, Literal
+from urllib.parse import urlencode
 
 import anyio.to_thread
 from fastapi import APIRouter, Path, Query, Request, Response
@@ -14,7 +15,7 @@ from sordino_analysis.charts import is_drawable
 from sordino_analysis.documents.plan_summary import AnySummary
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.form_once import FormOnce, redirect
-from sordino_server.console.new_campaign_pages import Like
+from sordino_server.console.new_campaign_pages import BegunTerms, Like
 from sordino_server.console.pages import ConsolePage, page, table_of
 from sordino_server.console.rendering import HEADERS, fragment
 from sordino_server.console.users_table import EPSILONS, FoundSummaries, Margin, row_at, statement_of, table_of_plan
@@ -54,6 +55,7 @@ async def get_plan(
     request: Request,
     context: Injected,
     request_id: RequestPath,
+    begun: BegunTerms,
     margin: Margin = "",
     epsilon: _Epsilon = None,
     like: Like = None,
@@ -61,7 +63,7 @@ async def get_plan(
     """A plan request; with `margin`, how many users each answer ± margin needs at 95 %, at several ε.
 
     With `epsilon`, the row of that ε is searched first, for browsers without JavaScript. The form of a new campaign
-    begins with terms of the campaign `like`.
+    begins with terms of the campaign `like`, or with those that another form gave.
     """
     document, summary, kernel = await anyio.to_thread.run_sync(_read, context, request_id)
     found: FoundSummaries = request.app.state.found_summaries
@@ -80,7 +82,7 @@ async def get_plan(
         "kernel": kernel,
         "margin": margin,
         "table": table,
-        "like": like,
+        "terms": urlencode(begun if like is None else {"like": like}),
     }
     candidates = partial(_candidates, summary)
     return ConsolePage(title=f"Plan {request_id[:12]}", document=document, rows=candidates, values=values)

@@ -36,7 +36,7 @@ def check_yaml(text: str) -> CheckedWorkload:
 
 def check_fields(form: Mapping[str, str]) -> CheckedWorkload:
     """The workload that the fields describe; raises InvalidValue, ServerError or WorkloadError."""
-    return check_document(_document(form))
+    return check_document(document_of(form))
 
 
 def check_question(form: Mapping[str, str]) -> CheckedWorkload:
@@ -44,7 +44,8 @@ def check_question(form: Mapping[str, str]) -> CheckedWorkload:
     return check_yaml(form["yaml"]) if "yaml" in form else check_fields(form)
 
 
-def _document(form: Mapping[str, str]) -> dict[str, Any]:
+def document_of(form: Mapping[str, str]) -> dict[str, Any]:
+    """The workload that the fields describe, as a document; raises InvalidValue."""
     queries = form.get("queries", "")
     if queries not in QUERIES:
         raise InvalidValue(f"queries is one of {', '.join(QUERIES)}", queries)

@@ -29,6 +29,7 @@ from sordino_server.console import (
     static_files,
     status_pages,
     string_pages,
+    wizard_pages,
 )
 from sordino_server.kit.known_parameters import check_parameters
 
@@ -52,6 +53,7 @@ PARTS = (
     experiment_pages,
     picture_endpoints,
     series_pages,
+    wizard_pages,
     new_question_pages,
     new_campaign_pages,
     plan_pages,

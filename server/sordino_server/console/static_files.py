@@ -15,7 +15,9 @@ _FOLDER = Path(__file__).parent / "static"
 
 @router.get("/static/{name}")
 async def file(
-    name: Literal["console.css", "icon.svg", "htmx.min.js", "live.js", "link.js", "csv.js", "htmx.txt"],
+    name: Literal[
+        "console.css", "icon.svg", "htmx.min.js", "live.js", "link.js", "csv.js", "wizard.js", "png.js", "htmx.txt"
+    ],
 ) -> Response:
     """One of the files."""
     return FileResponse(_FOLDER / name, headers={"Cache-Control": "public, max-age=300"})

@@ -22,6 +22,7 @@ from sordino_server.kit.immutable import has_tag
 from sordino_server.kit.known_parameters import check_parameters
 from sordino_server.kit.single_flight import SingleFlight
 from sordino_server.plans import endpoints as plans
+from sordino_server.plans import preview_endpoints as previews
 from sordino_server.populations import endpoints as populations
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.public_log import endpoints as public_log
@@ -49,6 +50,7 @@ for noun in (
     health,
     workloads,
     plans,
+    previews,
     populations,
     campaigns,
     questions,

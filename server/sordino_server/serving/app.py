@@ -23,6 +23,7 @@ from sordino_server.kit.db import Database
 from sordino_server.kit.request_observer import RequestObserver
 from sordino_server.kit.single_flight import SingleFlight
 from sordino_server.metrics import Metrics
+from sordino_server.plans.previews import Previews
 from sordino_server.problem_details import ProblemDocument
 from sordino_server.public_log.watching import LogMetrics, LogWatch
 from sordino_server.reports import ReportWriter
@@ -107,6 +108,7 @@ def create_app(settings: Settings, database: Database | None = None, clock: Serv
     app.state.admission = Admission(context)
     app.state.redemption = Redemption(context.database)
     app.state.issuing = Issuing(context.database, context.clock, settings)
+    app.state.previews = Previews()
     app.state.key_uses = KeyUses(context.database, context.clock)
     if with_console:
         _prepare_console(app)

@@ -56,6 +56,7 @@ OTHER_GETS: dict[str, dict[Role | None, int]] = {
     # Of no link.
     "/shared/{token}": {None: 404, Role.ANALYST: 404, Role.ADMIN: 404},
     "/console/campaigns/{campaign_id}/card": READ,
+    "/console/new": READ,
     "/console/new-campaign": READ,
     "/console/plans/{request_id}/new-campaign": READ,
     "/console/plans/{request_id}/progress": READ,
@@ -101,6 +102,9 @@ OTHER_GETS: dict[str, dict[Role | None, int]] = {
 }
 POSTS: dict[str, dict[Role | None, int]] = {
     # Forms that an operator may send, and that are not filled in.
+    "/console/new": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/new/yaml": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
+    "/console/preview": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console/new-campaign": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     "/console/plans/{request_id}/new-campaign": {None: 401, Role.ANALYST: 422, Role.ADMIN: 422},
     # The plan is finished.

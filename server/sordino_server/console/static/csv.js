@@ -2,17 +2,21 @@
 // form shows is.
 const MOST_BYTES = 50e6, MOST_ROWS = 1e6, SAMPLE = 20000, SEEN = 20000, MOST_TEXTS = 2000, MOST_LABELS = 20, FEWEST = 5;
 const at = (id) => document.getElementById(id), count = (n) => n.toLocaleString("en");
-let columns = [], rows = 0, chosen = null, reading = 0;
+// "1,234" may be 1.234 or 1234: the page asks. "1,234.5" and "12,5" are clear.
+const GROUPED = /^[+-]?\d{1,3}(,\d{3})+$/, CLEAR = /^[+-]?\d{1,3}(,\d{3})+\.\d*$/;
+let columns = [], rows = 0, chosen = null, reading = 0, opened = null;
 
 // One column: how many cells are empty or numbers, a sample of the numbers, how often each text occurs.
 class Column {
-  constructor(name) { this.name = name; this.filled = 0; this.numbers = 0; this.whole = true; this.sample = []; this.texts = new Map(); this.seen = new Set(); }
-  take(text, comma) {
+  constructor(name) { this.name = name; this.filled = 0; this.numbers = 0; this.whole = true; this.grouped = ""; this.decimal = false; this.sample = []; this.texts = new Map(); this.seen = new Set(); }
+  take(text) {
     if (text === "") return;
     this.filled += 1;
     if (this.filled <= SEEN) this.seen.add(text);
     if (this.texts.has(text) || this.texts.size < MOST_TEXTS) this.texts.set(text, (this.texts.get(text) || 0) + 1);
-    const number = Number(comma ? text.replace(",", ".") : text);
+    const grouped = GROUPED.test(text), comma = text.includes(",");
+    if (grouped) this.grouped ||= text; else this.decimal ||= comma;
+    const number = Number(!comma ? text : CLEAR.test(text) || (grouped && at("comma").value === "thousands") ? text.replaceAll(",", "") : text.replace(",", "."));
     if (!Number.isFinite(number)) return;
     this.numbers += 1;
     this.whole = this.whole && Number.isInteger(number);
@@ -35,11 +39,11 @@ class Column {
 
 // Cells of a text that comes in pieces; quotes may hold line ends and doubled quotes.
 class Cells {
-  constructor(onRow) { this.onRow = onRow; this.row = [""]; this.quoted = false; this.was = ""; this.separator = null; this.head = ""; }
+  constructor(onRow) { this.onRow = onRow; this.row = [""]; this.quoted = false; this.was = this.last = ""; this.separator = null; this.head = ""; }
   take(text, isLast) {
     if (this.separator === null) {
       this.head += text;
-      const end = this.head.indexOf("\n");
+      const end = this.head.search(/[\r\n]/);
       if (end < 0 && !isLast && this.head.length < 1e5) return true;
       const line = this.head.slice(0, end < 0 ? undefined : end).replace(/"[^"]*"/g, "");
       this.separator = [";", "\t", ","].reduce((best, each) => line.split(each).length > line.split(best).length ? each : best);
@@ -49,27 +53,29 @@ class Cells {
       if (this.quoted) { if (c === '"') { this.quoted = false; this.was = '"'; } else this.row[this.row.length - 1] += c; continue; }
       if (c === '"') { if (this.was === '"') this.row[this.row.length - 1] += c; this.quoted = true; this.was = ""; continue; }
       this.was = "";
+      const cr = this.last === "\r";
       if (c === this.separator) this.row.push("");
-      else if (c === "\n") { if (!this.end()) return false; }
-      else if (c !== "\r") this.row[this.row.length - 1] += c;
+      else if (c === "\r" || (c === "\n" && !cr)) { if (!this.end()) return false; }
+      else if (c !== "\n") this.row[this.row.length - 1] += c;
+      this.last = c;
     }
     return isLast ? this.end() : true;
   }
-  end() { const row = this.row; this.row = [""]; return row.length === 1 && row[0].trim() === "" ? true : this.onRow(row.map((each) => each.trim()), this.separator !== ","); }
+  end() { const row = this.row; this.row = [""]; return row.length === 1 && row[0].trim() === "" ? true : this.onRow(row.map((each) => each.trim())); }
 }
 
 async function read(file) {
   if (!file) return;
-  columns = []; rows = 0; chosen = null; at("columns").replaceChildren(); at("from-column").hidden = true;
-  at("columns-field").hidden = true;
+  columns = []; rows = 0; chosen = null; at("columns").replaceChildren(); opened = file;
+  at("columns-field").hidden = at("decimal").hidden = true;
   let odd = 0, stopped = "", bytes = 0;
   // A file chosen meanwhile ends this one: both would fill the same columns.
   const mine = reading += 1;
-  const cells = new Cells((row, comma) => {
+  const cells = new Cells((row) => {
     if (!columns.length) { columns = row.map((name, i) => new Column(name || `column ${i + 1}`)); return true; }
     if (row.length !== columns.length) { odd += 1; return true; }
     rows += 1;
-    row.forEach((text, i) => columns[i].take(text, comma));
+    row.forEach((text, i) => columns[i].take(text));
     if (rows < MOST_ROWS) return true;
     stopped = `only the first ${count(MOST_ROWS)} rows were read`;
     return false;
@@ -102,13 +108,16 @@ function offer() {
     return label;
   }));
   at("columns-field").hidden = false;
+  const unclear = columns.find((each) => each.grouped && !each.decimal);
+  at("decimal").hidden = !unclear;
+  at("such").textContent = unclear ? unclear.grouped : "";
 }
 
 // Round numbers near quantiles, close together where most values are.
 function edges(column) {
   const sorted = [...column.sample].sort((a, b) => a - b);
   const nice = (x) => { const power = 10 ** Math.floor(Math.log10(Math.abs(x) || 1)); return Math.sign(x) * [1, 1.5, 2, 3, 4, 5, 6, 8, 10].map((f) => f * power).reduce((a, b) => Math.abs(b - Math.abs(x)) < Math.abs(a - Math.abs(x)) ? b : a); };
-  const found = [0.01, 0.05, 0.15, 0.3, 0.5, 0.7, 0.85, 0.95, 0.99].map((share) => Number(nice(sorted[Math.floor(share * (sorted.length - 1))] || 0).toPrecision(6)));
+  const found = [0.01, 0.05, 0.15, 0.3, 0.4, 0.5, 0.6, 0.75, 0.85, 0.9, 0.95, 0.99].map((share) => Number(nice(sorted[Math.floor(share * (sorted.length - 1))] || 0).toPrecision(6)));
   return [...new Set(found)].sort((a, b) => a - b);
 }
 // A rare text may be a person, and a comma separates labels in the form.
@@ -122,7 +131,6 @@ function pick(column) {
   if (!form.elements.name.value || form.elements.name.value === before?.name) form.elements.name.value = column.name;
   form.elements.missing1.checked = column.filled < rows;
   as(column.kind);
-  at("from-column").hidden = false;
 }
 function as(kind) {
   const form = at("of-file"), numbers = kind === "edges";
@@ -150,7 +158,9 @@ function shown(text, n) {
   item.append(`${text}: ${count(n)} `, remove);
   return item;
 }
-at("file").addEventListener("change", (event) => read(event.target.files[0]).catch((error) => tell(`The file could not be read: ${error.message}`, true)));
+const open = (file) => read(file).catch((error) => tell(`The file could not be read: ${error.message}`, true));
+at("file").addEventListener("change", (event) => open(event.target.files[0]));
+at("comma").addEventListener("change", () => open(opened));
 at("columns").addEventListener("change", (event) => pick(columns[Number(event.target.value)]));
 at("of-file").elements.kind1.addEventListener("change", (event) => { if (chosen) as(event.target.value); });
 at("from-file").hidden = false;

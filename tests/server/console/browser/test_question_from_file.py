@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
 from typing import Any
 from urllib.parse import parse_qs
@@ -33,40 +34,68 @@ def _choose(window: Window, content: bytes, said: str) -> list[str]:
 
 def test_a_file_becomes_a_question_and_stays_in_the_browser(window: Window, running: Any) -> None:
     page = window.page
-    window.open("/console/new-campaign")
+    window.open("/console/new")
     content = "\ufeff" + "\r\n".join(_rows(3000, ";", ",")) + "\r\n1;2\r\n"
     asked = _choose(window, content.encode(), "3,000 rows, 4 columns, read in this browser and not sent")
     assert page.get_by_text("1 with another number of cells were left out").is_visible()
     assert page.get_by_label("user_id").is_disabled()
     assert page.get_by_text("different in each row: identifies people").is_visible()
     page.get_by_label("start_s").check()
-    form = page.get_by_role("form", name="Question from a file")
+    form = page.get_by_role("form", name="New question")
     values = form.get_by_label("Ends of the steps, or labels")
     edges = [float(each) for each in values.input_value().split(",")]
-    assert 5 <= len(edges) <= 9
+    assert 8 <= len(edges) <= 12
     assert edges == sorted(edges)
     # A wrong guess of the kind is one choice away, and back.
-    form.get_by_label("Read the column as").select_option("labels")
+    form.get_by_label("Read it as").select_option("labels")
     assert "u0" not in values.input_value()
-    form.get_by_label("Read the column as").select_option("edges")
+    form.get_by_label("Read it as").select_option("edges")
     assert [float(each) for each in values.input_value().split(",")] == edges
     page.get_by_label("system").check()
     assert values.input_value() == 'windows, mac os, linux, rare; "one"'
     page.get_by_role("button", name="Remove rare").click()
     assert values.input_value() == "windows, mac os, linux"
     assert form.get_by_label("it may have another value").is_checked()
-    assert asked == []
+    page.get_by_text("for every answer at once, with 50,000 devices at ε 1").wait_for()
+    at_one = page.locator("#half").inner_text()
+    assert {each.removeprefix(window.address) for each in asked} == {"/console/preview"}
+    previews = len(asked)
+    # Sliders ask nothing more, and say what they mean.
+    slider = form.get_by_label("Privacy of each device")
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    assert "Weak. A yes-or-no answer would be true 98 times" in (slider.get_attribute("aria-valuetext") or "")
+    assert page.locator("#half").inner_text() != at_one
+    assert page.locator("#means li:visible").count() == 1
+    slider.press("ArrowLeft")
+    slider.press("ArrowLeft")
+    devices = form.get_by_label("Devices that will answer")
+    devices.press("Home")
+    assert devices.get_attribute("aria-valuetext") == "300 devices"
+    devices.press("End")
+    assert devices.get_attribute("aria-valuetext") == "1,000,000 devices"
+    assert len(asked) == previews
+    # Of the file's own rows: six in ten are windows.
+    drawn = page.locator("#bars tr").first.locator("rect.fill1").get_attribute("width")
+    assert 540 < float(drawn or 0) < 660
     for size in (DESKTOP, PHONE):
         page.set_viewport_size(size)
         assert not window.violations()
         assert not window.overflow()
         window.keep(f"question-from-file-{size['width']}")
-    with page.expect_request("**/console/new-campaign") as sent:
-        form.get_by_role("button", name="Request a plan").click()
+    form.get_by_label("One or two sentences").fill("We ask which system you have, with noise added.")
+    form.get_by_label("Who is asked").fill("travellers")
+    working = threading.Timer(0.5, running.work)
+    working.start()
+    with page.expect_request("**/console/new") as sent:
+        form.get_by_role("button", name="Continue").click()
     body = parse_qs(sent.value.post_data or "")
     assert body["values1"] == ["windows, mac os, linux"]
     assert "u0000001" not in str(body)
-    page.wait_for_url("**/console/plans/*")
+    page.wait_for_url("**/actions/open")
+    working.join()
+    [draft] = running.api.get("/v1/campaigns").json()["campaigns"]
+    assert (draft["state"], draft["population"]) == ("ready", "travellers")
     [request] = running.api.get("/v1/plan-requests").json()["plan_requests"]
     workload = running.api.get(f"/v1/workloads/{request['workload']}").json()
     assert "mac os" in str(workload)
@@ -83,11 +112,32 @@ def test_a_file_becomes_a_question_and_stays_in_the_browser(window: Window, runn
     ],
 )
 def test_what_is_no_table_is_said_beside_the_file(window: Window, content: bytes, said: str) -> None:
-    window.open("/console/new-campaign")
+    window.open("/console/new")
     _choose(window, content, said)
     assert window.page.get_by_label("CSV file").is_visible()
     # The other ways stay.
-    assert window.page.get_by_role("form", name="Question as YAML").is_visible()
+    assert window.page.get_by_label("Ends of the steps, or labels").is_visible()
+
+
+def test_line_ends_and_commas_of_other_programs_are_read_or_asked_about(window: Window) -> None:
+    window.open("/console/new")
+    page = window.page
+    # Line ends of CR alone, and a file whose only commas may begin decimals or separate thousands.
+    rows = [f"{1 + number % 90},{100 + number}" for number in range(60)]
+    _choose(window, ("load;note\r" + "\r".join(f"{each};x" for each in rows) + "\r").encode(), "60 rows, 2 columns")
+    label = page.locator("#columns label").first
+    assert "numbers, 1.1 to 60.159" in label.inner_text()
+    page.get_by_label("The comma in a number such as 1,100").select_option("thousands")
+    page.get_by_text("numbers, 1100 to 60159").wait_for()
+    # Clear ones are not asked about.
+    clear = "load;note\n" + "\n".join(f"{each}.5;x" for each in rows)
+    _choose(window, clear.encode(), "60 rows, 2 columns")
+    page.get_by_text("numbers, 1100.5 to 60159.5").wait_for()
+    assert not page.locator("#decimal").is_visible()
+    decimals = "load;note\n" + "\n".join(f"{number},{number % 7};x" for number in range(60)) + "\n1,234;x\n"
+    _choose(window, decimals.encode(), "61 rows, 2 columns")
+    page.get_by_text("numbers, 0 to 59.3").wait_for()
+    assert not page.locator("#decimal").is_visible()
 
 
 # Two files in one turn of the page's loop: the second is chosen before the first was read.
@@ -104,7 +154,7 @@ _TWO_FILES = """() => {
 
 
 def test_a_file_chosen_while_another_is_read_ends_that_one(window: Window) -> None:
-    window.open("/console/new-campaign")
+    window.open("/console/new")
     page = window.page
     page.evaluate(_TWO_FILES)
     page.get_by_text("second.csv: 7 rows, 2 columns").wait_for(timeout=10_000)
@@ -113,7 +163,7 @@ def test_a_file_chosen_while_another_is_read_ends_that_one(window: Window) -> No
 
 @pytest.mark.slow
 def test_a_million_rows_are_read_and_the_next_one_is_not(window: Window) -> None:
-    window.open("/console/new-campaign")
+    window.open("/console/new")
     content = "\n".join(_rows(1_000_100)).encode()
     assert len(content) < 50_000_000
     begun = time.monotonic()
