@@ -159,7 +159,7 @@ function shown(text, n) {
   return item;
 }
 const open = (file) => read(file).catch((error) => tell(`The file could not be read: ${error.message}`, true));
-at("file").addEventListener("change", (event) => open(event.target.files[0]));
+at("file").addEventListener("change", (event) => { at("comma").value = "decimal"; open(event.target.files[0]); });
 at("comma").addEventListener("change", () => open(opened));
 at("columns").addEventListener("change", (event) => pick(columns[Number(event.target.value)]));
 at("of-file").elements.kind1.addEventListener("change", (event) => { if (chosen) as(event.target.value); });

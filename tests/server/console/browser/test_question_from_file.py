@@ -122,6 +122,7 @@ def test_what_is_no_table_is_said_beside_the_file(window: Window, content: bytes
 def test_line_ends_and_commas_of_other_programs_are_read_or_asked_about(window: Window) -> None:
     window.open("/console/new")
     page = window.page
+    page.set_default_timeout(30_000)
     # Line ends of CR alone, and a file whose only commas may begin decimals or separate thousands.
     rows = [f"{1 + number % 30},{100 + number % 30}" for number in range(60)]
     _choose(window, ("load;note\r" + "\r".join(f"{each};x" for each in rows) + "\r").encode(), "60 rows, 2 columns")
