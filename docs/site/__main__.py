@@ -1,4 +1,4 @@
-"""`python -m docs.site build` writes the site, `python -m docs.site llms` the llms.txt of the repository."""
+"""`python -m docs.site build` writes the site, `llms` the llms.txt of the repository, `promises` docs/promises.md."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from docs.site import contents
+from docs.site import contents, promises
 from docs.site.lean import drop_unopened
 
 BUILD = contents.ROOT / "build" / "docs"
@@ -53,6 +53,14 @@ def llms() -> str:
     return contents.llms(listed(), head)
 
 
+def held() -> str:
+    """docs/promises.md; ends with what to change where promises and tests do not fit."""
+    kept, pages = promises.read()
+    if wrong := promises.misfits(kept, pages):
+        sys.exit("\n".join(wrong))
+    return promises.page(kept, pages)
+
+
 def main() -> int:
     """Run one of the commands."""
     parser = argparse.ArgumentParser(prog="python -m docs.site", description=__doc__)
@@ -60,6 +68,7 @@ def main() -> int:
     building = commands.add_parser("build", help="write the site to build/docs/html; fails for a warning")
     building.add_argument("--folder", type=Path, default=BUILD, help="where it is written")
     commands.add_parser("llms", help="write llms.txt from the table of contents")
+    commands.add_parser("promises", help="write docs/promises.md: each promise of the pages with its tests")
     chosen = parser.parse_args()
     if chosen.command == "build":
         if code := build(chosen.folder):
@@ -67,6 +76,9 @@ def main() -> int:
         else:
             print(f"open {chosen.folder / 'html' / 'index.html'}")
         return code
+    if chosen.command == "promises":
+        promises.PAGE.write_text(held(), encoding="utf-8")
+        return 0
     LLMS.write_text(llms(), encoding="utf-8")
     return 0
 
