@@ -19,6 +19,7 @@ from fastapi.routing import APIRoute
 from starlette.responses import RedirectResponse
 
 from sordino_server.console import cookies, sessions
+from sordino_server.console.help_links import help_for_error
 from sordino_server.console.rendering import Link, render
 from sordino_server.console.transport import check_safe, headers_of_tls
 from sordino_server.console.visits import RenewalNeeded, Visit
@@ -229,6 +230,7 @@ def _error_page(request: Request, problem: ServerError, filled_in: Mapping[str, 
         visitor=request.state.visitor,
         status=problem.problem.status,
         detail=_REUSED if reused else problem.detail,
+        kind=help_for_error(problem.problem),
         campaign=request.path_params.get("campaign_id"),
         retry_after=retry_after,
         filled_in=filled_in,

@@ -15,6 +15,7 @@ from sordino_analysis.figures import amount, chosen, figure, number_span, span
 from sordino_analysis.percentages import percent
 from sordino_server import __version__
 from sordino_server.console.budget_words import date_of, minute_of
+from sordino_server.console.help_links import help_for
 from sordino_server.console.words import meaning
 from sordino_server.kit.times import iso_8601_or_none
 from sordino_shared.guarantees import NANO
@@ -40,6 +41,7 @@ class Link:
 def render(template: str, title: str, *, visitor: object = None, status: int = 200, **values: Any) -> HTMLResponse:
     """The page of a template; `visitor` is who is signed in."""
     fixed = {"title": title, "visitor": visitor, "status": status, "here": "", "version": __version__}
+    fixed["help"] = help_for(template.removesuffix(".html"))
     return HTMLResponse(_environment().get_template(template).render({**fixed, **values}), status, HEADERS)
 
 

@@ -26,6 +26,8 @@ from sordino_server.public_log import setup
 from tests.server.console.conftest import HIDDEN, Browsers
 
 FORMS = ("", ".json", ".csv")
+# The one address of others that pages link, and load nothing from.
+HELP = "https://sordino.example/docs/"
 READ = {None: 303, Role.ANALYST: 200, Role.ADMIN: 200}
 READ_BY_ADMIN = {None: 303, Role.ANALYST: 403, Role.ADMIN: 200}
 PICTURE = {None: 401, Role.ANALYST: 200, Role.ADMIN: 200}
