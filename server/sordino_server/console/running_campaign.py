@@ -133,12 +133,20 @@ class RunningCampaign:
             return None
         progress = self.progress
         if progress.closes_about is None:
-            return Fact("Closes", "when you close it", "no report came in the last hour" if self.hourly == 0 else "")
+            return Fact("Closes", self._untimed_end, "no report came in the last hour" if self.hourly == 0 else "")
         word = "Closes in" if progress.closes_about == progress.closes_at else "At this rate"
         word = word if self.campaign.series is None else f"Period {self.campaign.series.period:,} ends in"
         left = lasting(max(0, progress.closes_about - self.now))
         moment = datetime.fromtimestamp(progress.closes_about, UTC).strftime("%-d %b, %H:%M UTC")
         return Fact(word, left if word != "At this rate" else f"about {left}", f"on {moment}")
+
+    @property
+    def _untimed_end(self) -> str:
+        """What closes the open round, where nothing tells when."""
+        wanted = next(
+            (each.close_after_reports for each in self.campaign.rounds if each.state is RoundState.OPEN), None
+        )
+        return "when you close it" if wanted is None else f"with {quantity(wanted, 'device')}"
 
     def _error(self) -> Fact | None:
         progress = self.progress

@@ -79,3 +79,20 @@ def test_lengths_of_time() -> None:
     assert [lasting(each) for each in (0, 1, 59, 61, 7200, 90_000, 864_000)] == [
         "0 seconds", "1 second", "59 seconds", "1 minute", "2 hours", "1 day", "10 days",
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "hourly", "told"),
+    [
+        ({"after": 1000}, 1.0, ("At this rate", "about 10 minutes", "on 15 Jan, 08:11 UTC")),
+        ({"after": 1000, "seconds": 300}, 1.0, ("Closes in", "4 minutes", "on 15 Jan, 08:05 UTC")),
+        ({"after": 1000}, 0.0, ("Closes", "with 1,000 devices", "no report came in the last hour")),
+        ({}, 1.0, ("Closes", "when you close it", "")),
+    ],
+)
+def test_the_time_left_is_by_the_rule_that_ends_first(
+    rule: dict[str, int], hourly: float, told: tuple[str, ...]
+) -> None:
+    facts = _running(_round(0, RoundState.OPEN, 400, **rule), hourly=hourly).facts
+    assert [(each.word, each.value, each.note) for each in facts][1] == told
+    assert [each.word for each in facts] == ["Answered", told[0], "Refused"]
