@@ -28,11 +28,23 @@ def pack(root: Path = ROOT, folder: Path | None = None) -> Path:
     folder.mkdir(parents=True)
     for path in sorted(path for pattern in FILES for path in (root / SOURCE).glob(pattern)):
         shutil.copyfile(path, folder / path.name)
+    _write_modules(root, folder / MODULES)
+    return folder
+
+
+def install(folder: Path, root: Path = ROOT) -> Path:
+    """Put the SDK into `folder`/node_modules for programs of node, as npm does with a package; the folder of node."""
+    package = folder / "node_modules" / MODULES
+    _write_modules(root, package / "dist", "--node")
+    shutil.copyfile(root / SDK / "package.json", package / "package.json")
+    return node().parent
+
+
+def _write_modules(root: Path, folder: Path, *options: str) -> None:
     script = root / SDK / "scripts" / "modules.ts"
     # A developer's NODE_OPTIONS are not the release's.
-    command = [str(node()), "--disable-warning=ExperimentalWarning", str(script), str(folder / MODULES)]
+    command = [str(node()), "--disable-warning=ExperimentalWarning", str(script), str(folder), *options]
     subprocess.run(command, check=True, env={})
-    return folder
 
 
 def node() -> Path:

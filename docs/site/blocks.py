@@ -9,8 +9,10 @@ page are others while it is run, so that pages can run side by side.
 A program of ours that a page calls and that is not installed, and a server that it needs and nobody starts, are told
 before the first block.
 
-Two comments of a page are for this program. `<!-- server: yes -->` gives it a new server and an admin's key, in
-SORDINO_SERVER and SORDINO_KEY. `<!-- skip: reason -->` before a block leaves it out.
+Three comments of a page are for this program. `<!-- server: yes -->` gives it a new server and an admin's key, in
+SORDINO_SERVER and SORDINO_KEY. `<!-- node: yes -->` gives it `node` and the TypeScript SDK, as `npm install` would: a
+block `ts` whose first line is `// name.ts` is a file that an `sh` block runs. `<!-- skip: reason -->` before a block
+leaves it out.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ from typing import Any
 
 _BLOCK = re.compile(r"(?:^<!-- skip: ([^\n]+) -->\n+)?^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SERVER = "<!-- server: yes -->"
-_FILE = re.compile(r"# ([\w-]+\.\w+)\n")
+_NODE = "<!-- node: yes -->"
+_FILE = re.compile(r"(?:#|//) ([\w-]+\.\w+)\n")
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
 _DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
 _RUN = ("python", "sh")
@@ -140,6 +143,13 @@ class Session:
         self.environment |= {name: value.replace('\\"', '"').replace("\\$", "$") for name, value in kept}
         return out.read_text(encoding="utf-8")
 
+    def add_node(self) -> None:
+        """Put the SDK where node looks for packages, and node on the path."""
+        # Without a checkout, as in the gate of ten minutes, there is neither.
+        from release.page import install
+
+        self.environment["PATH"] = f"{install(self.folder)}{os.pathsep}{self.environment['PATH']}"
+
     def shows(self, block: Block, printed: str) -> str:
         """What differs between what the page has behind the block and what it printed."""
         return differences(self._moved(block.shown or ""), printed)
@@ -166,6 +176,8 @@ def run_page(text: str, folder: Path) -> list[str]:
     if missing := missing_for(text):
         return missing
     with _session(folder) as session:
+        if _NODE in text:
+            session.add_node()
         if _SERVER in text:
             try:
                 session.run(Block("sh", _START, 0))

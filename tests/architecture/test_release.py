@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from release import building, lock, sbom, third_party
+from release import building, lock, page, sbom, third_party
 from tests.architecture.test_requirements import pins
 
 ROOT = Path(__file__).parents[2]
@@ -41,6 +41,27 @@ def test_two_builds_have_the_same_bytes(tmp_path: Path) -> None:
     # Another moment makes other bytes: the comparison can fail.
     other = building.build(tmp_path / "later", tmp_path / "a" / "source", AT + 86_400, ("shared",))
     assert {building.sha256(each) for each in other}.isdisjoint(first.values())
+
+
+def test_the_page_of_the_demo_has_the_same_bytes_and_is_in_the_wheel(tmp_path: Path) -> None:
+    made: list[dict[str, bytes]] = []
+    for name in ("a", "b"):
+        folder = page.pack(folder=tmp_path / name)
+        made.append({str(each.relative_to(folder)): each.read_bytes() for each in folder.rglob("*") if each.is_file()})
+    assert made[0] == made[1]
+    assert {"index.html", "page.js", "style.css", "sordino-client/index.js"} <= made[0].keys()
+    # No page may load what asks for node, nor a module under the name of its source.
+    assert not [name for name, content in made[0].items() if b'"node:' in content or b'.ts"' in content]
+    # Git ignores the page, and a wheel of the server has it all the same.
+    copy = tmp_path / "server"
+    (copy / "sordino_server" / "demo").mkdir(parents=True)
+    for name in ("pyproject.toml", "README.md", "LICENSE", "NOTICE"):
+        shutil.copy(ROOT / "server" / name, copy / name)
+    shutil.copy(ROOT / ".gitignore", tmp_path / ".gitignore")
+    (copy / "sordino_server" / "__init__.py").touch()
+    shutil.copytree(tmp_path / "a", copy / "sordino_server" / "demo" / "page")
+    for artefact in building.build(tmp_path / "made", tmp_path, AT, ("server",)):
+        assert any(name.endswith("demo/page/sordino-client/index.js") for name in building.names_in(artefact)), artefact
 
 
 def test_every_distribution_has_the_licence_and_the_notice() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import time
 from pathlib import Path
@@ -23,7 +24,7 @@ TASKS = (
     "keep-and-delete", "backups", "steps-and-labels", "shares-and-means", "long-lists", "predict-a-crash", "two-users",
     "several-rounds", "export", "another-language", "signed-lists", "data-you-hold", "limits", "people-and-keys",
     "fake-reports", "monitor",
-    "compose", "several-processes", "several-servers", "numbers",
+    "typescript", "compose", "several-processes", "several-servers", "numbers",
 )  # fmt: skip
 SERVED = tuple(DOCS / f"{name}.md" for name in (*TUTORIALS[1:], *TASKS))
 # One block in so many may be left out.
@@ -56,6 +57,24 @@ def test_few_blocks_are_left_out() -> None:
 def test_the_tutorials_are_listed_first_and_in_their_order() -> None:
     listed = parts(CONTENTS.read_text(encoding="utf-8"))[0]
     assert [entry.target for entry in listed.entries] == [f"{name}.md" for name in TUTORIALS]
+
+
+@pytest.mark.slow
+def test_the_first_program_of_the_typescript_readme_runs(tmp_path: Path) -> None:
+    """In the place of the how-to's, with an address, a folder and a campaign that are there."""
+    readme = (DOCS.parent / "client" / "typescript" / "README.md").read_text(encoding="utf-8")
+    program = re.findall(r"^```ts\n(.*?)^```$", readme, re.DOTALL | re.MULTILINE)[0]
+    for written, there in (
+        ("https://telemetry.example", "http://127.0.0.1:8000"),
+        ("/var/lib/my-app/sordino", "account"),
+        ("join(id)", 'join(JSON.parse((await import("node:fs")).readFileSync("campaign.json", "utf8")).id)'),
+    ):
+        assert written in program
+        program = program.replace(written, there)
+    page = (DOCS / "typescript.md").read_text(encoding="utf-8").partition("```ts\n")[0]
+    page += f"```ts\n// answer.ts\n{program}```\n\n```sh\nnode answer.ts | grep life\n```\n\n"
+    page += "```text\nfor life: ε 1 of 12\n```\n"
+    assert run_page(page, tmp_path) == []
 
 
 PAGE = """# A page

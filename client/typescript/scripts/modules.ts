@@ -2,7 +2,7 @@
  * Writes the SDK as JavaScript modules that a page imports as they are: `node scripts/modules.ts FOLDER`.
  *
  * It takes node alone: types become blanks, so that lines and columns stay those of the sources. Nothing is bundled, and
- * `FOLDER/index.js` loads each chunk when a campaign needs it. FOLDER is replaced.
+ * `FOLDER/index.js` loads each chunk when a campaign needs it. FOLDER is replaced. With `--node` it has the modules of node, too.
  */
 
 import { globSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -15,12 +15,13 @@ const NOT_FOR_PAGES = new Set(["node.ts", "ledger_contract.ts", join("ledgers", 
 /** The name of another module, behind `from` or in `import()`. */
 const SPECIFIER = /(\bfrom |\bimport\(|\bimport )"(\.[^"]*)\.ts"/g;
 
-/** The names of the modules that a page may import, below the folder of the sources. */
+/** The names of the modules that a page or a program may import, below the folder of the sources. */
 function names(): string[] {
-  return globSync("**/*.ts", { cwd: SOURCES }).filter((name) => !NOT_FOR_PAGES.has(name)).sort();
+  return globSync("**/*.ts", { cwd: SOURCES }).filter((name) => isForNode || !NOT_FOR_PAGES.has(name)).sort();
 }
 
-const [folder] = process.argv.slice(2);
+const [folder, option] = process.argv.slice(2);
+const isForNode = option === "--node";
 if (!folder) {
   console.error("name the folder to write: node scripts/modules.ts FOLDER");
   process.exit(2);

@@ -310,7 +310,8 @@ def test_the_command_from_its_start_to_the_result(chromium: Any, packed: Path, t
     process.send_signal(signal.SIGINT)
     assert process.wait(PATIENCE_S) == 0
     await_no_processes_in(tmp_path)
-    assert not list((tmp_path / "tmp").iterdir())
+    # What a killed server leaves is not ours to find.
+    assert not list((tmp_path / "tmp").glob("sordino-*"))
 
 
 def _serves(process: Path, folder: Path) -> bool:
