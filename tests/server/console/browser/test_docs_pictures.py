@@ -32,6 +32,11 @@ THEMES = {
     "domain": [{"name": "theme", "kind": "categorical", "labels": ["light", "dark", "as the system"]}],
     "queries": "histogram",
 }
+NOTES = {
+    "name": "notes",
+    "domain": [{"name": "notes", "kind": "categorical", "labels": ["none", "1 to 9", "10 to 99", "100 or more"]}],
+    "queries": "histogram",
+}
 DELAYS = {
     "name": "delays",
     "domain": [
@@ -121,7 +126,7 @@ def _world(running: Any) -> tuple[str, dict[str, str]]:
     team.open(theme)
     team.answer(theme, team.drawn([0.3, 0.5, 0.2], 12_000), hours=12)
     running.work()
-    draft = team.ask("How many notes does a person keep?", THEMES | {"name": "notes"}, 50_000)
+    draft = team.ask("How many notes does a person keep?", NOTES, 50_000)
     running.app.state.live_counts = SharedTexts(0.0)
     console, plan = "/console/campaigns/", team.plans["Delays of flights"]
     population = running.api.get("/v1/populations").json()["populations"][0]["id"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,7 +33,7 @@ class Hand:
         self.window.page.get_by_role(role, name=name).first.click()
         self.clicks += 1
 
-    def sees(self, text: str) -> None:
+    def sees(self, text: str | re.Pattern[str]) -> None:
         """The text shows, after no more clicks than the job may take."""
         self.window.page.get_by_text(text).first.wait_for()
         assert self.clicks <= BUDGET[self.job], self.job
@@ -88,6 +89,15 @@ def test_every_job_takes_three_clicks_at_most(visited: Window, running: Any) -> 
     who = Hand(visited, "who opened it")
     who.click("link", "late buses")
     who.sees("Opened by test")
+
+    devices = Hand(visited, "devices for ± 2")
+    devices.click("link", "late boats")
+    devices.sees(re.compile(r"± 2.{0,3} takes \d"))
+
+    budget = Hand(visited, "what is left")
+    budget.click("link", "Budget")
+    budget.click("link", "sailors")
+    budget.sees("What it was spent on")
 
     owners = Hand(visited, "what owners read")
     owners.click("link", "late boats")
