@@ -24,7 +24,7 @@ TASKS = (
     "keep-and-delete", "backups", "steps-and-labels", "shares-and-means", "long-lists", "predict-a-crash", "two-users",
     "several-rounds", "export", "another-language", "signed-lists", "data-you-hold", "limits", "people-and-keys",
     "fake-reports", "monitor",
-    "typescript", "compose", "several-processes", "several-servers", "numbers",
+    "typescript", "compose", "several-processes", "several-servers", "numbers", "upgrade",
 )  # fmt: skip
 SERVED = tuple(DOCS / f"{name}.md" for name in (*TUTORIALS[1:], *TASKS))
 # One block in so many may be left out.
