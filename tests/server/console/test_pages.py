@@ -239,7 +239,7 @@ def test_pages_load_nothing_from_elsewhere_and_say_what_they_are(browsers: Any, 
         assert checked.headings == 1
         assert 'lang="en"' in response.text
         for link in checked.links:
-            assert link.startswith(("/", "#", "?")), (path, link)
+            assert link.startswith(("/", "#", "?", HELP)), (path, link)
             if link.startswith("/") and not link.endswith(("/revoke", "/share-links", "/sign-out", "/sign-in-link")):
                 assert browser.http.get(link).status_code in (200, 303), (path, link)
 

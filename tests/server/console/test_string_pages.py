@@ -12,7 +12,7 @@ from sordino_server.models import Role
 from tests.server.answers.test_answers_on_demand_api import purge_last_round
 from tests.server.answers.test_string_searches_api import estimated
 from tests.server.console.conftest import Browsers
-from tests.server.console.test_pages import Checked
+from tests.server.console.test_pages import HELP, Checked
 
 
 def test_a_search_is_begun_followed_and_read(running: Any, browsers: Browsers) -> None:
@@ -44,7 +44,7 @@ def test_a_search_is_begun_followed_and_read(running: Any, browsers: Browsers) -
     assert {"=1+1", "<b>x", "a<U+202E>b"} <= set(labels)
     checked = Checked(shown)
     assert not checked.faults
-    assert all(link.startswith(("/", "#", "?")) for link in checked.links)
+    assert all(link.startswith(("/", "#", "?", HELP)) for link in checked.links)
     assert "<b>x" not in shown
     assert "\u202e" not in shown
     assert "hx-get" not in shown
