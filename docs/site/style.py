@@ -58,26 +58,7 @@ BY_PART = {
 MOST_WORDS_OF_TASKS = 15_200
 # Rules that pages written before the rules do not keep; a page that keeps one is taken off, and none is added.
 DEBTS = {
-    "threat-model.md": ("sentence", "zero"),
-    "backends.md": ("sentence",),
-    "log.md": ("sentence",),
-    "tokens.md": ("sentence",),
-    "series.md": ("sentence",),
-    "workloads.md": ("sentence",),
-    "statistics.md": ("sentence",),
-    "discovery.md": ("zero",),
-    "answers.md": ("sentence",),
-    "sdk.md": ("sentence",),
-    "consent.md": ("sentence",),
-    "operations.md": ("sentence",),
-    "console.md": ("sentence",),
-    "scale-out.md": ("sentence",),
-    "shuffling.md": ("sentence",),
-    "curator.md": ("sentence",),
-    "data-model.md": ("sentence",),
     "protocol.md": ("sentence",),
-    "implementing.md": ("sentence",),
-    "architecture.md": ("sentence",),
 }
 # What a newcomer's page calls otherwise, and what a test or a benchmark needs alone.
 _WORDS = {
