@@ -25,6 +25,7 @@ _HEAD = """# Promises and their tests
 Each promise of the other pages, and the tests that hold it. A test fails where a promise has no test, or where a test
 that is named is not there. `python -m pytest PATH` runs one of them; files of `tests/e2e` and `tests/faults` kill real
 processes. `python -m docs.site promises` writes this page.
+Terms: [glossary](glossary.md).
 """
 
 
