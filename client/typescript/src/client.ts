@@ -37,7 +37,11 @@ export class Client {
     device.clock();
     if (new Set(device.random.bytes(64)).size < 2) throw new WrongArgument("the generator gives one byte again and again");
     const { manifestKeys, log, witnesses, quorum } = options;
-    if (manifestKeys ?? log ?? witnesses ?? quorum) (await load("trust")).readPinned(device);
+    if (manifestKeys ?? log ?? witnesses ?? quorum) {
+      // Proofs that are kept are read in transactions: what names of campaigns may need is there by then.
+      await load("extras");
+      (await load("trust")).readPinned(device);
+    }
     const client = new Client(device);
     const waiting = await device.transaction((state) => state.reports.length);
     if (client.isSendingByItself && waiting) await client.sender().then((sender) => sender.sendLeft(), ignored);

@@ -91,7 +91,7 @@ async function listOf(device: Device, population: string, path: string): Promise
     throw error;
   }
   const nextInS = await looked();
-  const listed = reading("list", () => openCampaigns.read(content));
+  const listed = await withCode(() => reading("list", () => openCampaigns.read(content)));
   if (listed.population !== population) throw new PlanRefused("list", "it is that of another population");
   const digest = toHex(digestOf(content));
   await device.transaction((state) => keepList(rowOf(device, state, population)!, listed.number, digest));

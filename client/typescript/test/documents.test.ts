@@ -3,11 +3,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { encode } from "../src/documents/cbor.ts";
+import { decode, encode, Float } from "../src/documents/cbor.ts";
 import { DevicePart } from "../src/documents/part.ts";
 import * as errors from "../src/errors.ts";
 import { sha256 } from "../src/sha256.ts";
-import { toHex } from "../src/bytes.ts";
+import { fromHex, sameBytes, toHex } from "../src/bytes.ts";
 import { bytesOf, DOCUMENTS, plain, vectors } from "./vectors.ts";
 
 const ERRORS: Record<string, new (...given: any[]) => Error> = {
@@ -50,3 +50,27 @@ for (const group of BAD) {
     assert.ok(tried > 0);
   });
 }
+
+test("every half has one encoding, and what no half holds is longer", () => {
+  const view = new DataView(new ArrayBuffer(2));
+  for (let bits = 0; bits < 2 ** 16; bits++) {
+    view.setUint16(0, bits);
+    if (((bits >> 10) & 31) === 31 || bits === 0x8000) continue;
+    const content = Uint8Array.of(0xf9, bits >> 8, bits & 255);
+    const read = decode(content, 9, 1) as Float;
+    assert.deepEqual(encode(read), content);
+  }
+  for (const value of [65_505, 65_520, 2 ** -25, 1 + 2 ** -11, 3 * 2 ** -25, 0.1, 1e308, -5e-324]) {
+    const content = encode(new Float(value));
+    assert.ok(content.length > 3, String(value));
+    assert.equal((decode(content, 9, 1) as Float).value, value);
+  }
+});
+
+test("hexadecimal digits", () => {
+  const bytes = Uint8Array.from({ length: 2 ** 16 }, (_, at) => (at * 167 + (at >> 8)) & 255);
+  const digits = toHex(bytes);
+  assert.equal(digits, Buffer.from(bytes).toString("hex"));
+  assert.ok(sameBytes(fromHex(digits), bytes));
+  assert.ok(sameBytes(fromHex("00ff9a0F"), Uint8Array.of(0, 255, 154, 15)));
+});

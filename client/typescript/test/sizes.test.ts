@@ -36,6 +36,11 @@ test("a page loads code when a campaign needs it, and spends nothing where it ca
     assert.equal((await client.answer(world.campaign, "yes")).status, "recorded");
     assert.equal((await client.flush({ patienceS: 0 })).delivered, 1);
     assert.match(String(await client.account()), /for life: ε 1 of 12/);
+    // An emoji in a name is found by code of another chunk.
+    const shown = new World({ name: "\u{1f468}\u200d\u{1f469}\u200d\u{1f467} at home" });
+    await (await open(shown)).join(shown.campaign);
+    const hidden = new World({ name: "at\u200dhome" });
+    await assert.rejects((await open(hidden)).join(hidden.campaign), { code: "plan-refused" });
     // Its part is of another kind of randomizer, whose file is not there.
     for (const name of readdirSync(folder)) if (name.startsWith("subsets-")) rmSync(join(folder, name));
     const other = new World({}, "subset_selection");

@@ -1,4 +1,5 @@
-/** What few campaigns have or need: arms, texts, several servers, and a move to another address. */
+/** What few campaigns have or need: arms, texts, several servers, emoji, and a move to another address. */
 
-export { arms, servers, textFor, texts } from "../documents/extras.ts";
+export { withoutEmoji } from "../documents/emoji.ts";
+export { arms, checkArms, servers, textFor, texts } from "../documents/extras.ts";
 export { armOf, rehome } from "../moving.ts";

@@ -1,5 +1,5 @@
 /** Campaigns that count one report for each token. */
 
-export { directWithTokens } from "../documents/issuer.ts";
+export { checkTokens, directWithTokens } from "../documents/issuer.ts";
 export { coinOf } from "../tokens/coin.ts";
 export { tokenAhead, tokenOf } from "../tokens/tokens.ts";

@@ -5,7 +5,7 @@
  * of items and the depth are held against their limits before anything is allocated.
  */
 
-import { compareBytes, joined } from "../bytes.ts";
+import { compareBytes, joined, toBigEndian, utf8 } from "../bytes.ts";
 import { MalformedDocument, OversizedDocument } from "../errors.ts";
 
 /** A float on the wire; a class of its own, since integers are another type there. */
@@ -104,10 +104,8 @@ class Cursor {
     if (info < 24) return BigInt(info);
     if (info > 27) throw this.malformed("indefinite lengths and reserved heads are not part of the protocol");
     const width = 1 << (info - 24);
-    const start = this.position;
-    this.skip(BigInt(width));
     let argument = 0n;
-    for (let at = start; at < this.position; at++) argument = (argument << 8n) | BigInt(this.content[at]!);
+    for (const byte of this.skip(BigInt(width))) argument = (argument << 8n) | BigInt(byte);
     const least = width === 1 ? 24n : 1n << BigInt(4 * width);
     if (argument < least) throw this.malformed("an integer or length is not in its shortest form");
     if (kind === 1 && argument >> 63n) throw this.malformed("negative integers must fit 64 bits");
@@ -178,8 +176,8 @@ export function encode(value: Plain, depth = 0): Uint8Array<ArrayBuffer> {
 }
 
 function encodedText(text: string): Uint8Array<ArrayBuffer> {
-  if (/\p{Cs}/u.test(text)) throw new MalformedDocument("text must be encodable as UTF-8");
-  const bytes = new TextEncoder().encode(text);
+  const bytes = utf8(text);
+  if (!bytes) throw new MalformedDocument("text must be encodable as UTF-8");
   return joined(head(TEXT, BigInt(bytes.length)), bytes);
 }
 
@@ -187,10 +185,7 @@ function head(kind: number, argument: bigint): Uint8Array<ArrayBuffer> {
   if (argument < 24n) return Uint8Array.of((kind << 5) | Number(argument));
   const width = [1, 2, 4, 8].find((bytes) => argument >> BigInt(8 * bytes) === 0n);
   if (width === undefined || (kind === 1 && argument >> 63n)) throw new MalformedDocument("integers must fit 64 bits");
-  const bytes = new Uint8Array(1 + width);
-  bytes[0] = (kind << 5) | (24 + Math.log2(width));
-  for (let at = width; at > 0; at--, argument >>= 8n) bytes[at] = Number(argument & 255n);
-  return bytes;
+  return joined(Uint8Array.of((kind << 5) | (24 + Math.log2(width))), toBigEndian(argument, width));
 }
 
 function encodedFloat(value: number): Uint8Array<ArrayBuffer> {
@@ -199,7 +194,7 @@ function encodedFloat(value: number): Uint8Array<ArrayBuffer> {
   const bytes = new Uint8Array(1 + (1 << (info - 24)));
   const view = new DataView(bytes.buffer);
   bytes[0] = (SIMPLE << 5) | info;
-  if (info === 25) view.setUint16(1, halfBits(value));
+  if (info === 25) view.setUint16(1, halfBits(value)!);
   else if (info === 26) view.setFloat32(1, value);
   else view.setFloat64(1, value);
   return bytes;
@@ -211,8 +206,8 @@ function isPlainFloat(value: number): boolean {
 
 /** 25, 26 or 27: the shortest format that holds a value exactly. */
 function floatInfo(value: number): number {
-  if (Math.fround(value) !== value) return 27;
-  return Math.abs(value) <= 65504 && halfValue(halfBits(value)) === value ? 25 : 26;
+  if (halfBits(value) !== null) return 25;
+  return Math.fround(value) === value ? 26 : 27;
 }
 
 /** The value of 16 bits: a sign, 5 bits of exponent, 10 of fraction. */
@@ -224,13 +219,12 @@ function halfValue(bits: number): number {
   return sign * (exponent ? (1024 + fraction) * 2 ** (exponent - 25) : fraction * 2 ** -24);
 }
 
-/** The 16 bits of a single that they hold; other bits for one that they do not hold. */
-function halfBits(value: number): number {
-  const view = new DataView(new ArrayBuffer(4));
-  view.setFloat32(0, value);
-  const single = view.getUint32(0);
-  const exponent = ((single >>> 23) & 255) - 127;
-  const sign = (single >>> 16) & 0x8000;
-  if (exponent < -14) return sign | (Math.trunc(Math.abs(value) * 2 ** 24) & 0x3ff);
-  return sign | ((exponent + 15) << 10) | ((single >>> 13) & 0x3ff);
+/** The 16 bits that hold a finite value: as many steps of 1,024 as it was halved, and what is left; null where none do. */
+function halfBits(value: number): number | null {
+  let steps = 0;
+  let left = Math.abs(value) * 2 ** 24;
+  // No half is larger, and halving would not end at infinity.
+  for (; left >= 2048 && steps < 30; steps++) left /= 2;
+  if (steps > 29 || !Number.isInteger(left)) return null;
+  return (value < 0 ? 0x8000 : 0) + 1024 * steps + left;
 }

@@ -4,6 +4,7 @@ import { checkDistinct } from "../domains/members.ts";
 import { InvalidValue } from "../errors.ts";
 import { campaignServer } from "./addresses.ts";
 import { array, checked, matching, nullable, type Of, record, text, whole } from "./schema.ts";
+import type { Manifest } from "./manifest.ts";
 import { checkName, purpose } from "./text.ts";
 
 const arm = record({
@@ -17,6 +18,14 @@ export const arms = checked(array(arm, 0, 16), (each) => {
   checkDistinct(each.map((one) => one.name.toLowerCase()), "names of arms, without regard to case,");
   if (each.reduce((sum, { weight }) => sum + weight, 0) !== 2 ** 16) throw new InvalidValue("the weights of the arms sum to 2^16");
 });
+
+/** Throws InvalidValue for a manifest whose terms do not go with its arms. */
+export function checkArms({ arms, rounds, assignment, domain: { attributes } }: Manifest): void {
+  if (rounds.length > 1 || assignment.kind === "rotating") {
+    throw new InvalidValue("arms are compared in one round, and not in a series");
+  }
+  checkDistinct([...arms, ...attributes].map((each) => each.name), "names of arms and attributes");
+}
 
 const ownerText = record({
   language: matching(/^(?=.{2,35}$)[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*$(?![^])/, "a BCP 47 tag"),

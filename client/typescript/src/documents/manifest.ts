@@ -1,7 +1,6 @@
 /** The manifest: the permanent terms of a campaign; its digest is the campaign's id. */
 
-import { later } from "../chunks.ts";
-import { checkDistinct } from "../domains/members.ts";
+import { code, later } from "../chunks.ts";
 import { domain } from "../domains/domain.ts";
 import { InvalidValue } from "../errors.ts";
 import { guarantee, roundGuarantee } from "../randomizers/epsilon.ts";
@@ -49,7 +48,7 @@ function check(manifest: Manifest): void {
   if (rounds[0]!.plan === null) throw new InvalidValue("the plan of the first round must be known");
   checkSpending(manifest);
   if (manifest.servers.length && assignment.kind === "rotating") throw new InvalidValue("a series has one server");
-  checkArms(manifest);
+  if (manifest.arms.length) code("extras").checkArms(manifest);
   checkRoute(manifest);
 }
 
@@ -67,32 +66,10 @@ function checkSpending({ rounds, assignment, deviceGuarantee }: Manifest): void 
   if (needed > deviceGuarantee.nano) throw new InvalidValue("the rounds may spend more than the stated ε");
 }
 
-function checkArms({ arms, rounds, assignment, domain: { attributes } }: Manifest): void {
-  if (!arms.length) return;
-  if (rounds.length > 1 || assignment.kind === "rotating") {
-    throw new InvalidValue("arms are compared in one round, and not in a series");
-  }
-  checkDistinct([...arms, ...attributes].map((each) => each.name), "names of arms and attributes");
-}
-
 function checkRoute(manifest: Manifest): void {
-  const { route: way, assignment, rounds, servers: listed, protocol } = manifest;
-  const isSeries = assignment.kind === "rotating";
-  const issuer = way.kind === "direct" ? null : way.issuer;
-  if (issuer !== null && (isSeries || listed.length)) {
-    throw new InvalidValue("a campaign with tokens has one server and is no series");
-  }
-  if (issuer !== null && issuer.keys.length !== rounds.length) {
-    throw new InvalidValue("the issuer has one key for each round");
-  }
-  if (way.kind !== "shuffled") return;
-  if (!isSeries && (rounds.length > 1 || assignment.kind !== "every_round")) {
-    throw new InvalidValue("a shuffled campaign has one round that every device answers, or is a series");
-  }
-  if (listed.length || protocol !== null) {
-    throw new InvalidValue("a shuffled campaign has no `servers` and no `protocol`");
-  }
-  if ((way.end === null) !== isSeries) throw new InvalidValue("`end` of the route is null for a series alone");
+  const { route: way } = manifest;
+  if (way.kind === "direct_with_tokens") code("tokens").checkTokens(manifest, way.issuer);
+  if (way.kind === "shuffled") code("shuffled").checkShuffled(manifest, way);
 }
 
 export const manifest = new DocumentType("manifest", { bytes: 8 << 20, items: MAX_ITEMS }, checked(fields, check));

@@ -4,7 +4,8 @@ import { checkDistinct } from "../domains/members.ts";
 import { InvalidValue } from "../errors.ts";
 import { littleEndian, toHex } from "../bytes.ts";
 import { shuffler } from "./addresses.ts";
-import { issuer } from "./issuer.ts";
+import { checkTokens, issuer } from "./issuer.ts";
+import type { Manifest } from "./manifest.ts";
 import { array, bytes, checked, MAX_TIME, nullable, type Of, record, whole, word } from "./schema.ts";
 
 const FIELD = (1n << 255n) - 19n;
@@ -53,3 +54,17 @@ export const shuffled = checked(
   },
 );
 export type Shuffled = Of<typeof shuffled>;
+
+/** Throws InvalidValue for a manifest whose terms do not go with a shuffler. */
+export function checkShuffled(manifest: Manifest, { issuer: tokens, end }: Shuffled): void {
+  const { assignment, rounds, servers, protocol } = manifest;
+  const isSeries = assignment.kind === "rotating";
+  if (tokens) checkTokens(manifest, tokens);
+  if (!isSeries && (rounds.length > 1 || assignment.kind !== "every_round")) {
+    throw new InvalidValue("a shuffled campaign has one round that every device answers, or is a series");
+  }
+  if (servers.length || protocol !== null) {
+    throw new InvalidValue("a shuffled campaign has no `servers` and no `protocol`");
+  }
+  if ((end === null) !== isSeries) throw new InvalidValue("`end` of the route is null for a series alone");
+}
