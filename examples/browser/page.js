@@ -123,7 +123,7 @@ function showWay({ answers, waiting, optedOut }) {
   } else if (waiting) {
     if (!part("status").textContent.includes("not reached")) say(SENTENCES.recorded);
   } else if (answers && part("status").dataset.status !== "already_answered") {
-    say("Your report is at the server. Nobody there can tell your answer from it.");
+    say("Your report is at the server. Nobody there can be sure of your answer.");
   }
 }
 
