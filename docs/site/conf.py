@@ -33,6 +33,8 @@ html_static_path = ["static"]
 templates_path = ["templates"]
 html_css_files = ["site.css"]
 html_copy_source = True
+# The search finds every name.
+html_use_index = False
 html_show_sphinx = False
 html_show_copyright = False
 html_theme_options = {"navigation_with_keys": False, "top_of_page_buttons": []}

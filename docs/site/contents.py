@@ -92,10 +92,13 @@ def llms_full(listed: Sequence[Part], docs: Path = DOCS) -> str:
 
 
 def site_llms(sources: Path) -> str:
-    """llms.txt of a built site: all its pages as Markdown, generated ones included, by addresses below its folder."""
-    lines = ["# sordino", "", "Each page as Markdown.", ""]
+    """llms.txt of a built site: all its pages, generated ones included, by addresses below its folder."""
+    lines = ["# sordino", "", "Each page: those by hand as Markdown, those made from the program as HTML.", ""]
     for path in sorted(sources.rglob("*.md")):
         text = path.read_text(encoding="utf-8").removeprefix("---\norphan: true\n---\n\n")
         title = text.partition("\n")[0].removeprefix("# ")
-        lines.append(f"- [{title}](_sources/{path.relative_to(sources).as_posix()}.txt)")
+        page = path.relative_to(sources).as_posix()
+        # Sources of generated pages are not kept.
+        address = page.removesuffix(".md") + ".html" if page.startswith("reference/") else f"_sources/{page}.txt"
+        lines.append(f"- [{title}]({address})")
     return "\n".join(lines) + "\n"

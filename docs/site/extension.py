@@ -47,9 +47,9 @@ def accessible(_app: Any, _page: str, _template: str, context: dict[str, Any], _
         context["body"] = _CORNER.sub(r"<td\1></td>", context["body"])
 
 
-def narrow(_app: Any, _page: str, _template: str, context: dict[str, Any], _document: Any) -> None:
-    """The navigation shows the part of the page."""
-    if tree := context.get("furo_navigation_tree"):
+def narrow(app: Any, page: str, _template: str, context: dict[str, Any], _document: Any) -> None:
+    """The navigation shows the part of the page, and on the front page all."""
+    if page != app.config.root_doc and (tree := context.get("furo_navigation_tree")):
         context["furo_navigation_tree"] = one_part(tree)
 
 

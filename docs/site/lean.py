@@ -15,12 +15,10 @@ _FIRST = re.compile(r'href="([^"]+)"')
 def one_part(tree: str) -> str:
     """The navigation of a page: its own part whole, and of the others a link to their first page.
 
-    All parts stand in each page else, which is most of a short one. `tree` comes back as it is where no part is the
-    page's, as on the front page.
+    All parts stand in each page else, which is most of a short one. A page of a folder, such as a command or a
+    decision, is in no part: it has the links alone.
     """
     head, *parts = re.split(f"(?={_CAPTION})", tree)
-    if not any(map(_is_current, parts)):
-        return tree
     return head + "".join(part if _is_current(part) else _closed(part) for part in parts)
 
 

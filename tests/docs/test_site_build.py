@@ -148,4 +148,4 @@ def test_every_page_of_the_site(chromium: Any, tmp_path: Path) -> None:  # noqa:
     assert [word for word in WORDS if not found_by_search(chromium, site, word)] == []
     heavy = [page for page in pages if (site / page).stat().st_size > 180_000 and not page.startswith("reference/")]
     assert sorted(heavy) == HEAVY
-    assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 11_000_000
+    assert sum(path.stat().st_size for path in site.rglob("*") if path.is_file()) < 10_200_000

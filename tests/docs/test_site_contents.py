@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from docs.site import __main__ as site
@@ -43,6 +45,14 @@ def test_what_does_not_fit_is_said() -> None:
 def test_a_line_that_is_none_is_refused() -> None:
     with pytest.raises(ValueError, match=r"\[A\]\(a.md\)"):
         contents.parts("## Reference\n\n- [A](a.md)\n")
+
+
+def test_a_site_names_each_page_by_what_is_kept(tmp_path: Path) -> None:
+    (tmp_path / "reference").mkdir()
+    (tmp_path / "medians.md").write_text("# Medians\n")
+    (tmp_path / "reference" / "cli.md").write_text("# Commands\n")
+    lines = contents.site_llms(tmp_path).splitlines()
+    assert lines[-2:] == ["- [Medians](_sources/medians.md.txt)", "- [Commands](reference/cli.html)"]
 
 
 def test_all_pages_but_the_evidence_are_one_text(monkeypatch: pytest.MonkeyPatch) -> None:
