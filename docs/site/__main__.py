@@ -1,4 +1,7 @@
-"""`python -m docs.site build` writes the site, `llms` the llms.txt of the repository, `promises` docs/promises.md."""
+"""`python -m docs.site build` writes the site, `llms` the llms.txt of the repository, `promises` docs/promises.md.
+
+`versions FOLDER` links the sites of several versions in one folder.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from docs.site import contents, promises
+from docs.site import contents, promises, versions
 from docs.site.lean import drop_unopened
 
 BUILD = contents.ROOT / "build" / "docs"
@@ -69,6 +72,8 @@ def main() -> int:
     building.add_argument("--folder", type=Path, default=BUILD, help="where it is written")
     commands.add_parser("llms", help="write llms.txt from the table of contents")
     commands.add_parser("promises", help="write docs/promises.md: each promise of the pages with its tests")
+    linking = commands.add_parser("versions", help="mark the sites below a folder, and write its versions.html")
+    linking.add_argument("folder", type=Path, help="has stable, dev, or versions such as 0.2, each a built site")
     chosen = parser.parse_args()
     if chosen.command == "build":
         if code := build(chosen.folder):
@@ -76,6 +81,12 @@ def main() -> int:
         else:
             print(f"open {chosen.folder / 'html' / 'index.html'}")
         return code
+    if chosen.command == "versions":
+        try:
+            print(f"{', '.join(versions.write(chosen.folder))}: open {chosen.folder / versions.PAGE}")
+        except versions.NoVersions as error:
+            sys.exit(str(error))
+        return 0
     if chosen.command == "promises":
         promises.PAGE.write_text(held(), encoding="utf-8")
         return 0
