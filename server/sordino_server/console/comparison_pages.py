@@ -14,14 +14,16 @@ from pydantic import Field, StringConstraints
 
 from sordino_analysis.answers.svg import is_drawable
 from sordino_analysis.kinds.registry import kind_of_answers
+from sordino_analysis.kinds.two_campaigns import ComparisonExtras
 from sordino_analysis.request_terms import LONGEST_QUESTION, MOST_QUESTIONS
 from sordino_server.answers import picture
 from sordino_server.answers.compared_window import MARK
 from sordino_server.answers.comparison import ComparisonTerms, comparison_document
-from sordino_server.answers.stored import read_estimate
+from sordino_server.answers.stored import read_estimate, stored_last
 from sordino_server.answers.views import table_text
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.campaign_filter import CampaignFilter, CampaignSort
+from sordino_server.console.compared_pictures import NamedCurves, differences, two_curves
 from sordino_server.console.console_route import Analyst, ConsoleRoute
 from sordino_server.console.estimate_pages import SHOWN_ROWS
 from sordino_server.console.pages import ConsolePage, page
@@ -35,6 +37,7 @@ from sordino_shared.protocol import CampaignState, Problem
 
 router = APIRouter(prefix="/console", route_class=ConsoleRoute)
 
+_ID_LENGTH = 64
 _LEVELS = (0.9, 0.95, 0.99)
 # What is wrong with the question is said beside the form; other errors have a page of their own.
 _BESIDE_FORM = (Problem.INVALID_REQUEST, Problem.NOT_FOUND, Problem.ESTIMATE_NOT_READY, Problem.ILLEGAL_TRANSITION)
@@ -126,6 +129,7 @@ async def compare(_: Analyst, request: Request, context: Injected, chosen: Chose
                 raise
             error, status = _beside_form(refused)
     picked = [side for side, _ in chosen.sides]
+    curves = await anyio.to_thread.run_sync(_curves, context, chosen, content) if content and in_html else []
     options = await anyio.to_thread.run_sync(_options, context, picked) if in_html else []
     return ConsolePage(
         title="Compare two campaigns",
@@ -138,6 +142,7 @@ async def compare(_: Analyst, request: Request, context: Injected, chosen: Chose
             "levels": _LEVELS,
             "room": len(chosen.terms.queries) < MOST_QUESTIONS,
             "error": error,
+            "curves": curves,
             **(_found(request, chosen, content) if content and in_html else {"tables": ()}),
         },
     )
@@ -186,6 +191,20 @@ def _shortened(text: str) -> str:
     return f"{text[:12]}{text[64:]}"
 
 
+def _curves(context: Context, chosen: ChosenPair, content: bytes) -> list[NamedCurves]:
+    """Both stored results, the right one first, where each is of one distribution; none of arms, series and others."""
+    sides, extras = (chosen.right, chosen.left), read_estimate(content).extras
+    if not isinstance(extras, ComparisonExtras) or any(len(each) != _ID_LENGTH for each in sides):
+        return []
+    try:
+        with context.database.read("console compared results") as session:
+            stored = [stored_last(session, each, context.clock.now()) for each in sides]
+    except ServerError:
+        # The differences were computed from reports: a result of its own may still be to come.
+        return []
+    return two_curves([read_estimate(each).table for each in stored], (extras.right.name, extras.left.name))
+
+
 def _found(request: Request, chosen: ChosenPair, content: bytes) -> dict[str, Any]:
     estimate = read_estimate(content)
     kind = kind_of_answers(estimate.kind)
@@ -195,6 +214,7 @@ def _found(request: Request, chosen: ChosenPair, content: bytes) -> dict[str, An
         "count": len(estimate.table),
         "labels": [str(label) for label in estimate.table.cells("label")[:SHOWN_ROWS]],
         "drawable": is_drawable(estimate.table),
+        "differences": differences(estimate.table),
         "query": chosen.query,
         "copies": _copies(str(request.base_url), chosen),
     }

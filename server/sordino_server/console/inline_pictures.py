@@ -100,15 +100,20 @@ PHONE = Frame(width=358, height=300, left=44, right=346, top=14, bottom=250)
 TILE = Frame(width=300, height=80, left=4, right=290, top=8, bottom=60)
 
 
-def curve(steps: Sequence[Step], frame: Frame, unit: str, told: int | None = None) -> Curve:
-    """Of steps (end, best value, low, high) in order; `told` is the one that the first sentence is about."""
-    ends = [end for end, *_ in steps]
+def curve(
+    steps: Sequence[Step], frame: Frame, unit: str, told: int | None = None, ends: Sequence[float] | None = None
+) -> Curve:
+    """Of steps (end, best value, low, high) in order; `told` is the one that the first sentence is about.
+
+    `ends` in order are what the axis has room for, where another curve is drawn on it too.
+    """
+    ends = [end for end, *_ in steps] if ends is None else ends
     is_ratio = ends[0] > 0 and ends[-1] / ends[0] > _RATIO_FROM
     placed = [math.log10(end) for end in ends] if is_ratio else ends
     margin = (placed[-1] - placed[0] or 1.0) * 0.04
     across = Scale(placed[0] - margin, placed[-1] + margin, frame.left, frame.right)
     up = Scale(0.0, 1.0, frame.bottom, frame.top)
-    at = [round(across(each), 1) for each in placed]
+    at = [round(across(math.log10(end) if is_ratio else end), 1) for end, *_ in steps]
     dots = tuple((x, round(up(value), 1)) for x, (_, value, _, _) in zip(at, steps, strict=True))
     bands = tuple(
         (x, round(up(high), 1), round(up(low) - up(high), 1)) for x, (_, _, low, high) in zip(at, steps, strict=True)

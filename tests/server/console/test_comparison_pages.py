@@ -47,11 +47,16 @@ def test_two_campaigns_are_chosen_and_their_differences_are_those_of_the_api(
     assert f"{table['label'][0]} is lower: june − may = " in words(page)
     shown = re.findall(r'<td class="number">(higher|lower|undecided)</td>', page)
     assert shown == table["verdict"]
-    drawn = browser.http.get(unescape(re.search(r'src="([^"]+\.svg[^"]*)"', page)[1]))  # type: ignore[index]
+    drawn = browser.http.get(unescape(re.search(r'href="([^"]+\.svg\?[^"]*)"', page)[1]))  # type: ignore[index]
     root = ElementTree.fromstring(drawn.text)
     texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
     assert [text for text in texts if text in ("higher", "lower", "undecided")] == table["verdict"]
     assert "june − may" in texts
+
+    # The same differences on the page: in grey, and in words, where nothing can be told.
+    assert page.count("cannot tell</td>") == table["verdict"].count("undecided")
+    assert page.count('<rect class="span0"') == table["verdict"].count("undecided")
+    assert page.count('<rect class="span1"') == len(table["verdict"]) - table["verdict"].count("undecided")
 
     curl, command = (unescape(text) for text in re.findall(r"<code>((?:curl|sordino).*?)</code>", page, flags=re.S))
     monkeypatch.setenv("SORDINO_KEY", running.key(Role.ANALYST))
@@ -122,6 +127,29 @@ def test_quantiles_and_a_distribution_are_asked_for(running: Any, browsers: Any)
     assert len(re.findall(r'<td class="number">(?:higher|lower|undecided)</td>', page)) == 7
     assert "leave `distribution` out" in unescape(
         browser.http.get(f"{PAGE}?{asked}&quantile=0.5&distribution=delay").text
+    )
+
+
+def test_two_distributions_are_one_picture_and_other_steps_are_named(running: Any, browsers: Any) -> None:
+    fine = DELAY["domain"][0] | {"edges": [1, 2, 3, 4, 5, 6, 7]}  # type: ignore[index]
+    coarse = fine | {"edges": [2, 4, 6]}
+    sides = [
+        identifier(closed(running, cells, **order(running, name, 4, DELAY | {"domain": [domain]})))
+        for name, cells, domain in (("may", [2] * 900 + [6] * 300, fine), ("june", [1] * 600 + [2] * 600, fine))
+    ]
+    browser = browsers.of(Role.ANALYST)
+    page = browser.page(f"{PAGE}?left={sides[0]}&right={sides[1]}")
+    for form in ("wide", "phone"):
+        [drawn] = re.findall(rf'<svg class="chart {form}".*?</svg>', page, flags=re.S)
+        # The right one first, and a dashed line for the left one, each with its name; a bar for each step.
+        assert drawn.count('<polyline class="line1"') == drawn.count('<polyline class="line2"') == 1
+        assert drawn.count('<rect class="span1"') == drawn.count('<rect class="span2"') == 7
+        assert re.findall(r'class="name([12])"[^>]*>(\w+)<', drawn) == [("1", "june"), ("2", "may")]
+    third = identifier(closed(running, [1] * 900, **order(running, "july", 4, DELAY | {"domain": [coarse]})))
+    answer = browser.http.get(f"{PAGE}?left={sides[0]}&right={third}")
+    assert answer.status_code == 422
+    assert "its edges are 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0 on the left and 2.0, 4.0, 6.0 on the right" in unescape(
+        answer.text
     )
 
 

@@ -21,7 +21,7 @@ function draw(half) {
   at("bars").tBodies[0].replaceChildren(...shares().slice(0, 24).map(([text, share]) => {
     const row = document.createElement("tr"), head = document.createElement("th"), cell = document.createElement("td"), svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
     const low = Math.max(0, share - half), high = Math.min(1, share + half);
-    head.scope = "row"; head.textContent = text; cell.className = "plot";
+    head.scope = "row"; head.append(Object.assign(document.createElement("span"), { textContent: text })); cell.className = "plot";
     for (const [key, value] of [["viewBox", "0 0 1000 40"], ["preserveAspectRatio", "none"], ["aria-hidden", "true"]]) svg.setAttribute(key, value);
     svg.append(drawn("fill1", 0, 12, 1000 * share, 16), drawn("span1", 1000 * low, 12, Math.max(4, 1000 * (high - low)), 16), drawn("solid1", Math.min(996, 1000 * share), 8, 4, 24));
     cell.append(svg); row.append(head, cell);
