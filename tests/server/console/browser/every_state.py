@@ -124,6 +124,7 @@ def pages_of_every_state(running: Any) -> dict[str, str]:
         "plan": f"/console/plans/{running.ready_plan()['id']}",
         "plan-users": f"/console/plans/{running.ready_plan()['id']}?margin=1%25",
         "terms": f"/console/plans/{running.ready_plan()['id']}/new-campaign",
+        "new": "/console/new",
         "new-campaign": "/console/new-campaign",
         "populations": "/console/populations",
         "population": f"/console/populations/{populations['travellers']}",

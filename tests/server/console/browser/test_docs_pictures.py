@@ -134,6 +134,7 @@ def _world(running: Any) -> tuple[str, dict[str, str]]:
         "console-front": "/console/questions",
         "console-finding": f"{console}{start['id']}/estimate",
         "console-compare": f"/console/compare?left={before['id']}&right={after['id']}",
+        "console-new": "/console/new",
         "console-opening": f"{console}{draft['id']}/actions/open",
         "console-campaign": f"{console}{theme['id']}",
         "console-budget": f"/console/populations/{population}",
