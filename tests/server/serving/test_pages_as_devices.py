@@ -304,3 +304,47 @@ def test_pages_of_two_origins(chromium: Any, pages: tuple[str, str], migrated_sq
     assert json.loads(bytes(found["refused"]["content"]))["status"] == found["refused"]["status"] == 400
     assert [found[name] for name in ("credentials", "operator", "status")] == [FAILED] * 3
     assert set(elsewhere.values()) == {FAILED}
+
+
+FULL = """async () => {
+  const ledger = await sordino.IndexedDbLedger.open("full");
+  const large = state => { state.parts.large = "0".repeat(8 << 20); };
+  const error = await ledger.transaction(large).then(() => null, error => error);
+  const kept = await ledger.transaction(state => Object.keys(state.parts).length);
+  return [error?.code, error?.message, kept];
+}"""
+SET_BACK = """async ([server, campaign]) => {
+  const { Caps, Client } = sordino;
+  const caps = Caps.of({ perPeriod: "1", periodDays: 1, lifetime: "12" });
+  let clock = Date.now() / 1000;
+  const now = () => clock;
+  const client = await Client.open({ server, caps, evictable: "allow", autoFlush: false, now });
+  await client.join(campaign);
+  const found = [];
+  for (const moved of [0, -40 * 86400, 80 * 86400]) {
+    clock += moved;
+    found.push(await client.answer(campaign, 5).then(answer => answer.status, error => error.code));
+  }
+  return found;
+}"""
+
+
+@pytest.mark.slow
+def test_a_page_without_room_is_told_and_keeps_its_ledger(chromium: Any, site: str) -> None:
+    context = chromium.new_context()
+    page = tab(context, site)
+    context.new_cdp_session(page).send("Storage.overrideQuotaForOrigin", {"origin": site, "quotaSize": 1 << 20})
+    code, message, kept = page.evaluate(FULL)
+    assert (code, kept) == ("ledger-unavailable", 0)
+    assert "the browser has no room for it" in message
+    context.close()
+
+
+@pytest.mark.slow
+def test_a_page_whose_clock_is_set_answers_once(chromium: Any, site: str, migrated_sqlite_url: str) -> None:
+    with served(migrated_sqlite_url, clock=ManualClock(int(time.time())), device_origins=site) as server:
+        context = chromium.new_context()
+        name = server.campaign("open")["id"]
+        found = tab(context, site).evaluate(SET_BACK, [server.address, name])
+        assert found == ["recorded", "already_answered", "already_answered"]
+        context.close()
