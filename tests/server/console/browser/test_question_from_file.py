@@ -101,6 +101,28 @@ def test_a_file_becomes_a_question_and_stays_in_the_browser(window: Window, runn
     assert "mac os" in str(workload)
 
 
+def test_a_file_becomes_a_draft_with_three_clicks(window: Window, running: Any) -> None:
+    """Beside the file and the words for owners: New question, the column, Continue."""
+    page, clicks = window.page, 0
+    window.open("/console/questions")
+    # The bar has it on every page.
+    page.get_by_role("link", name="New question").first.click()
+    clicks += 1
+    _choose(window, "\n".join(_rows(200)).encode(), "200 rows, 4 columns")
+    page.get_by_label("crashed").check()
+    clicks += 1
+    page.get_by_label("One or two sentences").fill("We ask whether the app crashed, with noise added.")
+    page.get_by_label("Who is asked").fill("travellers")
+    working = threading.Timer(0.5, running.work)
+    working.start()
+    page.get_by_role("button", name="Continue").click()
+    clicks += 1
+    page.wait_for_url("**/actions/open", timeout=30_000)
+    working.join()
+    assert page.get_by_text("We ask whether the app crashed, with noise added.").first.is_visible()
+    assert clicks <= 3
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
