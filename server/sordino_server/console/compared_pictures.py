@@ -21,7 +21,7 @@ _CANNOT_TELL = "cannot tell"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Difference:
+class DifferenceBar:
     """One answer: the ends of its band and its value in thousandths of the axis; `number` in words where it differs."""
 
     label: str
@@ -33,15 +33,15 @@ class Difference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Differences:
+class DifferenceBars:
     """Rows in the order of the table, where zero is, and the ends of the axis in words."""
 
-    rows: tuple[Difference, ...]
+    rows: tuple[DifferenceBar, ...]
     zero: float
     ends: tuple[str, str]
 
 
-def differences(table: AnswerTable) -> Differences | None:
+def differences(table: AnswerTable) -> DifferenceBars | None:
     """At most 24 differences of shares with a band; None of other tables. The axis is as long as the bands need."""
     ends = table.ends("band_")
     if not 0 < len(table) <= MOST_STEPS or None in ends or set(table.cells("unit")) != {SHARE}:
@@ -52,7 +52,7 @@ def differences(table: AnswerTable) -> Differences | None:
     step = ticks[1] - ticks[0] if len(ticks) > 1 else max(high - low, 0.01)
     scale = Scale(math.floor(low / step) * step, math.ceil(high / step) * step, 0.0, _WHOLE)
     found = zip(table.cells("label"), table.numbers("value"), bands, table.cells("verdict"), strict=True)
-    return Differences(
+    return DifferenceBars(
         rows=tuple(
             _row(str(label), value, band, verdict != _UNDECIDED, scale) for label, value, band, verdict in found
         ),
@@ -61,12 +61,12 @@ def differences(table: AnswerTable) -> Differences | None:
     )
 
 
-def _row(label: str, value: float, band: tuple[float, float], differs: bool, scale: Scale) -> Difference:
+def _row(label: str, value: float, band: tuple[float, float], differs: bool, scale: Scale) -> DifferenceBar:
     reach = (band[1] - band[0]) / 2
     number = with_error(value, reach, SHARE).replace(" %", "") if reach else _signed(value, 0.001)
     sign = "+" if value > 0 else ""
     low, high = scale(band[0]), scale(band[1])
-    return Difference(
+    return DifferenceBar(
         label=label,
         number=f"{sign}{number}" if differs else _CANNOT_TELL,
         low=round(low, 1),
