@@ -18,6 +18,10 @@ PAGE = "versions.html"
 _VERSION = re.compile(r"\d+(?:\.\d+)*")
 # What an earlier run wrote, which this one replaces.
 _OURS = re.compile(r"<!-- version -->.*?<!-- /version -->\n?", re.DOTALL)
+# The link by which a keyboard jumps to the text stays the first of a page.
+_OPENING = re.compile(
+    r"""<a class="skip-to-content[^>]*>.*?</a>\n?|<body[^>]*>\n?(?!.*<a class="skip-to-content)""", re.DOTALL
+)
 _SAID = {STABLE: "the newest release", DEV: "what is being written; no release"}
 
 
@@ -70,7 +74,7 @@ def with_version(text: str, folder: Path, name: str, page: str) -> str:
         links.insert(0, f'<a href="{_to(newest, here)}">Read the stable one</a>')
     said = f"This is the documentation of {html.escape(name)}. {' · '.join(links)}"
     banner = _ours(f'<aside class="version-banner" aria-label="Version">{said}</aside>')
-    return re.sub(r"<body[^>]*>\n?", lambda opening: opening[0] + banner, text, count=1)
+    return _OPENING.sub(lambda opening: opening[0] + banner, text, count=1)
 
 
 def _ours(text: str) -> str:
@@ -100,6 +104,9 @@ _HEAD = """<!doctype html>
 <title>Versions · sordino</title>
 <style>
 body { font-family: system-ui, sans-serif; line-height: 1.5; margin: 2rem auto; max-width: 40rem; padding: 0 1rem; }
+body { background: #fff; color: #111; }
+a { color: #0645ad; }
+@media (prefers-color-scheme: dark) { body { background: #111; color: #eee; } a { color: #9cf; } }
 </style>
 </head>
 <body>

@@ -56,6 +56,15 @@ def test_all_but_stable_have_a_banner(folder: Path) -> None:
     assert "<script" not in found["versions.html"]
 
 
+def test_the_link_that_skips_to_the_text_stays_first(folder: Path) -> None:
+    skips = '<a class="skip-to-content" href="#x">Skip</a>'
+    (folder / "dev" / "index.html").write_text(PAGE.replace("<main>", f"{skips}\n<main>"))
+    versions.write(folder)
+    text = (folder / "dev" / "index.html").read_text()
+    assert text.index(skips) < text.index("version-banner") < text.index("<main>")
+    assert text.count("version-banner") == 1
+
+
 def test_again_it_changes_nothing_and_a_new_version_is_listed(folder: Path) -> None:
     versions.write(folder)
     before = texts(folder)
