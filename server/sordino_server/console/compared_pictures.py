@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from sordino_analysis.answers.banded import banded_answers
 from sordino_analysis.answers.table import AnswerTable
 from sordino_analysis.charts.scales import Scale, round_ticks
-from sordino_analysis.figures import SHARE, with_error
+from sordino_analysis.figures import SHARE, chosen, with_error
 from sordino_server.console.inline_pictures import MOST_STEPS, PAGE, PHONE, Curve, Frame, Step, curve, steps_of
 
 # Widths are in thousandths of the column of the table.
@@ -79,7 +79,7 @@ def _row(label: str, value: float, band: tuple[float, float], differs: bool, sca
 def _signed(share: float, step: float) -> str:
     """In points: "+4", "−0.5", "0"."""
     points = 100 * share
-    text = f"{abs(points):.{0 if 100 * step >= 1 else 1}f}"
+    text = chosen(round(abs(points), 0 if 100 * step >= 1 else 1))
     return text if not points else ("+" if points > 0 else "−") + text
 
 

@@ -41,6 +41,7 @@ PAGES: Mapping[str, str] = {
     "signed_out": "console#sessions",
     "strings": "discovery#what-the-estimate-says",
     "way": "console#sessions",
+    "wizard": "console#a-new-question",
     "words": "glossary",
 }
 

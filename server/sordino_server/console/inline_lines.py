@@ -92,7 +92,7 @@ def report_lines(
         wish = _joined([here, (round(across(until), 1), round(up(min(then, high)), 1))])
     return Lines(
         frame=frame,
-        up=tuple((round(up(each), 1), f"{each:,.0f}") for each in round_ticks(0.0, high, 5) if each == int(each)),
+        up=tuple((round(up(each), 1), f"{int(each):,}") for each in round_ticks(0.0, high, 5) if each == int(each)),
         across=_times([opened, now, until], across, "now" if until > now or progress.is_open else "closed", frame),
         line=_joined(points),
         area=_area(points, frame),

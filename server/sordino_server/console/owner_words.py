@@ -67,7 +67,7 @@ def _noisy(manifest: Manifest) -> str:
 
 def _of_100(chance: float) -> str:
     """A whole number where it is one or more, else with one decimal."""
-    return f"{100 * chance:.0f}" if 100 * chance >= 1 else f"{100 * chance:.1f}"
+    return chosen(round(100 * chance, 0 if 100 * chance >= 1 else 1))
 
 
 def _bar(label: str, chance: float, largest: float) -> Bar:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from sordino_analysis.figures import SHARE, amount
+from sordino_analysis.figures import SHARE, amount, chosen
 from sordino_server.campaigns.schemas import CampaignOrder
 from sordino_server.console.question_form import document_of
 from sordino_server.plans.previews import EPSILONS, ErrorPreview
@@ -92,7 +92,7 @@ def even_bars(form: Mapping[str, str], half: float) -> list[tuple[str, float, fl
         shares = [1 / len(labels)] * len(labels)
     elif attribute["kind"] == "ordinal":
         below = form.get("queries") == "prefix"
-        labels = [f"up to {each:g}{unit}" for each in attribute["edges"]]
+        labels = [f"up to {chosen(each)}{unit}" for each in attribute["edges"]]
         count = len(labels)
         shares = [(place + 1) / (count + 1) if below else 1 / (count + 1) for place in range(count)]
     else:
@@ -104,4 +104,7 @@ def even_bars(form: Mapping[str, str], half: float) -> list[tuple[str, float, fl
 def needs(preview: ErrorPreview, stop: int) -> list[tuple[str, str]]:
     """Devices for ± 1, 2, 3 and 5 points, to two digits."""
     found = [(margin, preview.devices(stop, margin)) for margin in MARGINS]
-    return [(f"± {100 * margin:g}", "–" if each is None else f"{float(f'{each:.1e}'):,.0f}") for margin, each in found]
+    return [
+        (f"± {chosen(100 * margin)}", "–" if each is None else f"{int(float(f'{each:.1e}')):,}")
+        for margin, each in found
+    ]
