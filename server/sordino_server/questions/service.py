@@ -8,7 +8,7 @@ from typing import get_args
 from sqlalchemy.orm import Session
 
 from sordino_analysis.answers.headline import Headline
-from sordino_analysis.figures import SHARE, amount
+from sordino_analysis.figures import SHARE, amount, figure
 from sordino_server.campaigns import service as campaigns
 from sordino_server.campaigns.campaign_filter import CampaignFilter
 from sordino_server.campaigns.question import CampaignError, Question
@@ -56,9 +56,13 @@ def _tile_of(row: Campaign, rounds: Sequence[CountedRound]) -> QuestionTile:
         isinstance(manifest.assignment, Rotating),
         next((each.error for each in rounds if each.error), None),
     )
-    expected = _expected(row, rounds, len(manifest.rounds))
+    question = None if row.question is None else Question.model_validate_json(row.question)
+    expected = None if question is None else _expected(question, rounds, len(manifest.rounds))
+    # The error of an experiment's answers is no error of the difference of its arms.
+    noted = "" if question is None or expected is None or manifest.arms else _noted(question, expected)
+    wanted = None if expected is None else expected.users_wanted
     look, state = state_of(row, told, error, is_series=is_series)
-    number, after, says = _answered(told) if told is not None else _unanswered(row, devices, expected, error)
+    number, after, says = _answered(told) if told is not None else _unanswered(row, devices, wanted, noted, error)
     return QuestionTile(
         id=row.id,
         name=row.name,
@@ -68,7 +72,7 @@ def _tile_of(row: Campaign, rounds: Sequence[CountedRound]) -> QuestionTile:
         error=after,
         says=says,
         devices=devices,
-        wanted=None if expected is None else expected.users_wanted,
+        wanted=wanted,
         changed_at=row.closed_at or row.opened_at or row.created_at,
         path=_path(row, told, is_series=is_series, is_experiment=bool(manifest.arms)),
         headline=told,
@@ -82,12 +86,27 @@ def headline_of(row: Campaign) -> Headline | None:
     return Headline.model_validate_json(row.headline)
 
 
-def _expected(row: Campaign, rounds: Sequence[CountedRound], planned_rounds: int) -> CampaignError | None:
-    """The error with the number of devices wanted; None of a campaign of an earlier version."""
-    if row.question is None:
-        return None
+def _expected(question: Question, rounds: Sequence[CountedRound], planned_rounds: int) -> CampaignError:
+    """The error with the number of devices wanted."""
     closes_after = rounds[0].closes_after if rounds and planned_rounds == 1 else None
-    return CampaignError.of(Question.model_validate_json(row.question), 0, closes_after)
+    return CampaignError.of(question, 0, closes_after)
+
+
+def _noted(question: Question, expected: CampaignError) -> str:
+    """The error with the number wanted, in words; empty where none is known."""
+    rmse, wanted = expected.rmse_wanted, expected.users_wanted
+    return "" if rmse is None or wanted is None else f"expected error {_error_text(question, rmse)} with {wanted:,}"
+
+
+def _error_text(question: Question, rmse: float) -> str:
+    """Of shares in per cent, of means in their unit or in per cent of their range, of a pairwise statistic as it is."""
+    if question.variance is None:
+        return figure(rmse, 3)
+    if question.scale is None:
+        return amount(rmse, SHARE)
+    if question.unit:
+        return amount(rmse, question.unit, rmse)
+    return f"{amount(rmse / question.scale, SHARE, rmse / question.scale)} of the range"
 
 
 def _path(row: Campaign, told: Headline | None, *, is_series: bool, is_experiment: bool) -> str:
@@ -129,13 +148,10 @@ def _answered(told: Headline) -> _Told:
     return number, f"({error}" if mark else "", says
 
 
-def _unanswered(row: Campaign, devices: int, expected: CampaignError | None, error: str | None) -> _Told:
+def _unanswered(row: Campaign, devices: int, wanted: int | None, noted: str, error: str | None) -> _Told:
     """Of one without an answer: how many answered and are wanted, and the error that is expected."""
     if error is not None:
         return "", "", error
-    wanted = None if expected is None else expected.users_wanted
-    rmse = None if expected is None else expected.rmse_wanted
-    noted = "" if rmse is None or wanted is None else f"expected error {amount(rmse, SHARE)} with {wanted:,}"
     if row.state == CampaignState.READY:
         return "", "", "; ".join(filter(None, ("planned, nobody has been asked yet", noted)))
     if row.state == CampaignState.OPEN:

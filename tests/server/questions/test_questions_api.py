@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -97,6 +98,20 @@ def test_the_api_and_the_page_say_the_same(running: Any, browsers: Any) -> None:
         assert shown["counts"][show] == 1
     running.api.post(f"/v1/campaigns/{told}/archive").raise_for_status()
     assert running.api.get(PATH).json()["counts"]["all"] == 2
+
+
+@pytest.mark.parametrize(
+    ("unit", "said"), [({"unit": "ms"}, r"expected error 1,\d{3} ms with 1,000"), ({}, "of the range with")]
+)
+def test_the_error_of_a_mean_is_in_its_unit(running: Any, unit: dict[str, str], said: str) -> None:
+    attribute = {"name": "start", "kind": "integers", "low": 0, "high": 60_000} | unit
+    asked = {"name": "m", "domain": [attribute], "queries": {"start": ["mean"]}}
+    running.campaign(workload=running.workload(asked), mechanism=None, users=1000)
+    [tile] = running.api.get(PATH).json()["questions"]
+    assert re.search(said, tile["says"]), tile["says"]
+    share = re.search(r"([\d.]+) % of", tile["says"])
+    # One report changes a mean by its whole range at most: with 1,000 of ε = 1 about 3 %.
+    assert unit or (share and 2 < float(share[1]) < 5), tile["says"]
 
 
 def test_who_may_read_questions(running: Any) -> None:
