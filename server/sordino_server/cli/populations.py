@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -93,8 +94,9 @@ def list_populations(remote: Remote) -> Shown:
 @app.command()
 @remote_command
 def show(remote: Remote, name: NameArgument) -> Shown:
-    """Show a population: its caps and the ε used per device."""
-    return _shown(remote.get(_path(name)))
+    """Show a population: its caps, the ε used per device, what is left, when there is more, and what fits now."""
+    found = remote.get(_path(name))
+    return found, (*_lines(found), *_room(found))
 
 
 @app.command()
@@ -130,9 +132,39 @@ def _check_period(caps: dict[str, Any]) -> None:
 
 
 def _shown(population: dict[str, Any]) -> Shown:
+    return population, _lines(population)
+
+
+def _room(budget: dict[str, Any]) -> Iterator[str]:
+    """What is left, what fits now, and when there is more; nothing of a population without caps."""
+    if budget["left"] is None:
+        return
+    parts = [
+        f"ε = {chosen(budget[name])} {words}"
+        for name, words in (("left_in_period", "of the period"), ("left_for_life", "for life"))
+        if budget[name] is not None
+    ]
+    yield f"left for one question now: ε = {chosen(budget['left'])} ({', '.join(parts)})"
+    yield from map(_fit, budget["fits"])
+    if budget["room"] is not None:
+        epsilon = chosen(budget["room"]["epsilon"])
+        yield f"more room from {moment(budget['room']['at'])} on: one question of ε = {epsilon}"
+
+
+def _fit(fit: dict[str, Any]) -> str:
+    often, most = fit["weekly_slots"], fit["weekly_answers"]
+    found = f"fits at ε = {chosen(fit['epsilon'])}: {quantity(fit['questions'], 'question')}"
+    if often is None:
+        return found
+    times = "" if most is None else f", {quantity(most, 'time')} at most"
+    turns = "every week" if often == 1 else f"once in {quantity(often, 'week')}"
+    return f"{found}, or one of every week that each device answers {turns}{times}"
+
+
+def _lines(population: dict[str, Any]) -> tuple[str, ...]:
     asked = population["asked_in_period"]
     spent = "" if asked is None else f"; ε = {chosen(asked)} used in the last one"
-    return population, (
+    return (
         population["name"],
         f"cap per period: {_per_period(population)}{spent}",
         f"cap for life: {_cap(population['epsilon_lifetime'])}; ε = {chosen(population['asked'])} used",

@@ -31,6 +31,32 @@ def test_caps_are_made_changed_and_shown(run_command: Run, json_of: Run, operato
     assert len(json_of("populations", "list", **operator)["populations"]) == 1
 
 
+def test_what_is_left_and_fits_is_shown(run_command: Run, running: Any, operator: dict[str, str]) -> None:
+    run_command(
+        "populations",
+        "create",
+        "travellers",
+        "--per-period",
+        "1.5",
+        "--period-days",
+        "30",
+        "--lifetime",
+        "4",
+        **operator,
+    )
+    before = run_command("populations", "show", "travellers", **operator).stdout
+    assert "left for one question now: ε = 1.5 (ε = 1.5 of the period, ε = 4 for life)" in before
+    assert "fits at ε = 0.5: 3 questions, or one of every week that each device answers once in 2 weeks" in before
+    assert "more room" not in before
+    running.campaign("open")
+    after = run_command("populations", "show", "travellers", **operator).stdout
+    assert "left for one question now: ε = 0.5 (ε = 0.5 of the period, ε = 3 for life)" in after
+    assert "fits at ε = 1" not in after
+    assert "more room from 2027-02-14 08:00 UTC on: one question of ε = 1.5" in after
+    run_command("populations", "create", "free", "--no-cap", **operator)
+    assert "left" not in run_command("populations", "show", "free", **operator).stdout
+
+
 def test_a_campaign_beyond_the_cap_is_told(run_command: Run, json_of: Run, running: Any, operator: dict[str, str]):
     json_of("populations", "create", "travellers", "--lifetime", "1.5", **operator)
     first = running.campaign("open")["id"]
