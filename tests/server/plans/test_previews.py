@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from sordino_analysis.documents.plan_summary import two_sided
+from sordino_server.context import Context
 from sordino_server.kit.token_buckets import TokenBuckets
 from sordino_server.models import Role
-from sordino_server.plans.previews import A_MINUTE, EPSILONS, ErrorPreview
+from sordino_server.plans.previews import A_MINUTE, EPSILONS, ErrorPreview, Previews
+from sordino_server.workloads.checking import CheckedWorkload, check_document
 
 QUESTION = {"name": "h", "domain": [{"name": "v", "kind": "categorical", "labels": ["a", "b"]}], "queries": "histogram"}
 PAIRS = {
@@ -42,6 +45,9 @@ def test_what_has_no_preview_is_said(running: Any) -> None:
     response = running.api.post("/v1/previews", json=many)
     assert response.status_code == 422
     assert "at most 1,024 answers have a preview: request a plan" in response.json()["detail"]
+    means = {**QUESTION, "domain": [{"name": "v", "kind": "integers", "low": 0, "high": 9}], "queries": {"v": ["mean"]}}
+    assert "only questions of shares" in running.api.post("/v1/previews", json=means).json()["detail"]
+    assert "of shares and means" not in running.api.post("/v1/previews", json=means).json()["detail"]
     assert running.api.post("/v1/previews", json={"name": "h"}).status_code == 422
     assert running.api.post("/v1/previews", content=b"{}").status_code == 415
     key = running.key(Role.UPLOADER)
@@ -67,3 +73,30 @@ def test_a_key_computes_ten_a_minute_and_known_ones_are_free(running: Any, monke
     assert refused.json()["detail"] == "a key may ask for 10 previews a minute: ask again in 6 s"
     now[0] = 6.0
     assert running.api.post("/v1/previews", json=questions[-1]).status_code == 200
+
+
+def test_what_is_known_waits_for_no_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = (
+        check_document(QUESTION | {"domain": [{"name": "v", "kind": "categorical", "labels": labels}]})
+        for labels in (["a", "b"], ["a", "c"])
+    )
+    searches, never = [0], asyncio.Event()
+
+    async def computed(_: object, checked: CheckedWorkload) -> ErrorPreview:
+        searches[0] += 1
+        if checked.id == second.id:
+            await never.wait()
+        return ErrorPreview(workload=checked.id, queries=1, level=0.95, factor=2.0, rows=[])
+
+    monkeypatch.setattr("sordino_server.plans.previews._compute", computed)
+
+    async def ask() -> None:
+        previews, context = Previews(), cast(Context, None)
+        await previews.preview(context, first, "ana")
+        slow = asyncio.create_task(previews.preview(context, second, "ben"))
+        await asyncio.sleep(0)
+        await asyncio.wait_for(previews.preview(context, first, "ana"), 1)
+        assert searches[0] == 2
+        slow.cancel()
+
+    asyncio.run(ask())
