@@ -23,7 +23,8 @@ _LEAST_S = 60
 # Of the curve: from a third of the fewest that matter to three times the most.
 _FEWEST, _POINTS, _BEYOND = 100, 25, 3
 _PARTS_OF_LOG = 200
-_LATEST = 2**53
+# What takes longer than a century at this rate has no date, and some such dates have no calendar.
+_LONGEST_S = 100 * 365 * 86_400
 _MARGINS = (0.05, 0.03, 0.02, 0.01)
 
 
@@ -121,7 +122,7 @@ def _by_count(each: RoundStatus, rate: float | None, now: int) -> int | None:
     if each.close_after_reports is None or not rate:
         return None
     left = max(0, each.close_after_reports - each.reports) / rate
-    return now + math.ceil(left) if left < _LATEST else None
+    return now + math.ceil(left) if left < _LONGEST_S else None
 
 
 def error_curve(question: Question, devices: int, wanted: int | None) -> Iterator[ErrorPoint]:

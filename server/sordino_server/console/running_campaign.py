@@ -137,7 +137,8 @@ class RunningCampaign:
         word = "Closes in" if progress.closes_about == progress.closes_at else "At this rate"
         word = word if self.campaign.series is None else f"Period {self.campaign.series.period:,} ends in"
         left = lasting(max(0, progress.closes_about - self.now))
-        moment = datetime.fromtimestamp(progress.closes_about, UTC).strftime("%-d %b, %H:%M UTC")
+        end, today = (datetime.fromtimestamp(each, UTC) for each in (progress.closes_about, self.now))
+        moment = end.strftime("%-d %b, %H:%M UTC" if end.year == today.year else "%-d %b %Y, %H:%M UTC")
         return Fact(word, left if word != "At this rate" else f"about {left}", f"on {moment}")
 
     @property

@@ -9,7 +9,10 @@ import pytest
 from sordino_analysis.documents.plan_summary import read_summary
 from sordino_server.campaigns.progress import error_curve, recent_rate
 from sordino_server.campaigns.question import Question
-from sordino_server.models import PlanRequestRow
+from sordino_server.models import PlanRequestRow, Role
+from tests.server.console.conftest import browsers
+
+__all__ = ["browsers"]
 
 
 def test_progress_of_a_campaign_from_draft_to_answer(running: Any) -> None:
@@ -55,6 +58,22 @@ def test_progress_of_a_campaign_from_draft_to_answer(running: Any) -> None:
     running.api.post(f"{path}/close").raise_for_status()
     running.work()
     assert (progress()["state"], progress()["closes_about"]) == ("closed", None)
+
+
+def test_a_close_after_the_last_year_of_calendars_has_no_date(running: Any, browsers: Any) -> None:
+    request = running.ready_plan(users=400)
+    terms = {"name": "delays", "purpose": "How late?", "population": "travellers", "plan_request": request["id"]}
+    order = terms | {"close_after_reports": 10**11}
+    campaign = running.api.post("/v1/campaigns", json=order).raise_for_status().json()
+    path = f"/v1/campaigns/{campaign['id']}"
+    running.api.post(f"{path}/open").raise_for_status()
+    running.report(campaign, [0]).raise_for_status()
+    # At this rate in the year 190,000.
+    running.clock.advance(60)
+    shown = running.api.get(f"{path}/progress")
+    assert shown.status_code == 200, shown.text
+    assert (shown.json()["rate"] > 0, shown.json()["closes_about"]) == (True, None)
+    assert "Closes" in browsers.of(Role.ANALYST).page(f"/console/campaigns/{campaign['id']}")
 
 
 def test_a_rate_is_that_of_the_last_hour() -> None:
