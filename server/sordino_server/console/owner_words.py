@@ -66,8 +66,13 @@ def _noisy(manifest: Manifest) -> str:
 
 
 def _of_100(chance: float) -> str:
-    """A whole number where it is one or more, else with one decimal."""
-    return chosen(round(100 * chance, 0 if 100 * chance >= 1 else 1))
+    """A whole number from 1 to 99, else with one decimal: what has a chance is neither never nor always."""
+    times = 100 * chance
+    if times > 99.9:
+        return "more than 99.9"
+    if times < 0.1:
+        return "fewer than 0.1"
+    return chosen(round(times, 0 if 1 <= times < 99.5 else 1))
 
 
 def _bar(label: str, chance: float, largest: float) -> Bar:

@@ -20,8 +20,8 @@ def odds_of(epsilon: float) -> float:
 
 
 def true_of_100(epsilon: float) -> int:
-    """How many of 100 yes-or-no answers are true by randomised response: 100·e^ε/(1 + e^ε), rounded down."""
-    return math.floor(100 / (1 + 1 / odds_of(epsilon)))
+    """How many of 100 yes-or-no answers are true: 100·e^ε/(1 + e^ε), rounded down, and 99 at most."""
+    return min(99, math.floor(100 / (1 + 1 / odds_of(epsilon))))
 
 
 @dataclass(frozen=True, kw_only=True)
