@@ -39,7 +39,7 @@ _SERVER = "<!-- server: yes -->"
 _NODE = "<!-- node: yes -->"
 _FILE = re.compile(r"(?:#|//) ([\w-]+\.\w+)\n")
 NUMBER = re.compile(r"\d+(?:,\d{3})*(?:\.\d+)?")
-_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b")
+_DATE = re.compile(r"\b\d{4}-\d\d-\d\d\b(?: \d\d:\d\d\b)?")
 _RUN = ("python", "sh")
 _PORT = re.compile(r"(?<=127\.0\.0\.1:)800\d\b|(?<=PORT=)800\d\b")
 _PATIENCE_S = 60.0
