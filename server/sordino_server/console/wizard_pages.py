@@ -60,6 +60,8 @@ async def preview(
     """The error of what the form asks: as JSON for the page's script, else drawn into the page. Stores nothing."""
     as_json = "application/json" in request.headers.get("accept", "")
     try:
+        # Sliders, which the page needs once the error is known.
+        wizard_form.stop_of(form), wizard_form.devices_of(form)
         checked = await context.checks.run(wizard_form.check_question, dict(form))
         found = await previews.preview(context, checked, visitor.key.id)
     except (InvalidValue, ServerError) as error:

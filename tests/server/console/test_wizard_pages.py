@@ -50,6 +50,9 @@ def test_the_error_is_drawn_by_the_server_from_edges_alone(
     wrong = browser.send("/console/preview", NEW, **(asked | {"values1": "a, b"}))
     assert wrong.status_code == 422
     assert "edges are numbers" in wrong.text
+    for slider in ({"stop": "9", "place": "47.0"}, {"stop": "2", "place": "x"}):
+        off = browser.send("/console/preview", NEW, **asked, **slider)
+        assert (off.status_code, 'value="200, 500, 1000"' in off.text) == (422, True)
     as_json = {**browser.form(NEW), **(asked | {"values1": ""})}
     refused = browser.http.post("/console/preview", data=as_json, headers={"Accept": "application/json"})
     assert (refused.status_code, "detail" in refused.json()) == (422, True)
