@@ -59,7 +59,8 @@ class Device:
         self.clock = clock
         self._storage = Storage(ledger)
         self._parts: dict[Digest, VerifiedPart] = {}
-        self._claims_checked: set[CampaignId] = set()
+        # By campaign and part: each round may have a part of its own, and each campaign claims its own (ε, δ).
+        self._claims_checked: set[tuple[CampaignId, Digest]] = set()
         try:
             self._read_ledger()
         except BaseException:
@@ -312,9 +313,9 @@ class Device:
             verified = verify_part(content, digest)
             if session.manifest.rounds[index].plan is None:
                 yield from self._log.check_plan(session.campaign, index, digest)
-        if session.campaign not in self._claims_checked:
+        if (session.campaign, digest) not in self._claims_checked:
             check_headline(session.manifest, verified.part)
-            self._claims_checked.add(session.campaign)
+            self._claims_checked.add((session.campaign, digest))
         self._parts[digest] = verified
         session.check_part(verified, index)
         return verified, content

@@ -17,6 +17,7 @@ from scipy.stats import ttest_ind
 
 from sordino_analysis.vectorized.arrays import array_of
 from sordino_client import PlanRefused, PlanUnavailable, ServerChanged
+from sordino_client._session import verify_part
 from sordino_client._shuffled import check_headline, sealed_report
 from sordino_shared import sealing
 from sordino_shared.domains import Domain, Integers
@@ -252,6 +253,26 @@ def test_a_claim_that_is_smaller_than_the_truth_is_refused(make_client: Any) -> 
     with pytest.raises(PlanRefused, match="random reports prove less"):
         client.answer(campaign, "red")
     assert client.account().lifetime_nano == 0
+
+
+def test_the_claim_is_proved_again_for_each_part_of_a_campaign(
+    mixed: ShuffledWorld, make_client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A later round may have another part, which hides less behind the same blanket."""
+    client = make_client(mixed)
+    campaign = client.join(mixed.campaign)
+    device = client._device
+    session, first = device.session(campaign.id), mixed.task.device_parts[0]
+    device._parts[first] = verify_part(mixed.parts[first], first)
+    # Another digest is enough to be another part.
+    other = type(first)(bytes(32))
+    device._parts[other] = device._parts[first]
+    proved = []
+    monkeypatch.setattr("sordino_client._device.check_headline", lambda manifest, part: proved.append(part))
+    for digest in (first, first, other):
+        with pytest.raises(StopIteration):
+            next(device._find_part(session, digest, 0))
+    assert len(proved) == 2
 
 
 def test_a_device_proves_no_claim_of_a_table_even_where_numbers_are_dithered(
