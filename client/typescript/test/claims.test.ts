@@ -50,6 +50,11 @@ test("a claim on each part is proved, and one with too little is refused", () =>
   assert.ok(proved >= 14, `${proved} parts`);
 });
 
+test("a claim of any ε of the wire has a bound", () => {
+  const { randomizer } = BOUNDS[0];
+  for (const epsilon of [100n, 355n, 710n, 1000n]) assert.equal(boundOf(RANDOMIZER.read(plain(randomizer), ""), 80, epsilon * 10n ** 9n), 0);
+});
+
 test("bounds are those of the vectors, and no less than the exact δ", () => {
   for (const { name, randomizer, blanket, nano_epsilon, delta, bound } of BOUNDS) {
     const own = boundOf(RANDOMIZER.read(plain(randomizer), name), blanket, BigInt(nano_epsilon));

@@ -14,6 +14,8 @@ _NANO = 10**9
 # A claim is above the bound by this much, so that no rounding of a correct transform decides whether it is proved.
 _SCALE = 1.001
 LEAST_CLAIM = 1e-12
+# δ falls in ε, so the bound at this ε holds above it; beyond, squares of losses leave the range of floats.
+_LARGEST_NANO = 100 * _NANO
 
 
 def bound_of(randomizer: AnyRandomizer, blanket: int, nano_epsilon: int) -> float:
@@ -22,7 +24,7 @@ def bound_of(randomizer: AnyRandomizer, blanket: int, nano_epsilon: int) -> floa
     Raises:
         InvalidValue: the randomizer has no blanket, or too large a table.
     """
-    return delta_of(loss_of(randomizer, math.exp(nano_epsilon / _NANO)), blanket)
+    return delta_of(loss_of(randomizer, math.exp(min(nano_epsilon, _LARGEST_NANO) / _NANO)), blanket)
 
 
 def claimed(bound: float) -> float:

@@ -12,6 +12,9 @@ import numpy as np
 import pytest
 
 from sordino_shared.errors import InvalidValue
+from sordino_shared.guarantees import PureEpsilon
+from sordino_shared.randomizers import RandomizedResponse
+from sordino_shared.shuffling.claims import bound_of
 from sordino_shared.shuffling.envelope import envelope
 from sordino_shared.shuffling.laws import TwoLevels, mixture, of_random_labels, of_set
 from sordino_shared.shuffling.profile import delta_of
@@ -176,3 +179,8 @@ def test_tables_that_are_none_are_refused(table: list[list[float]]):
 def test_levels_that_are_none_are_refused(levels: tuple[float, float, float]):
     with pytest.raises(InvalidValue):
         TwoLevels(*levels)
+
+
+@pytest.mark.parametrize("epsilon", [100, 355, 710, 1000])
+def test_a_claim_of_any_epsilon_of_the_wire_has_a_bound(epsilon: int) -> None:
+    assert bound_of(RandomizedResponse.for_guarantee(2, PureEpsilon.of(1)), 80, epsilon * 10**9) == 0

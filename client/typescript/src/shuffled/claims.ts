@@ -8,9 +8,13 @@ import type { Randomizer } from "../randomizers/randomizer.ts";
 import { isTable, lossOf } from "./laws.ts";
 import { deltaOf } from "./profile.ts";
 
+/** δ falls in ε, so the bound at this ε holds above it; beyond, squares of losses leave the range of doubles. */
+const LARGEST_NANO = 100n * 10n ** 9n;
+
 /** δ at ε = `nano`·10⁻⁹ of one report among `blanket` random ones, whatever all others send; throws InvalidValue. */
 export function boundOf(randomizer: Randomizer, blanket: number, nano: bigint): number {
-  return deltaOf(lossOf(randomizer, Math.exp(Number(nano) / 1e9)), blanket);
+  const power = Math.exp(Number(nano < LARGEST_NANO ? nano : LARGEST_NANO) / 1e9);
+  return deltaOf(lossOf(randomizer, power), blanket);
 }
 
 /**
