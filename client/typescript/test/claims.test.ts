@@ -55,6 +55,12 @@ test("a claim of any ε of the wire has a bound", () => {
   for (const epsilon of [100n, 355n, 710n, 1000n]) assert.equal(boundOf(RANDOMIZER.read(plain(randomizer), ""), 80, epsilon * 10n ** 9n), 0);
 });
 
+test("the sets of one part share one budget: a part of some hundred bytes would hold a page for minutes", () => {
+  const levels = [1, 2, 3].map((each) => ({ chance: 1n, label: { kind: "residue", moduli: [256n, 256n] }, members: new Uint8Array([each]) }));
+  const part = { kind: "coarsened", levels, likelihoodRatio: () => [3n, 1n] } as any;
+  assert.throws(() => boundOf(part, 80, 0n), /shifts of 3 sets are too many/);
+});
+
 test("bounds are those of the vectors, and no less than the exact δ", () => {
   for (const { name, randomizer, blanket, nano_epsilon, delta, bound } of BOUNDS) {
     const own = boundOf(RANDOMIZER.read(plain(randomizer), name), blanket, BigInt(nano_epsilon));

@@ -26,12 +26,12 @@ from sordino_shared.randomizers import (
     SubsetMixture,
     SubsetSelection,
 )
-from sordino_shared.randomizers.coarsened import Level
+from sordino_shared.randomizers.coarsened import Label, Level
 from sordino_shared.shuffling.envelope import envelope
 from sordino_shared.shuffling.profile import LossLaw
 
 # A shuffler computes the envelope of a table in this many steps, types² times outputs: half a minute. The overlaps of
-# shifts take as many at most, so that no manifest holds a device or a shuffler for longer.
+# shifts take as many at most, all levels together, so that no manifest holds a device or a shuffler for longer.
 MAX_STEPS = 1 << 26
 
 BlanketLaw = Literal["types", "outputs"]
@@ -156,28 +156,40 @@ def _parts(
                 yield weight / (1 << randomizer.bits), of_set(part.size, part.subset_size, _ratio(part))
         case Coarsened():
             total = math.fsum(level.chance for level in randomizer.levels)
+            found = _of_levels(randomizer.levels, _ratio(randomizer))
             for level in randomizer.levels:
-                yield level.chance / total, _of_level(level, _ratio(randomizer))
+                yield level.chance / total, found[level.label, level.members]
         case OrbitKernel():
             for weight, row in zip(randomizer.row_weights, randomizer.rows, strict=True):
                 members = int.from_bytes(row.members.data, "little")
                 yield weight / (1 << randomizer.bits), _of_shifts(members, row.shape, _ratio(randomizer))
 
 
-def _of_level(level: Level, ratio: float) -> TwoLevels:
+def _of_levels(levels: Sequence[Level], ratio: float) -> dict[tuple[Label, bytes], TwoLevels]:
+    """What is the same for all levels of one label and one set; raises InvalidValue where all take too many steps."""
+    kinds = dict.fromkeys((level.label, level.members) for level in levels)
+    steps = sum(overlap_steps(_axes(label.moduli)) for label, _ in kinds if isinstance(label, ResidueLabel))
+    if steps > MAX_STEPS:
+        raise InvalidValue(f"shifts of {len(kinds)} sets are too many for a proof of their blanket", len(kinds))
+    return {(label, members): _of_level(label, members, ratio) for label, members in kinds}
+
+
+def _of_level(label: Label, content: bytes, ratio: float) -> TwoLevels:
     """As if the partition never joined two values: joined values are told apart by nothing."""
-    members = int.from_bytes(level.members, "little")
-    if isinstance(level.label, ResidueLabel):
-        return _of_shifts(members, level.label.moduli, ratio)
-    return of_random_labels(members.bit_count(), level.label.count, ratio)
+    members = int.from_bytes(content, "little")
+    if isinstance(label, ResidueLabel):
+        return _of_shifts(members, label.moduli, ratio)
+    return of_random_labels(members.bit_count(), label.count, ratio)
+
+
+def _axes(shape: Sequence[int]) -> tuple[int, ...]:
+    return tuple(size for size in shape if size > 1)
 
 
 def _of_shifts(members: int, shape: tuple[int, ...], ratio: float) -> TwoLevels:
     """Shifts of a value's cell by a member of the set: two values share the least over all differences."""
-    axes = tuple(size for size in shape if size > 1)
-    cells = 1
-    for size in axes:
-        cells *= size
+    axes = _axes(shape)
+    cells = math.prod(axes)
     return TwoLevels(ratio, members.bit_count() / cells, least_overlap(members, axes) / cells)
 
 
@@ -199,16 +211,21 @@ def _columns(kernel: FiniteKernel) -> list[list[float]]:
     return columns
 
 
+def overlap_steps(shape: Sequence[int]) -> int:
+    """The cells times the sum of `shape`, or the square of the cells over 64 for one axis."""
+    cells = math.prod(shape)
+    return cells**2 // 64 if len(shape) == 1 else cells * sum(shape)
+
+
 def least_overlap(members: int, shape: Sequence[int]) -> int:
     """min over d ≠ 0 of |S ∩ (S + d)|; bit c of `members` is 1 where cell c, numbered row by row, is in S.
 
     Cells are those of a product of cyclic groups. The number of cells that S shares with its shift is its
     autocorrelation, the inverse transform of |F|² of its indicator.
-    The cost grows with the cells times the sum of `shape`, or with the square of the cells over 64 for one axis.
-    Raises InvalidValue where that is more than 2^26.
+    The cost grows with `overlap_steps`. Raises InvalidValue where these are more than 2^26.
     """
     cells = math.prod(shape)
-    if (cells**2 // 64 if len(shape) == 1 else cells * sum(shape)) > MAX_STEPS:
+    if overlap_steps(shape) > MAX_STEPS:
         raise InvalidValue(f"shifts of {cells} cells are too many for a proof of their blanket", cells)
     if len(shape) == 1:
         whole = (1 << cells) - 1

@@ -7,7 +7,10 @@ import random
 
 import pytest
 
-from sordino_shared.shuffling.laws import least_overlap
+from sordino_shared.errors import InvalidValue
+from sordino_shared.randomizers import Coarsened, GridPartition, Level, ResidueLabel
+from sordino_shared.randomizers.coarsened.level import families_of
+from sordino_shared.shuffling.laws import least_overlap, loss_of
 
 
 @pytest.mark.parametrize("shape", [(2,), (7,), (64,), (2, 2, 2), (3, 4), (2, 5, 3), (16, 2)])
@@ -22,3 +25,11 @@ def test_it_is_counted(shape: tuple[int, ...], seed: int):
         return len(chosen & moved)
 
     assert least_overlap(members, shape) == min(shared(shift) for shift in cells if any(shift))
+
+
+def test_the_sets_of_one_part_share_one_budget() -> None:
+    """A part of some hundred bytes would hold a device for minutes."""
+    label, partition = ResidueLabel((256, 256)), GridPartition((1, 1))
+    levels = tuple(Level(chance, partition, label, bytes([3 + at])) for at, chance in enumerate((1, 1, (1 << 32) - 2)))
+    with pytest.raises(InvalidValue, match="shifts of 3 sets are too many"):
+        loss_of(Coarsened((255, 255), 1, 3, families_of(levels)), 1.0)

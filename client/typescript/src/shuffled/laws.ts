@@ -1,15 +1,16 @@
 /** The loss of each randomizer whose law is in closed form, or one that is no easier to hide. */
 
-import { littleEndian } from "../bytes.ts";
+import { littleEndian, toHex } from "../bytes.ts";
 import { InvalidValue } from "../errors.ts";
 import type { Coarsened } from "../randomizers/coarsened/coarsened.ts";
+import type { Level } from "../randomizers/coarsened/level.ts";
 import type { Dithered } from "../randomizers/dithered.ts";
 import type { OrbitKernel } from "../randomizers/orbit.ts";
 import type { RandomizedResponse } from "../randomizers/randomized_response.ts";
 import { bitCount, type Randomizer } from "../randomizers/randomizer.ts";
 import type { SubsetMixture, SubsetSelection } from "../randomizers/subsets.ts";
 import { type LossLaw, mixture, ofRandomLabels, ofSet, TwoLevels } from "./losses.ts";
-import { leastOverlap } from "./overlaps.ts";
+import { leastOverlap, MAX_STEPS, overlapSteps } from "./overlaps.ts";
 
 type Parts = readonly (readonly [number, TwoLevels])[];
 
@@ -59,20 +60,28 @@ function share(weight: bigint, bits: number): number {
 /** As if a partition never joined two values: joined values are told apart by nothing. */
 function levelsOf(randomizer: Coarsened): Parts {
   const [ratio, total] = [ratioOf(randomizer), randomizer.levels.reduce((all, { chance }) => all + Number(chance), 0)];
-  const found = new Map<Uint8Array, TwoLevels>();
-  return randomizer.levels.map(({ chance, label, members }) => {
-    const set = littleEndian(members);
-    const levels =
-      found.get(members) ??
-      (label.moduli ? ofShifts(set, label.moduli, ratio) : ofRandomLabels(bitCount(set), Number(label.count), ratio));
-    found.set(members, levels);
-    return [Number(chance) / total, levels];
-  });
+  const keyOf = ({ label, members }: Level) => `${label.moduli ?? label.count} ${label.kind} ${toHex(members)}`;
+  const kinds = new Map(randomizer.levels.map((level) => [keyOf(level), level]));
+  const shifts = [...kinds.values()].flatMap(({ label }) => (label.moduli ? [overlapSteps(axesOf(label.moduli))] : []));
+  if (shifts.reduce((all, each) => all + each, 0) > MAX_STEPS) {
+    throw new InvalidValue(`shifts of ${kinds.size} sets are too many for a proof of their blanket`);
+  }
+  const found = new Map([...kinds].map(([key, level]) => [key, ofLevel(level, ratio)]));
+  return randomizer.levels.map((level) => [Number(level.chance) / total, found.get(keyOf(level))!]);
+}
+
+function ofLevel({ label, members }: Level, ratio: number): TwoLevels {
+  const set = littleEndian(members);
+  return label.moduli ? ofShifts(set, label.moduli, ratio) : ofRandomLabels(bitCount(set), Number(label.count), ratio);
 }
 
 /** Shifts of a value's cell by a member of the set: two values share the least over all differences. */
 function ofShifts(members: bigint, shape: readonly bigint[], ratio: number): TwoLevels {
-  const axes = shape.map(Number).filter((size) => size > 1);
+  const axes = axesOf(shape);
   const cells = axes.reduce((all, size) => all * size, 1);
   return new TwoLevels(ratio, bitCount(members) / cells, leastOverlap(members, axes) / cells);
+}
+
+function axesOf(shape: readonly bigint[]): number[] {
+  return shape.map(Number).filter((size) => size > 1);
 }

@@ -3,8 +3,14 @@
 import { bitCount } from "../randomizers/randomizer.ts";
 import { InvalidValue } from "../errors.ts";
 
-/** As the shuffler: longer computations are refused. */
-const MAX_STEPS = 1 << 26;
+/** As the shuffler: longer computations are refused, and so are all of one part that together take longer. */
+export const MAX_STEPS = 1 << 26;
+
+/** The cells times the sum of `shape`, or the square of the cells over 64 for one axis. */
+export function overlapSteps(shape: readonly number[]): number {
+  const cells = shape.reduce((all, size) => all * size, 1);
+  return shape.length === 1 ? Math.floor(cells ** 2 / 64) : cells * shape.reduce((all, size) => all + size, 0);
+}
 
 /**
  * min over d ≠ 0 of |S ∩ (S + d)|; bit c of `members` is 1 where cell c, numbered row by row, is in S.
@@ -13,8 +19,7 @@ const MAX_STEPS = 1 << 26;
  */
 export function leastOverlap(members: bigint, shape: readonly number[]): number {
   const cells = shape.reduce((all, size) => all * size, 1);
-  const steps = shape.length === 1 ? (cells * cells) / 64 : cells * shape.reduce((all, size) => all + size, 0);
-  if (steps > MAX_STEPS) throw new InvalidValue(`shifts of ${cells} cells are too many for a proof of their blanket`);
+  if (overlapSteps(shape) > MAX_STEPS) throw new InvalidValue(`shifts of ${cells} cells are too many for a proof of their blanket`);
   return shape.length === 1 ? ofOneAxis(members, cells) : ofSeveral(members, shape, cells);
 }
 
@@ -54,7 +59,7 @@ function ofSeveral(members: bigint, shape: readonly number[], cells: number): nu
   const [real, imaginary] = transformed(Float64Array.from({ length: cells }, (_, at) => Number(digits[cells - 1 - at])), shape);
   const powers = real.map((each, at) => each * each + imaginary[at]! * imaginary[at]!);
   const [counts] = transformed(powers, shape);
-  return Math.min(...Array.from(counts.subarray(1), (each) => Math.round(Math.abs(each) / cells)));
+  return counts.subarray(1).reduce((least, each) => Math.min(least, Math.round(Math.abs(each) / cells)), cells);
 }
 
 /** The Fourier transform of a real array along every axis, each by its definition: axes are short. */
