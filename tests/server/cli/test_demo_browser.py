@@ -233,6 +233,11 @@ def test_the_policy_lets_the_page_reach_its_server_alone(demo: Demo) -> None:
         assert outside.recv(100).startswith(b"HTTP/1.1 404")
 
 
+@pytest.mark.parametrize("path", ["a\0b", "a" * 300, "a/" * 3000, "..", "/etc/passwd"])
+def test_what_can_be_no_file_is_none(tmp_path: Path, path: str) -> None:
+    assert Site(folders=(tmp_path,), settings={}, close=str).file(path) is None
+
+
 def test_a_failed_end_is_told_and_tried_again(packed: Path) -> None:
     failures = [NoPage("no estimate yet")]
 

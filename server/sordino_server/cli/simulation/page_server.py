@@ -79,9 +79,13 @@ class Site:
     def file(self, path: str) -> Path | None:
         """The file of an address without its first slash; None where no folder has it."""
         for folder in self.folders:
-            place = (folder / (path or "index.html")).resolve()
-            if place.is_file() and place.is_relative_to(folder.resolve()):
-                return place
+            try:
+                place = (folder / (path or "index.html")).resolve()
+                if place.is_file() and place.is_relative_to(folder.resolve()):
+                    return place
+            except (OSError, ValueError):
+                # Too long for a name, or with a zero byte: no file has it.
+                continue
         return None
 
 
