@@ -103,15 +103,18 @@ export class Device {
   /** The verified part, from memory, the ledger or the server. */
   async part({ id, manifest }: Session, round: number, digest: Uint8Array): Promise<VerifiedPart> {
     const name = toHex(digest);
-    const known = this.parts.get(id + name);
+    // Two rounds, or two campaigns, may have one part: each has an entry of its own in the log.
+    const own = `${id} ${round} ${name}`;
+    const known = this.parts.get(own);
     if (known) return known;
     const kept = await this.transaction((state) => state.parts[name]);
     const content = kept ? fromHex(kept) : await fetchPart(this.transport, digest, this.options.largestPart);
     const verified = await withCode(() => verifyPart(content, digest));
-    if (!kept && !manifest.rounds[round]!.plan) await this.log?.checkPlan(id, round, digest);
-    if (!kept) await this.transaction((state) => keepPart(state, digest, content));
+    if (!manifest.rounds[round]!.plan) await this.log?.checkPlan(id, round, digest);
     if (manifest.route.kind === "shuffled") (await load("claims")).checkHeadline(manifest, verified.part);
-    this.parts.set(id + name, verified);
+    // What is refused takes no other part's room.
+    if (!kept) await this.transaction((state) => keepPart(state, digest, content));
+    this.parts.set(own, verified);
     return verified;
   }
 

@@ -120,7 +120,7 @@ async function fetchAhead(device: Device, id: string, manifest: Manifest, isNeed
     const { part } = await withCode(() => verifyPart(bytes, digest));
     checkPart(part, manifest, round);
     if (manifest.route.kind === "shuffled") (await load("claims")).checkHeadline(manifest, part);
-    // What is kept is not asked about again.
+    // After the claim is proved: a log is not asked about what is refused.
     if (!manifest.rounds[round]!.plan) await device.log?.checkPlan(id, round, digest);
     ahead.part = { digest, content: bytes };
   } catch (error) {

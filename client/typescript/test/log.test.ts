@@ -147,3 +147,21 @@ test("the plan of a later round is in the log, whether it is fetched at the answ
   await assert.rejects(client.answer(world.campaign, "yes"), /log proof/);
   assert.equal((await client.account()).lifetime, 0n);
 });
+
+test("a part that is kept already is in the log for this round, too", async () => {
+  const { deviceGuarantee, rounds } = manifest.read(new World().manifest);
+  const nano = 2n * deviceGuarantee.nano;
+  const world = new World({ deviceGuarantee: { ...deviceGuarantee, nano }, rounds: [rounds[0]!, { ...rounds[0]!, plan: null }] });
+  const [part] = world.task.deviceParts;
+  const lie = () => new Response("a plan for this device alone", { headers: { "content-type": "text/plain" } });
+  world.instead = (path) => (path.endsWith("/rounds/1/log-proof") || path.startsWith("/v1/log/days") ? lie() : null);
+  const caps = Caps.of({ perPeriod: "4", periodDays: 28, lifetime: "12" });
+  const options = { server: ADDRESS, caps, fetch: world.fetch, now: () => NOW, ledger: new MemoryLedger() };
+  const client = await Client.open({ ...options, log: GOOD.pins.log, logPolicy: "prefer" });
+  await client.join(world.campaign);
+  await client.answer(world.campaign, "yes");
+  const spent = (await client.account()).lifetime;
+  world.task = { ...world.task, round: 1, deviceParts: [part!, part!] };
+  await assert.rejects(client.answer(world.campaign, "yes"), /log proof/);
+  assert.equal((await client.account()).lifetime, spent);
+});
