@@ -61,6 +61,8 @@ class Device:
         self._parts: dict[Digest, VerifiedPart] = {}
         # By campaign and part: each round may have a part of its own, and each campaign claims its own (ε, δ).
         self._claims_checked: set[tuple[CampaignId, Digest]] = set()
+        # Two rounds, or two campaigns, may have one part: each has an entry of its own in the log.
+        self._plans_logged: set[tuple[CampaignId, int, Digest]] = set()
         try:
             self._read_ledger()
         except BaseException:
@@ -311,8 +313,9 @@ class Device:
         if verified is None:
             content = yield from fetch_plan(digest, self.config.largest_part, self.clock)
             verified = verify_part(content, digest)
-            if session.manifest.rounds[index].plan is None:
-                yield from self._log.check_plan(session.campaign, index, digest)
+        if session.manifest.rounds[index].plan is None and (session.campaign, index, digest) not in self._plans_logged:
+            yield from self._log.check_plan(session.campaign, index, digest)
+            self._plans_logged.add((session.campaign, index, digest))
         if (session.campaign, digest) not in self._claims_checked:
             check_headline(session.manifest, verified.part)
             self._claims_checked.add((session.campaign, digest))

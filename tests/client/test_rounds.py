@@ -285,3 +285,18 @@ def test_a_later_round_may_ask_nothing_else(two_attributes, make_client, make_pa
     with pytest.raises(PlanRefused, match="domain"):
         client.answer(campaign, ("blue", "large"))
     assert client.account().lifetime_nano == 0
+
+
+def test_a_part_that_an_earlier_round_kept_is_in_the_log_for_this_one_too(
+    two_rounds, make_client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = make_client(two_rounds)
+    asked = []
+    monkeypatch.setattr(
+        client._device._log, "check_plan", lambda campaign, index, digest: iter(asked.append(index) or ())
+    )
+    client.join(two_rounds.campaign)
+    client.answer(two_rounds.campaign, "red")
+    open_second(two_rounds, two_rounds.part)
+    client.answer(two_rounds.campaign, "red")
+    assert asked == [1]
