@@ -49,6 +49,7 @@ def unproved(randomizer: AnyRandomizer, blanket: int, claims: Iterable[PrivacyCl
     Raises InvalidValue as `bound_of`.
     """
     for claim in claims:
-        if bound_of(randomizer, blanket, claim.nano_epsilon) * WHOLE_ATTO > claim.atto_delta:
+        # What is no number proves nothing.
+        if not bound_of(randomizer, blanket, claim.nano_epsilon) * WHOLE_ATTO <= claim.atto_delta:
             return claim
     return None
