@@ -31,6 +31,7 @@ def test_two_campaigns_are_chosen_from_the_page_of_one(window: Window, running: 
     assert page.get_by_text("os: linux, wifi: no is lower: june − may").is_visible()
     assert page.locator("table.bars svg").count() == len(table["verdict"])
     # One query alone, which the form offers.
+    page.get_by_text("Compare others, or one answer alone").click()
     page.get_by_label("One more").fill(table["label"][0])
     page.get_by_role("button", name="Compare").click()
     page.wait_for_url(re.compile("query=os"))
