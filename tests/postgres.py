@@ -10,7 +10,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -143,13 +143,11 @@ class PostgresCluster:
     def frozen(self) -> Iterator[None]:
         """While the block runs no process of the server does; their connections stay."""
         processes = self._stopped()
-        for child in processes[1:]:
-            os.kill(child, signal.SIGSTOP)
         try:
+            _signal(processes[1:], signal.SIGSTOP)
             yield
         finally:
-            for process in processes:
-                os.kill(process, signal.SIGCONT)
+            _signal(processes, signal.SIGCONT)
 
     def stop(self) -> None:
         with suppress(FileNotFoundError, ProcessLookupError):
@@ -260,6 +258,13 @@ def is_emptied(url: str, template: str) -> bool:
 def _schema_of(url: str) -> tuple[Any, ...] | None:
     with psycopg.connect(url) as connection:
         return connection.execute(_SCHEMA).fetchone()
+
+
+def _signal(processes: Iterable[int], number: signal.Signals) -> None:
+    """All that are still there: one that has ended keeps the others from no signal."""
+    for process in processes:
+        with suppress(ProcessLookupError):
+            os.kill(process, number)
 
 
 def _template(cluster: PostgresCluster) -> str:
