@@ -140,8 +140,8 @@ FAULTS = (
     Fault(
         "8. One batch a round, with its blanket",
         "shared/sordino_shared/shuffling/claims.py",
-        "* WHOLE_ATTO > claim.atto_delta:",
-        "* WHOLE_ATTO > 2 * claim.atto_delta:",
+        "* WHOLE_ATTO <= claim.atto_delta:",
+        "* WHOLE_ATTO <= 2 * claim.atto_delta:",
         (
             "tests/client/test_shuffled.py::test_a_claim_that_is_smaller_than_the_truth_is_refused",
             "tests/shuffler/test_app.py::test_a_claim_that_is_smaller_than_the_truth_is_served_by_nobody",

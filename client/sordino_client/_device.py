@@ -59,10 +59,7 @@ class Device:
         self.clock = clock
         self._storage = Storage(ledger)
         self._parts: dict[Digest, VerifiedPart] = {}
-        # By campaign and part: each round may have a part of its own, and each campaign claims its own (ε, δ).
-        self._claims_checked: set[tuple[CampaignId, Digest]] = set()
-        # Two rounds, or two campaigns, may have one part: each has an entry of its own in the log.
-        self._plans_logged: set[tuple[CampaignId, int, Digest]] = set()
+        self._checked = set[tuple[CampaignId, int, Digest]]()
         try:
             self._read_ledger()
         except BaseException:
@@ -304,21 +301,21 @@ class Device:
         return verified
 
     def _fetch_task(self, session: Session) -> Flow[Task]:
-        path = f"/v1/campaigns/{session.campaign}/task"
-        return session.read_task((yield from fetch("task", path, Task.limit, self.clock)))
+        answer = yield from fetch("task", f"/v1/campaigns/{session.campaign}/task", Task.limit, self.clock)
+        return session.read_task(answer)
 
     def _find_part(self, session: Session, digest: Digest, index: int) -> Flow[tuple[VerifiedPart, bytes | None]]:
-        """The verified part, and its bytes where they came from the server."""
+        """The verified part, claim and log entry checked for each round, and its bytes where the server gave them."""
         content, verified = None, self._parts.get(digest) or self._kept_part(digest)
         if verified is None:
             content = yield from fetch_plan(digest, self.config.largest_part, self.clock)
             verified = verify_part(content, digest)
-        if session.manifest.rounds[index].plan is None and (session.campaign, index, digest) not in self._plans_logged:
-            yield from self._log.check_plan(session.campaign, index, digest)
-            self._plans_logged.add((session.campaign, index, digest))
-        if (session.campaign, digest) not in self._claims_checked:
+        entry = (session.campaign, index, digest)
+        if entry not in self._checked:
+            if session.manifest.rounds[index].plan is None:
+                yield from self._log.check_plan(*entry)
             check_headline(session.manifest, verified.part)
-            self._claims_checked.add((session.campaign, digest))
+            self._checked.add(entry)
         self._parts[digest] = verified
         session.check_part(verified, index)
         return verified, content
