@@ -52,10 +52,8 @@ def _tile_of(row: Campaign, rounds: Sequence[CountedRound]) -> QuestionTile:
     """From the row, its counts and its stored headline."""
     told = headline_of(row)
     manifest, devices = Manifest.read(row.manifest), sum(each.devices for each in rounds)
-    is_series, error = (
-        isinstance(manifest.assignment, Rotating),
-        next((each.error for each in rounds if each.error), None),
-    )
+    is_series = isinstance(manifest.assignment, Rotating)
+    error = next((each.error for each in rounds if each.error), None)
     question = None if row.question is None else Question.model_validate_json(row.question)
     expected = None if question is None else _expected(question, rounds, len(manifest.rounds))
     # The error of an experiment's answers is no error of the difference of its arms.
