@@ -37,43 +37,13 @@ def test_a_file_becomes_a_question_and_stays_in_the_browser(window: Window, runn
     window.open("/console/new")
     content = "\ufeff" + "\r\n".join(_rows(3000, ";", ",")) + "\r\n1;2\r\n"
     asked = _choose(window, content.encode(), "3,000 rows, 4 columns, read in this browser and not sent")
-    assert page.get_by_text("1 with another number of cells were left out").is_visible()
-    assert page.get_by_label("user_id").is_disabled()
-    assert page.get_by_text("different in each row: identifies people").is_visible()
-    page.get_by_label("start_s").check()
     form = page.get_by_role("form", name="New question")
-    values = form.get_by_label("Ends of the steps, or labels")
-    edges = [float(each) for each in values.input_value().split(",")]
-    assert 8 <= len(edges) <= 12
-    assert edges == sorted(edges)
-    # A wrong guess of the kind is one choice away, and back.
-    form.get_by_label("Read it as").select_option("labels")
-    assert "u0" not in values.input_value()
-    form.get_by_label("Read it as").select_option("edges")
-    assert [float(each) for each in values.input_value().split(",")] == edges
-    page.get_by_label("system").check()
-    assert values.input_value() == 'windows, mac os, linux, rare; "one"'
-    page.get_by_role("button", name="Remove rare").click()
-    assert values.input_value() == "windows, mac os, linux"
-    assert form.get_by_label("it may have another value").is_checked()
+    _columns_are_guessed(page, form)
     page.get_by_text("for every answer at once, with 50,000 devices at ε 1").wait_for()
-    at_one = page.locator("#half").inner_text()
     assert {each.removeprefix(window.address) for each in asked} == {"/console/preview"}
     previews = len(asked)
-    # Sliders ask nothing more, and say what they mean.
-    slider = form.get_by_label("Privacy of each device")
-    slider.press("ArrowRight")
-    slider.press("ArrowRight")
-    assert "Weak. A yes-or-no answer would be true 98 times" in (slider.get_attribute("aria-valuetext") or "")
-    assert page.locator("#half").inner_text() != at_one
-    assert page.locator("#means li:visible").count() == 1
-    slider.press("ArrowLeft")
-    slider.press("ArrowLeft")
-    devices = form.get_by_label("Devices that will answer")
-    devices.press("Home")
-    assert devices.get_attribute("aria-valuetext") == "300 devices"
-    devices.press("End")
-    assert devices.get_attribute("aria-valuetext") == "1,000,000 devices"
+    _sliders_say_what_they_mean(page, form)
+    # And ask nothing more.
     assert len(asked) == previews
     # Of the file's own rows: six in ten are windows.
     drawn = page.locator("#bars tr").first.locator("rect.fill1").get_attribute("width")
@@ -99,6 +69,45 @@ def test_a_file_becomes_a_question_and_stays_in_the_browser(window: Window, runn
     [request] = running.api.get("/v1/plan-requests").json()["plan_requests"]
     workload = running.api.get(f"/v1/workloads/{request['workload']}").json()
     assert "mac os" in str(workload)
+
+
+def _columns_are_guessed(page: Any, form: Any) -> None:
+    """One that identifies people is refused, a wrong guess is one choice away, and a label can be removed."""
+    assert page.get_by_text("1 with another number of cells were left out").is_visible()
+    assert page.get_by_label("user_id").is_disabled()
+    assert page.get_by_text("different in each row: identifies people").is_visible()
+    page.get_by_label("start_s").check()
+    values = form.get_by_label("Ends of the steps, or labels")
+    edges = [float(each) for each in values.input_value().split(",")]
+    assert 8 <= len(edges) <= 12
+    assert edges == sorted(edges)
+    form.get_by_label("Read it as").select_option("labels")
+    assert "u0" not in values.input_value()
+    form.get_by_label("Read it as").select_option("edges")
+    assert [float(each) for each in values.input_value().split(",")] == edges
+    page.get_by_label("system").check()
+    assert values.input_value() == 'windows, mac os, linux, rare; "one"'
+    page.get_by_role("button", name="Remove rare").click()
+    assert values.input_value() == "windows, mac os, linux"
+    assert form.get_by_label("it may have another value").is_checked()
+
+
+def _sliders_say_what_they_mean(page: Any, form: Any) -> None:
+    """ε in words, the error that follows it, and devices from 300 to a million; ε is left where it began."""
+    at_one = page.locator("#half").inner_text()
+    slider = form.get_by_label("Privacy of each device")
+    slider.press("ArrowRight")
+    slider.press("ArrowRight")
+    assert "Weak. A yes-or-no answer would be true 98 times" in (slider.get_attribute("aria-valuetext") or "")
+    assert page.locator("#half").inner_text() != at_one
+    assert page.locator("#means li:visible").count() == 1
+    slider.press("ArrowLeft")
+    slider.press("ArrowLeft")
+    devices = form.get_by_label("Devices that will answer")
+    devices.press("Home")
+    assert devices.get_attribute("aria-valuetext") == "300 devices"
+    devices.press("End")
+    assert devices.get_attribute("aria-valuetext") == "1,000,000 devices"
 
 
 def test_a_file_becomes_a_draft_with_three_clicks(window: Window, running: Any) -> None:
