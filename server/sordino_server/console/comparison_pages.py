@@ -132,7 +132,7 @@ async def compare(_: Analyst, request: Request, context: Injected, chosen: Chose
     curves = await anyio.to_thread.run_sync(_curves, context, chosen, content) if content and in_html else []
     options = await anyio.to_thread.run_sync(_options, context, picked) if in_html else []
     return ConsolePage(
-        title="Compare two campaigns",
+        title="Compare two questions",
         document=content,
         rows=lambda: table_text(content),
         status=status,

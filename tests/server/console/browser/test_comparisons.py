@@ -17,7 +17,7 @@ def test_two_campaigns_are_chosen_from_the_page_of_one(window: Window, running: 
     page = window.page
     window.open(f"/console/campaigns/{june}")
     page.get_by_role("link", name="Compare with another question").click()
-    page.get_by_role("heading", name="Compare two campaigns").wait_for()
+    page.get_by_role("heading", name="Compare two questions").wait_for()
     assert page.locator("select[name=left]").input_value() == june
     page.locator("select[name=left]").select_option(value=may)
     page.locator("select[name=right]").select_option(value=june)
